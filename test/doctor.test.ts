@@ -316,7 +316,9 @@ describe('perpscope doctor', () => {
       expect(found(findings, 'ledger')).toBe('none yet; serve will begin one')
       const poor = await selling({ facilitatorKey: `0x${'7'.repeat(64)}` })
       expect(poor.isWell).toBe(false)
-      expect(found(poor.findings, 'ways to pay')).toContain('has no ether on base: send it some')
+      expect(found(poor.findings, 'ways to pay')).toContain(
+        'has no ether on base. Send ether to it',
+      )
       const other = await selling({ network: 'base-sepolia' })
       expect(found(other.findings, 'ways to pay')).toContain('serves chain 8453')
       const absent = await selling({ rpcUrl: 'http://127.0.0.1:1' })

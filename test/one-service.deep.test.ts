@@ -129,7 +129,7 @@ test('a ledger that another program holds is not told as damaged', async () => {
   const { code, errors } = await runCommand([...(await serveFlags()), ...PAID])
   holder.close()
   expect(errors).toBe(
-    `perpscope: the payment ledger ${dataDir}/ledger.db is held by another program: database is locked`,
+    `perpscope: the payment ledger ${dataDir}/ledger.db is locked by another program: database is locked`,
   )
   expect(code).toBe(1)
 })

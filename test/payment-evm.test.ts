@@ -479,7 +479,7 @@ describe('at the start', () => {
 
   test.each([
     { what: 'another chain', network: { ...base, chainId: 1 }, says: /serves chain 8453/ },
-    { what: 'no token', network: { ...base, asset: nobody }, says: /no contract at/ },
+    { what: 'no token', network: { ...base, asset: nobody }, says: /no USDC contract at/ },
     {
       what: 'a contract that is no token',
       network: { ...base, asset: '0xcA11bde05977b3631167028862bE2a173976CA11' },
@@ -509,11 +509,11 @@ describe('at the start', () => {
   test('an empty gas account is a fault, one that runs out is worth a warning', async () => {
     const { address } = newBuyer()
     const { faults } = await examineChain(node(), base, address)
-    expect(faults).toEqual([expect.stringMatching(/has no ether on base: send it some/)])
+    expect(faults).toEqual([expect.stringMatching(/has no ether on base\. Send ether to it/)])
     await anvil().setBalance({ address, value: 1_000_000n })
     expect(await examineChain(node(), base, address)).toEqual({
       faults: [],
-      warnings: [expect.stringMatching(/left to pay gas with/)],
+      warnings: [expect.stringMatching(/left for gas/)],
     })
   })
 

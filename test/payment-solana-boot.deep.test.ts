@@ -83,11 +83,11 @@ describe('a service that is paid on Solana', () => {
   })
 
   test.each([
-    ['of another cluster', () => ({ '--solana-network': 'devnet' }), /--solana-network means/],
+    ['of another cluster', () => ({ '--solana-network': 'devnet' }), /--solana-network is/],
     [
       'that pays nobody',
       () => ({ '--solana-pay-to': newSolanaBuyer().address }),
-      /no account for USDC/,
+      /no USDC token account/,
     ],
     [
       'that pays an account in place of a wallet',
@@ -97,18 +97,18 @@ describe('a service that is paid on Solana', () => {
           solanaMainnet.asset,
         ),
       }),
-      /is a token account of \w+, no wallet/,
+      /is a token account of \w+, not a wallet/,
     ],
     ['that pays the token itself', () => ({ '--solana-pay-to': chain.usdc }), /is a mint/],
     [
       'whose fee payer has no SOL',
       () => ({ '--solana-facilitator-key': keyOf(chain.accounts.buyer.seed) }),
-      /has 0 SOL, too little/,
+      /has 0 SOL, which does not cover one fee/,
     ],
     [
       'whose fee payer is the payee',
       () => ({ '--solana-pay-to': chain.accounts.facilitator.address }),
-      /pays the fees as well/,
+      /is also the fee payer/,
     ],
   ])('%s does not start', async (_what, changes, message) => {
     const { facilitator } = chain.accounts
@@ -176,7 +176,7 @@ describe("a service that leaves it to somebody else's facilitator", () => {
         nodes,
       )
     expect(await at(chain.accounts.merchant.address)).toMatchObject({ extra: { feePayer } })
-    await expect(at(newSolanaBuyer().address)).rejects.toThrow(/no account for USDC/)
+    await expect(at(newSolanaBuyer().address)).rejects.toThrow(/no USDC token account/)
   })
 
   test.each([
@@ -221,7 +221,7 @@ describe('options', () => {
     const { facilitator, merchant } = chain.accounts
     const account = await associatedTokenAccount(address(merchant.address), solanaMainnet.asset)
     for (const [payee, words] of [
-      [facilitator.address, /pays the fees as well/],
+      [facilitator.address, /is also the fee payer/],
       [account, /off the curve/],
       [chain.usdc, /mint of USDC/],
     ] as const)

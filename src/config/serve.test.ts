@@ -90,7 +90,7 @@ test.each([
   [
     'the key that signs receipts',
     ['--receipt-key', KEY, '--pay-to', '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A'],
-    /belongs to --receipt-key/,
+    /is the address of --receipt-key/,
   ],
 ])('serve refuses to have %s paid', (_what, args, message) => {
   expect(() => checkServeOptions(parsed([...FACILITATOR, ...args]))).toThrow(message)

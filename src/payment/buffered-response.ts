@@ -1,13 +1,13 @@
 import type { FastifyReply } from 'fastify'
 
-/** A complete response, as it is sent, kept for copies of the same payment, and stored. */
+/** A complete response, as sent to a buyer, shared by copies of its payment and stored in the ledger. */
 export type BufferedResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: Buffer
 }
 
-/** Belong to one exchange, or are added anew at each. */
+/** Headers of one exchange, or added again at each. */
 const notKept = new Set([
   'connection',
   'content-length',
@@ -24,7 +24,7 @@ const notKept = new Set([
   'x-request-id',
 ])
 
-/** What is about to be sent, or null when it is no body of bytes: a stream, or nothing. */
+/** @returns null for a stream or an empty response, which cannot be stored */
 export function bufferedResponse(reply: FastifyReply, payload: unknown): BufferedResponse | null {
   const body =
     typeof payload === 'string' ? Buffer.from(payload) : Buffer.isBuffer(payload) ? payload : null

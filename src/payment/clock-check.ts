@@ -1,26 +1,23 @@
 import type { Clock } from '../domain/clock.ts'
 import type { HealthFault } from './health-monitor.ts'
 
-/**
- * Half of the 120 s that a payment is good for: a clock that is off by more calls good payments expired, and takes
- * those that the chain will not.
- */
+/** Half of the validity of a payment (120 s). A larger deviation rejects valid payments as expired. */
 export const CLOCK_OFF_MS_MAX = 60_000
-/** An older reading says nothing about the clock now. */
+/** Older readings are ignored. */
 const REFERENCE_MS_MAX = 60_000
 
 type Reading = { readonly aheadMs: number; readonly atMs: number }
 
 export type ClockCheckOptions = {
-  /** By which payments are judged. */
+  /** The clock that judges payments. */
   readonly clock: Pick<Clock, 'nowMs'>
-  /** The venue's clock minus that one, milliseconds; null while nobody knows. */
+  /** Venue clock minus ours, ms; null if unknown. */
   readonly venueAheadMs?: () => number | null
 }
 
 /**
- * Compares our clock with the venue's and with the time of blocks. One reference that agrees is enough: the other
- * is itself wrong then, as a node is that has fallen behind.
+ * Compares our clock with the venue's and with block times. One agreeing reference is enough: then the others are
+ * wrong.
  */
 export class ClockCheck {
   readonly #options: ClockCheckOptions
@@ -31,13 +28,13 @@ export class ClockCheck {
     this.#options = options
   }
 
-  /** @param timeMs what a reference shows at this moment */
+  /** @param timeMs time of the reference now */
   report(reference: string, timeMs: number): void {
     const atMs = this.#options.clock.nowMs()
     this.#readings.set(reference, { aheadMs: timeMs - atMs, atMs })
   }
 
-  /** Of every reference that is known: its clock minus ours, milliseconds. */
+  /** Clock of each known reference minus ours, ms. */
   offsets(): ReadonlyMap<string, number> {
     const { clock, venueAheadMs } = this.#options
     const nowMs = clock.nowMs()
@@ -49,7 +46,7 @@ export class ClockCheck {
     return offsets
   }
 
-  /** null while a reference agrees, and where there is none. */
+  /** null while a reference agrees or none is known. */
   get fault(): HealthFault | null {
     const offsets = [...this.offsets()]
     const isOff = offsets.length > 0 && offsets.every(([, ms]) => Math.abs(ms) > CLOCK_OFF_MS_MAX)
@@ -65,7 +62,7 @@ export class ClockCheck {
     return { reason: `the clock of this machine is ${readings.join(', ')}`, sinceMs: this.#sinceMs }
   }
 
-  /** Why a reference is itself wrong by its clock; null where it is not, or ours is. */
+  /** Deviation of one reference while our clock is right; null if there is none. */
   disagrees(reference: string): string | null {
     const aheadMs = this.offsets().get(reference) ?? 0
     if (Math.abs(aheadMs) <= CLOCK_OFF_MS_MAX || this.fault !== null) return null

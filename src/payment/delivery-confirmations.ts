@@ -2,13 +2,12 @@ import { Socket } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 
-/** A caller that is gone is known by then: its kernel refuses what was sent within one round trip. */
+/** Within one round trip the kernel of a disconnected caller refuses the data. */
 const REFUSED_MS_MAX = 1_000
 
 /**
- * Learns whether callers have whole responses, as far as a socket shows it: the last byte was sent, and the connection
- * still stands some time later or brings another request. A closed connection proves nothing, for its caller may have
- * gone without reading; neither does the connection of a proxy, which may have lost the caller behind it.
+ * Detects complete deliveries as far as a socket shows them: all bytes were sent, and the connection is still open 1 s
+ * later or carries another request. A closed connection proves nothing, and neither does the connection of a proxy.
  */
 export class DeliveryConfirmations {
   readonly #clock: Clock
@@ -18,15 +17,18 @@ export class DeliveryConfirmations {
     this.#clock = clock
   }
 
-  /** A request came: its connection has brought over what was sent before. */
+  /** A new request confirms the earlier response on its connection. */
   arrived({ raw: { socket } }: FastifyRequest): void {
     this.#waiting.get(socket)?.()
   }
 
-  /** The last byte of the response to `request` was sent. @param whole called once the caller has it */
+  /**
+   * The last byte of a response was sent.
+   * @param whole called once the caller has the response
+   */
   sent(request: FastifyRequest, whole: () => void): void {
     const { socket } = request.raw
-    // Calls within this process have no socket.
+    // In-process calls have no socket.
     if (!(socket instanceof Socket) || request.ip !== socket.remoteAddress) return
     const judge = () => {
       cancel()

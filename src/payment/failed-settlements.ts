@@ -1,39 +1,39 @@
 import Database from 'better-sqlite3'
 import { migrate } from './ledger-schema.ts'
 
-/** A wallet on one chain, as its payments name it. */
+/** A wallet on one network. */
 export type NetworkPayer = { readonly network: string; readonly payer: string }
 
 export type FailedSettlement = NetworkPayer & {
-  /** Hash of the code that judges the payer's signatures; null where a key does. */
+  /** Hash of the code that checks the payer's signatures; null for a key. */
   readonly code: string | null
-  /** Its name on the chain: each counts once. */
+  /** Transaction hash; each counts once. */
   readonly transaction: string
-  /** What we paid for it: gas on an EVM chain, lamports on Solana. */
+  /** Our cost: gas on EVM chains, lamports on Solana. */
   readonly cost: bigint
-  /** How much it counts against its payer: `BARRING_STRIKES` bar it at once, 0 says that it did nothing wrong. */
+  /** Weight against the payer: `BARRING_STRIKES` block it, 0 means that it is not at fault. */
   readonly strikes: number
 }
 
-/** A payer that runs out of money in the middle is an accident once or twice. */
+/** A payer can run out of money by accident once or twice. */
 export const BARRING_STRIKES = 3
 const BARRED_MS = 7 * 86_400_000
-/** One wallet may be to blame and not its code; with so many barred it is the code. */
+/** With this many blocked wallets the code itself is blocked. */
 const BARRED_WALLETS_OF_CODE = 3
-/** So many settlements of a wallet may be under way at once, and as many as it has paid for if that is more. */
+/** Concurrent settlements of one wallet; more if it has more paid purchases. */
 const AT_ONCE = BARRING_STRIKES
 const AT_ONCE_MAX = 50
-/** Failures within this time count against the bound on what contract wallets may burn. */
+/** Window of the gas limit for contract wallets. */
 export const FAILURE_WINDOW_MS = 3_600_000
 
 /**
- * Settlements that were simulated as valid and failed on the chain at our cost: who is barred for them, and
- * what they cost lately. In the ledger's file, so that a restart forgives nothing.
+ * Settlements that were simulated as valid and failed on chain at our cost. Stored in the ledger file, so that they
+ * survive a restart.
  */
 export class FailedSettlements {
   readonly #statements: ReturnType<typeof statementsOf>
 
-  /** @param db with the tables of the ledger */
+  /** @param db database of the ledger */
   constructor(db: Database.Database) {
     this.#statements = statementsOf(db)
   }
@@ -45,19 +45,20 @@ export class FailedSettlements {
     return new FailedSettlements(db)
   }
 
-  /** Notes a transaction before it is sent: until its end is known, all that it may cost is counted. */
+  /** Records a transaction before it is sent, with the most that it can cost. */
   reserve(wanted: Omit<FailedSettlement, 'strikes' | 'transaction'>, nowMs: number): number {
     const row = { ...wanted, transaction: null, strikes: 0, state: 'in_flight', nowMs }
     return Number(this.#statements.insert.run(row).lastInsertRowid)
   }
 
-  /** It was never sent, or has paid. */
+  /** The transaction was never sent, or it paid. */
   release(id: number): void {
     this.#statements.release.run(id)
   }
 
   /**
-   * @param reserved what `reserve` gave for the same transaction, or null. @returns whether it was not known yet
+   * @param reserved result of `reserve` for the same transaction, or null
+   * @returns whether the failure is new
    */
   failed(failure: FailedSettlement, reserved: number | null, nowMs: number): boolean {
     if (reserved !== null) this.release(reserved)
@@ -69,7 +70,7 @@ export class FailedSettlements {
     return (found?.strikes ?? 0) >= BARRING_STRIKES
   }
 
-  /** Whether wallets of this code are barred. A wallet that has bought here answers for itself alone. */
+  /** Whether wallets with this code are blocked. A wallet with a paid purchase is exempt. */
   isCodeBarred({ network, payer }: NetworkPayer, code: string, nowMs: number): boolean {
     const since = nowMs - BARRED_MS
     const found = this.#statements.wallets.get(network, code, BARRING_STRIKES, since)
@@ -77,25 +78,25 @@ export class FailedSettlements {
     return this.#statements.bought.get(payer, network) === undefined
   }
 
-  /** How many settlements of this wallet may be under way: what it can make us lose, it has paid before. */
+  /** Concurrent settlements that this wallet may have. */
   atOnceMax({ network, payer }: NetworkPayer): number {
     const found = this.#statements.sales.get(payer, network, AT_ONCE_MAX)
     return Math.max(AT_ONCE, found?.sales ?? 0)
   }
 
-  /** What transactions of contract wallets that are under way may cost. */
+  /** Possible cost of the transactions of contract wallets in progress. */
   inFlight(network: string, nowMs: number): bigint {
     const found = this.#statements.inFlight.get(network, nowMs - FAILURE_WINDOW_MS)
     return BigInt(found?.cost ?? 0)
   }
 
-  /** What failed transactions of contract wallets have cost within the last hour, the newest first. */
+  /** Failed transactions of contract wallets within the last hour, newest first. */
   ofContracts(network: string, nowMs: number): readonly { cost: bigint; atMs: number }[] {
     const rows = this.#statements.ofContracts.all(network, nowMs - FAILURE_WINDOW_MS)
     return rows.map(({ cost, atMs }) => ({ cost: BigInt(cost), atMs }))
   }
 
-  /** @returns how many were removed */
+  /** @returns the number of removed rows */
   sweep(nowMs: number, rowsMax: number): number {
     return this.#statements.sweep.run(nowMs - BARRED_MS, rowsMax).changes
   }

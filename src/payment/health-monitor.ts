@@ -2,29 +2,29 @@ import { backOffMs } from '../domain/back-off.ts'
 import type { Clock } from '../domain/clock.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** Why something cannot be relied on now, and since when. */
+/** Why a dependency is not usable, and since when. */
 export type HealthFault = { readonly reason: string; readonly sinceMs: number }
 
 export type HealthMonitorOptions = {
   readonly clock: Clock
-  /** In [0, 1), so that many services do not ask one node in step. */
+  /** In [0, 1): spreads the probes of many services. */
   readonly chance: () => number
-  /** @returns what is wrong, null for nothing; what it throws is wrong as well */
+  /** @returns what is wrong, or null; an exception counts as wrong */
   readonly probe: () => Promise<string | null> | string | null
   readonly onChange?: (fault: HealthFault | null) => void
 }
 
-/** Of what works: a sale in between counts as a probe. */
+/** While it works. A successful sale counts as a probe. */
 const PERIOD_MS = 15_000
-/** Of what does not. */
+/** While it does not work. */
 const backOff = { minMs: 1_000, maxMs: 15_000 }
-/** Strangers can make payments fail at will: so often at most that leads to a probe. */
+/** Minimum interval of probes after failed payments, which anybody can cause. */
 const PROBE_GAP_MS = 1_000
 const PROBE_MS_MAX = 6_000
 
 /**
- * Whether one thing that sales depend on works: by a probe on a timer, and by what sales met there. A sale that
- * succeeded is believed; one that failed only brings the next probe forward, because its buyer may have wanted it to.
+ * Monitors one dependency of sales by a probe on a timer and by the results of sales. A successful sale proves that it
+ * works; a failed one only brings the next probe forward, because its buyer can have caused the failure.
  */
 export class HealthMonitor {
   readonly #options: HealthMonitorOptions
@@ -53,20 +53,20 @@ export class HealthMonitor {
     this.#cancel()
   }
 
-  /** A sale got through. */
+  /** A sale succeeded. */
   reportSuccess(): void {
     this.#judge(null)
     if (!this.#isProbing) this.#schedule()
   }
 
-  /** A sale failed, perhaps because of this. */
+  /** A sale failed, possibly because of this dependency. */
   reportFailure(): void {
     if (this.#isProbing || this.#fault !== null || !this.#isStarted) return
     const passedMs = this.#options.clock.nowMs() - this.#probedAtMs
     this.#wait(Math.max(0, Math.min(PROBE_GAP_MS, PROBE_GAP_MS - passedMs)))
   }
 
-  /** Asks now. */
+  /** Probes now. */
   async probe(): Promise<void> {
     if (this.#isProbing) return
     const { clock, probe } = this.#options

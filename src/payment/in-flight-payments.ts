@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { AnswerAccess } from './extensions/answer-access.ts'
 
-/** One payment that is being worked on. Everything that wants the same waits for its answer. */
+/** A payment that is being processed. Its copies wait for its response. */
 export type InFlightPayment = {
   readonly binding: string
   readonly payloadHash: string
   readonly access: AnswerAccess
   readonly answer: Promise<BufferedResponse>
-  /** Ends the inFlight with the answer that every copy gets. */
+  /** Removes the payment and gives this response to every copy. */
   close(answer: BufferedResponse): void
 }
 
-const CLAIMS_MAX = 5_000
+const IN_FLIGHT_MAX = 5_000
 
 /**
- * The payments in flight, one inFlight a key: whoever comes first does the work. Lives in this process,
- * like the exclusive lock on the ledger that it stands before.
+ * Payments in flight, one for each key: the first request does the work. Held in memory, because the ledger allows one
+ * process only.
  */
 export class InFlightPayments {
   readonly #inFlightPayments = new Map<string, InFlightPayment>()
@@ -26,7 +26,7 @@ export class InFlightPayments {
   }
 
   get full(): boolean {
-    return this.#inFlightPayments.size >= CLAIMS_MAX
+    return this.#inFlightPayments.size >= IN_FLIGHT_MAX
   }
 
   find(key: string): InFlightPayment | undefined {
@@ -37,8 +37,8 @@ export class InFlightPayments {
     key: string,
     purchase: Pick<InFlightPayment, 'binding' | 'payloadHash' | 'access'>,
   ): InFlightPayment {
-    assert(!this.#inFlightPayments.has(key), 'a payment is claimed once at a time')
-    assert(!this.full, 'inFlightPayments are bounded')
+    assert(!this.#inFlightPayments.has(key), 'a payment is in flight once')
+    assert(!this.full, 'payments in flight are bounded')
     const { promise, resolve } = deferred<BufferedResponse>()
     const { binding, payloadHash, access } = purchase
     const inFlight: InFlightPayment = {

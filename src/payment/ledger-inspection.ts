@@ -4,19 +4,19 @@ import { answerHash } from './ledger.ts'
 import { checkHasPayments, foreignLedger, isNoDatabase } from './ledger-report.ts'
 import { SCHEMA_VERSION } from './ledger-schema.ts'
 
-/** Payments by their state. */
+/** Payments per state. */
 export type PaymentCounts = Readonly<Record<string, number>>
 
 export type LedgerContents = {
   readonly version: number
   readonly payments: PaymentCounts
-  /** Those that are kept, each compared with its hash. */
+  /** Stored answers, each compared with its hash. */
   readonly answers: number
 }
 
 /**
- * Reads every page and every answer, also of an earlier version, and changes nothing.
- * @throws OperatingError where they contradict each other, and for what is no ledger or a later one
+ * Reads every page and every answer of any schema version up to ours; changes nothing.
+ * @throws OperatingError for a damaged file, a newer schema, or a file that is not a ledger
  */
 export function inspectLedger(path: string): LedgerContents {
   let db: Database.Database | undefined
@@ -29,7 +29,7 @@ export function inspectLedger(path: string): LedgerContents {
     if (version > SCHEMA_VERSION)
       throw new OperatingError(
         'ledger_version',
-        `${path} has schema ${version}, this version reads up to ${SCHEMA_VERSION}: use a later perpscope`,
+        `${path} has schema ${version}; this version of perpscope reads up to ${SCHEMA_VERSION}. Use a later version.`,
       )
     const payments = countPayments(db)
     const table = tables.includes('answers') ? 'answers' : 'payments'
@@ -53,7 +53,7 @@ export function countPayments(db: Database.Database): PaymentCounts {
   return Object.fromEntries(rows.map(({ state, payments }) => [state, payments]))
 }
 
-/** @param table where they lie: beside the payments since schema 2 */
+/** @param table `answers` since schema 2, `payments` before */
 function checkedAnswers(db: Database.Database, table: string, path: string): number {
   const rows = db.prepare<[], { headers: string; body: Buffer; answer_hash: Buffer }>(
     `SELECT headers, body, answer_hash FROM ${table}`,

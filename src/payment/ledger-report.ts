@@ -5,10 +5,10 @@ import type { Finality } from './finality.ts'
 import type { PaymentState } from './ledger.ts'
 import { SCHEMA_VERSION } from './ledger-schema.ts'
 
-/** Instants of the first settlement attempts that count: from `sinceMs`, before `untilMs`. */
+/** Begin of the first settlement attempt: from `sinceMs` to before `untilMs`. */
 export type ReportRange = { readonly sinceMs: number; readonly untilMs: number }
 
-/** What was sold on one UTC day, of one analysis, on one network, with one end. */
+/** Payments of one UTC day, analysis, network and state. */
 export type ReportLine = {
   /** Such as `2026-01-31`. */
   readonly day: string
@@ -33,11 +33,11 @@ export type ReportedPayment = {
   readonly transaction: string | null
 }
 
-/** The ledger as an operator reads it, also while a service writes it. Changes nothing. */
+/** Read-only view of the ledger for operators, also while a service writes it. */
 export class LedgerReport {
   readonly #db: Database.Database
 
-  /** @throws OperatingError when there is no ledger there, or one that cannot be read */
+  /** @throws OperatingError if there is no readable ledger */
   constructor(path: string) {
     let db: Database.Database | undefined
     try {
@@ -56,13 +56,16 @@ export class LedgerReport {
     this.#db = db
   }
 
-  /** Reads every page. @throws OperatingError where they contradict each other, or cannot be read */
+  /**
+   * Reads every page.
+   * @throws OperatingError for a damaged or unreadable file
+   */
   check(): void {
     let verdict: unknown
     try {
       verdict = this.#db.pragma('quick_check', { simple: true })
     } catch (cause) {
-      // Not damage for sure: a disk may be full, or refuse.
+      // Not necessarily damage: the disk can be full or failing.
       throw new OperatingError('ledger_unusable', 'the payment ledger cannot be read', { cause })
     }
     if (verdict !== 'ok')
@@ -79,7 +82,7 @@ export class LedgerReport {
       .all(sinceMs, untilMs)
   }
 
-  /** One by one, the oldest first: a year of them need not fit into memory. */
+  /** Iterates, because a year of payments may not fit into memory. */
   payments({ sinceMs, untilMs }: ReportRange): IterableIterator<ReportedPayment> {
     return this.#db
       .prepare<[number, number], ReportedPayment>(`
@@ -94,25 +97,29 @@ export class LedgerReport {
   }
 }
 
-/** @throws OperatingError for what is no ledger, or none of this version */
+/** @throws OperatingError for another schema, or a file that is not a ledger */
 function checkIsLedger(db: Database.Database, path: string): void {
   checkHasPayments(db, path)
   const version = db.pragma('user_version', { simple: true })
   if (version === SCHEMA_VERSION) return
   throw new OperatingError(
     'ledger_version',
-    `${path} has schema ${String(version)}; this version reads ${SCHEMA_VERSION}, to which serve brings it`,
+    `${path} has schema ${String(version)}; this version of perpscope reads ${SCHEMA_VERSION}. perpscope serve migrates older ledgers.`,
   )
 }
 
-/** Of any version. @returns the names of its tables and indices. @throws OperatingError for what is no ledger */
+/**
+ * For any schema version.
+ * @returns the names of its tables and indices
+ * @throws OperatingError for a file that is not a ledger
+ */
 export function checkHasPayments(db: Database.Database, path: string): readonly string[] {
   const tables = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
   if (tables.length === 0)
     throw new OperatingError(
       'ledger_empty',
-      `${path} is empty, this is no ledger (${statSync(path).size} bytes): a running service keeps new ` +
-        `payments in ${path}-wal, so a copy of ledger.db alone lacks them; put a backup back (perpscope restore)`,
+      `${path} is not a ledger: it has no tables (${statSync(path).size} bytes). New payments are in ${path}-wal, so ` +
+        'a copy of ledger.db alone lacks them. Restore a backup (perpscope restore).',
     )
   if (!tables.includes('payments')) throw foreignLedger(path)
   return tables
@@ -121,7 +128,7 @@ export function checkHasPayments(db: Database.Database, path: string): readonly 
 export function foreignLedger(path: string): OperatingError {
   return new OperatingError(
     'ledger_foreign',
-    `${path} is the file of another program, this is no ledger: put a backup back (perpscope restore)`,
+    `${path} is not a ledger: it is the file of another program. Restore a backup (perpscope restore).`,
   )
 }
 

@@ -3,8 +3,8 @@ import type Database from 'better-sqlite3'
 export const SCHEMA_VERSION = 3
 
 /**
- * A row of `payments` stays for the books; its answer goes when nobody may ask for it any more, and the
- * signed payment as soon as the chain has spoken.
+ * A row of `payments` is kept. Its answer is deleted when its access ends, the signed payment when the outcome is
+ * known.
  */
 const tables = `
 CREATE TABLE payments (
@@ -45,8 +45,8 @@ CREATE INDEX answers_expiry ON answers (expires_ms);
 `
 
 /**
- * Transactions that we paid for and that moved nothing, and those of contract wallets that are under way
- * (`in_flight`, with the gas that they may use): read to bar payers and to bound what they can cost.
+ * Transactions that we paid for and that transferred nothing, and transactions of contract wallets in progress
+ * (`in_flight`, with their gas limit). They block payers and bound their cost.
  */
 const failedSettlements = `
 CREATE TABLE failed_settlements (
@@ -65,7 +65,7 @@ CREATE INDEX failed_settlements_code ON failed_settlements (network, code) WHERE
 CREATE INDEX failed_settlements_time ON failed_settlements (at_ms);
 `
 
-/** Version 1 kept everything in one table and forgot a payment with its answer. */
+/** Version 1 had one table and deleted a payment with its answer. */
 const fromVersion1 = `
 ALTER TABLE payments RENAME TO payments_1;
 DROP INDEX payments_expiry;
@@ -82,20 +82,23 @@ INSERT INTO answers
 DROP TABLE payments_1;
 `
 
-/** Nobody who paid before can prove it by more than a chain shows: what was sold then is not given again. */
+/** Purchases before version 3 have no access data, so their answers are not sent again. */
 const fromVersion2 = `
 ALTER TABLE payments ADD COLUMN access TEXT;
 ALTER TABLE payments ADD COLUMN caller_until_ms INTEGER NOT NULL DEFAULT 0;
 `
 
-/** What brings a file of each earlier version to ours; 0 is an empty one. */
+/** Migration from each earlier version; 0 is an empty file. */
 const scripts: ReadonlyMap<unknown, string> = new Map([
   [0, tables + failedSettlements],
   [1, fromVersion1 + failedSettlements],
   [2, fromVersion2 + failedSettlements],
 ])
 
-/** Brings a file of an earlier version, or an empty one, to ours. @returns false where it is of a later one */
+/**
+ * Migrates an empty file or an earlier version.
+ * @returns false for a later version
+ */
 export function migrate(db: Database.Database): boolean {
   const version = db.pragma('user_version', { simple: true })
   if (version === SCHEMA_VERSION) return true

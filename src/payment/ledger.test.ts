@@ -325,7 +325,7 @@ describe('a ledger is refused', () => {
   test('when another process holds it', () => {
     const ledger = new PaymentLedger(path)
     void ledger.begin(entry('0x1'), NOW_MS)
-    expect(() => new PaymentLedger(path)).toThrow(/is held by another program/)
+    expect(() => new PaymentLedger(path)).toThrow(/is locked by another program/)
     ledger.close()
   })
 

@@ -11,7 +11,7 @@ import { FailedSettlements } from './failed-settlements.ts'
 import type { Finality } from './finality.ts'
 import { migrate } from './ledger-schema.ts'
 
-/** Names a payment: no chain settles the same four twice. */
+/** Identifies a payment: no chain settles the same four values twice. */
 export type PaymentKey = {
   readonly network: string
   readonly asset: string
@@ -20,28 +20,27 @@ export type PaymentKey = {
 }
 
 /**
- * `settling`: the answer is durable and a settlement was begun. `unknown`: the settlement ended without a
- * verdict, or a crash cut it off. `unconfirmed`: the answer was given for a transfer that is with the chain
- * and not final. `settled`: paid, the answer may be sent at will. `released`: the settlement was refused; the
- * payment may be tried again as if it had never come. `lost`: the answer was given and the transfer can
- * never happen. (InFlightPayments without an answer have nothing to lose in a crash and live in memory: `inFlightPayments.ts`.)
+ * `settling`: the answer is stored and a settlement was begun. `unknown`: the settlement ended without a verdict, or a
+ * crash interrupted it. `unconfirmed`: the answer was sent and the transfer is not final. `settled`: paid. `released`:
+ * the settlement was refused; the payment may be used again. `lost`: the answer was sent and the transfer can never
+ * happen. Payments without an answer are in memory only (`in-flight-payments.ts`).
  */
 export type PaymentState = 'settling' | 'unknown' | 'unconfirmed' | 'settled' | 'released' | 'lost'
 
 export type Entry = {
   readonly key: PaymentKey
-  /** Pattern of the route, for the books. */
+  /** Pattern of the route, for reports. */
   readonly route: string
-  /** What was bought: see `binding` in `resource.ts`. */
+  /** The purchased call: `bindingOf` in `resource.ts`. */
   readonly binding: string
   readonly payloadHash: string
-  /** The buyer's own name for the payment, where it gave one. */
+  /** The buyer's own identifier of the payment. */
   readonly identifier: string | null
   readonly access: AnswerAccess
   readonly amount: bigint
   readonly finality: Finality
   readonly validBeforeSeconds: number
-  /** What is needed to ask the chain about it without the buyer. */
+  /** The payment, for later requests to the chain. */
   readonly wire: PaymentPayload
   readonly answer: BufferedResponse
 }
@@ -51,13 +50,13 @@ export type LedgerRow = {
   readonly binding: string
   readonly payloadHash: string
   readonly transaction: string | null
-  /** null where the payment came before version 3 of the file, which knows who may have an answer again. */
+  /** null before schema 3, which added access data. */
   readonly access: AnswerAccess | null
-  /** null when its time is over, and where the payment bought nothing. */
+  /** null after its expiry, and if the payment bought nothing. */
   readonly answer: BufferedResponse | null
 }
 
-/** A payment of which the chain has not said the last word. */
+/** A payment whose outcome is not final. */
 export type OpenPayment = {
   readonly id: number
   readonly key: PaymentKey
@@ -69,19 +68,19 @@ export type OpenPayment = {
 
 export type LedgerCounts = Readonly<Record<PaymentState, number>>
 
-/** A paid answer is sent again until this long after its payment ran out, or was settled if that came later. */
+/** Access to a paid answer after the payment expired or, if later, was settled. */
 const ANSWER_KEPT_MS = 10 * 60_000
-/** While the outcome is open, and after it was: it may be a payment whose buyer is still without its answer. */
+/** While and after an open outcome: the buyer may not have the answer yet. */
 const OPEN_KEPT_MS = 7 * 86_400_000
-/** A refused settlement is of interest to an operator for a day. */
+/** Refused settlements are kept for the operator. */
 const RELEASED_KEPT_MS = 86_400_000
 /**
- * A predecessor that is just exiting may still hold the lock, and another program the file. SQLite waits on the
- * gateway's own thread, so it is no longer than a buyer would hardly notice.
+ * An exiting predecessor can hold the lock, and another program the file. SQLite blocks the gateway thread while it
+ * waits.
  */
 const LOCK_WAIT_MS_MAX = 500
 const ANSWER_BYTES_MAX = 4 * 1_024 * 1_024
-/** The longest answer, once in the log and once in the file. */
+/** The longest answer, in the write-ahead log and in the file. */
 const ROOM_BYTES_MIN = 2 * ANSWER_BYTES_MAX
 
 type Row = {
@@ -99,7 +98,7 @@ type Row = {
 
 type StateRow = { readonly id: number; readonly state: PaymentState }
 
-/** A row that waits for others to be written with. */
+/** A row that is written together with others. */
 type Waiting = {
   readonly entry: Entry
   readonly nowMs: number
@@ -115,21 +114,21 @@ type OpenRow = PaymentKey & {
   readonly payment: string
 }
 
-/** Another program held the ledger for longer than a write waits; nothing was written. */
+/** Another program locked the ledger for too long; nothing was written. */
 export class LedgerBusyError extends OperatingError {
   constructor(cause: unknown) {
-    super('ledger_busy', 'another program holds the payment ledger', { cause })
+    super('ledger_busy', 'another program has locked the payment ledger', { cause })
   }
 }
 
 /**
- * Payments and the answers that they bought, on disk before any money moves. One file, one writing process:
- * a second service on the same file does not start. Readers, such as `perpscope ledger`, may look on.
+ * Payments and their answers, on disk before any money moves. One file, one writing process: a second service on the
+ * same file does not start. Readers such as `perpscope ledger` are allowed.
  */
 export class PaymentLedger {
   readonly failures: FailedSettlements
   readonly #db: Database.Database
-  /** The same file, for what a power cut may undo because the chain can tell it again. */
+  /** For writes that a power failure may undo, because the chain has the same information. */
   readonly #relaxed: Database.Database
   readonly #lock: Database.Database | null
   readonly #counts: Record<PaymentState, number>
@@ -137,13 +136,13 @@ export class PaymentLedger {
   readonly #moves: ReturnType<typeof movesOf>
   readonly #soon: ((task: () => void) => void) | null
   readonly #waiting: Waiting[] = []
-  /** How long a write waits for another program that holds the file. */
+  /** Lock wait of the next write. */
   #lockWaitMs = LOCK_WAIT_MS_MAX
 
   /**
    * @param path of the file, or `:memory:`
-   * @param soon where it is given, rows that come within one turn of it share one write to the disk
-   * @throws OperatingError when it cannot be trusted
+   * @param soon if given, rows of one turn share one write
+   * @throws OperatingError if the file cannot be used
    */
   constructor(path: string, soon: ((task: () => void) => void) | null = null) {
     this.#soon = soon
@@ -162,20 +161,20 @@ export class PaymentLedger {
     for (const { state, rows } of this.#statements.count.iterate()) this.#counts[state] = rows
   }
 
-  /** @throws OperatingError when the stored bytes are not those that were written */
+  /** @throws OperatingError if the stored answer is damaged */
   find(key: PaymentKey): LedgerRow | null {
     return this.#row(this.#statements.find.get(key), key.nonce)
   }
 
-  /** The payment to which this payer gave that name, whatever it was for; not one that was refused. */
+  /** The payment with this identifier, unless it was refused. */
   findByIdentifier(payer: string, identifier: string): PaymentKey | null {
     return this.#statements.identified.get(payer, identifier) ?? null
   }
 
   /**
-   * Makes the answer durable, as the last thing before the settlement: it is when this resolves. What is owed
-   * by a broadcast counts from the call on, so it never waits for others.
-   * @throws LedgerBusyError when another program held the file for too long; nothing was written
+   * Stores the answer before its settlement; durable when this resolves. A `broadcast` counts towards the exposure at
+   * once and is never delayed.
+   * @throws LedgerBusyError if another program locked the file for too long; nothing was written
    */
   async begin(entry: Entry, nowMs: number): Promise<void> {
     assert(entry.answer.body.length <= ANSWER_BYTES_MAX, 'a stored answer is at most 4 MiB')
@@ -190,7 +189,7 @@ export class PaymentLedger {
     })
   }
 
-  /** All in one write; one that must not begin fails alone. */
+  /** Writes all rows in one transaction. A row that must not begin fails alone. */
   #beginAll(): void {
     const together = this.#waiting.splice(0)
     const begun: Waiting[] = []
@@ -206,7 +205,7 @@ export class PaymentLedger {
         }
       })
     } catch (cause) {
-      // Also where not one of them was reached, because another program holds the file.
+      // Includes the case that another program locked the file.
       for (const { reject } of together) reject(cause)
       return
     }
@@ -246,7 +245,7 @@ export class PaymentLedger {
     })
   }
 
-  /** `settled` is final: a later verdict that contradicts it changes nothing. */
+  /** `settled` is final: a later verdict changes nothing. */
   move(
     key: PaymentKey,
     state: Exclude<PaymentState, 'settling'>,
@@ -262,26 +261,26 @@ export class PaymentLedger {
       if (state === 'released') this.#moves.forget.run(id)
       else {
         const keptMs = isOpen || before.state === 'unknown' ? OPEN_KEPT_MS : ANSWER_KEPT_MS
-        // What stays open is looked at again and again, and not kept longer for that.
+        // Repeated follow-ups of an open payment do not extend its time.
         this.#moves.expire.run({ id, notBeforeMs: isOpen ? 0 : nowMs, keptMs })
       }
       this.#counted(before.state, state)
     })
   }
 
-  /** Until when the address that paid may have the answer again; 0 once it has the whole of it. */
+  /** End of the access by the address that paid; 0 once it has the complete answer. */
   admitCaller(key: PaymentKey, untilMs: number): void {
     this.#moves.admitCaller.run({ ...key, untilMs })
   }
 
-  /** What a crash cut off counts as unknown from now on. To be called before the first sale. */
+  /** Marks settlements that a crash interrupted as unknown. Call it before the first sale. */
   interrupted(): void {
     const { changes } = this.#statements.interrupt.run()
     this.#counts.settling -= changes
     this.#counts.unknown += changes
   }
 
-  /** Payments that wait for the chain's last word and were not touched since, the longest waiting first. */
+  /** Open payments that were not updated since, longest waiting first. */
   open(untouchedSinceMs: number, rowsMax: number): readonly OpenPayment[] {
     const rows = this.#statements.open.all(untouchedSinceMs, rowsMax)
     return rows.map(({ id, state, begunMs, route, payment, ...key }) => ({
@@ -294,12 +293,12 @@ export class PaymentLedger {
     }))
   }
 
-  /** It was looked at and is still open: others come first the next time. */
+  /** Moves a payment that is still open to the end of the queue. */
   lookedAt({ id }: OpenPayment, nowMs: number): void {
     this.#statements.lookedAt.run(nowMs, id)
   }
 
-  /** What answers were given for, and is only with the chain: of one payer and of all, in USDC atoms. */
+  /** Unsettled amount of answers sent on `broadcast`: of one payer and of all, in USDC atoms. */
   exposure(payer: string): { readonly payer: bigint; readonly total: bigint } {
     const { ofPayer, total } = this.#statements.exposure.get(payer) as {
       ofPayer: number | null
@@ -308,12 +307,12 @@ export class PaymentLedger {
     return { payer: BigInt(ofPayer ?? 0), total: BigInt(total ?? 0) }
   }
 
-  /** Whether this payer has paid for an answer before. */
+  /** Whether this payer has a paid purchase. */
   hasSettled(payer: string): boolean {
     return this.#statements.bought.get(payer) !== undefined
   }
 
-  /** Whether a transfer of this payer failed after its answer was given. */
+  /** Whether a transfer of this payer failed after its answer was sent. */
   hasLost(payer: string): boolean {
     return this.#statements.lost.get(payer) !== undefined
   }
@@ -327,14 +326,14 @@ export class PaymentLedger {
   }
 
   /**
-   * Whether a sale could be written now: one page through the log of the file, which reaches the disk as a sale does.
-   * @returns why not; null where it could
+   * Tests a write: one page through the write-ahead log to the disk, as in a sale.
+   * @returns why a sale cannot be written; null if it can
    */
   writeFault(): string | null {
     try {
       if (!this.#hasRoom()) return 'the disk of the ledger is full'
       const version = Number(this.#db.pragma('user_version', { simple: true }))
-      // The same number: what is written is the page that holds it.
+      // Writing the same number still writes its page.
       this.#db.pragma(`user_version = ${version}`)
       return null
     } catch (cause) {
@@ -360,9 +359,8 @@ export class PaymentLedger {
   }
 
   /**
-   * Takes the write lock first: a transaction that reads before it writes would be refused at once while another
-   * program writes, without the wait. The wait holds up the whole gateway, so after one that was in vain the next
-   * writes do not wait, until one succeeds.
+   * Takes the write lock first: a transaction that reads before it writes fails without waiting while another program
+   * writes. The wait blocks the gateway; after a vain one, writes do not wait until one succeeds.
    */
   #written(db: Database.Database, write: () => void): void {
     try {
@@ -476,7 +474,7 @@ function statementsOf(db: Database.Database) {
   }
 }
 
-/** Held for as long as the process lives, beside the file, so that readers of the file are not shut out. */
+/** A separate lock file, held until the process ends, so that readers of the ledger are not blocked. */
 export function lockLedger(path: string): Database.Database {
   mkdirSync(dirname(path), { recursive: true })
   const lock = new Database(`${path}-lock`, { timeout: LOCK_WAIT_MS_MAX })
@@ -493,16 +491,19 @@ export function lockLedger(path: string): Database.Database {
 function openDatabase(path: string): Database.Database {
   const db = new Database(path, { timeout: LOCK_WAIT_MS_MAX })
   try {
-    // It holds what buyers signed.
+    // The file contains signed payments.
     if (path !== ':memory:') chmodSync(path, 0o600)
     db.pragma('journal_mode = WAL')
-    // An acknowledged row survives a power cut; measured at 0.2 ms an insert (reliability page, 2.2).
+    // A committed row survives a power failure; measured at 0.2 ms an insert.
     db.pragma('synchronous = FULL')
     const verdict = db.pragma('quick_check', { simple: true })
     if (verdict !== 'ok') throw new OperatingError('ledger_corrupt', `${path}: ${String(verdict)}`)
     if (!migrate(db)) {
       const version = db.pragma('user_version', { simple: true })
-      throw new OperatingError('ledger_version', `${path} has schema ${String(version)}`)
+      throw new OperatingError(
+        'ledger_version',
+        `${path} has schema ${String(version)}, which is newer than this version of perpscope`,
+      )
     }
     return db
   } catch (cause) {
@@ -511,7 +512,7 @@ function openDatabase(path: string): Database.Database {
   }
 }
 
-/** After a power cut a payment may be open again that was settled: the follow-up asks the chain. */
+/** After a power failure a settled payment can be open again: the follow-up asks the chain. */
 function relaxedConnection(path: string): Database.Database {
   const db = new Database(path, { timeout: LOCK_WAIT_MS_MAX })
   db.pragma('synchronous = NORMAL')
@@ -519,7 +520,7 @@ function relaxedConnection(path: string): Database.Database {
 }
 
 function unusable(path: string, cause: unknown): OperatingError {
-  const trouble = isBusy(cause) ? 'is held by another program' : 'cannot be used'
+  const trouble = isBusy(cause) ? 'is locked by another program' : 'cannot be used'
   return new OperatingError('ledger_unusable', `the payment ledger ${path} ${trouble}`, { cause })
 }
 

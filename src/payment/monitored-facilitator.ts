@@ -1,7 +1,7 @@
 import type { HealthMonitor } from './health-monitor.ts'
 import type { DecodedPayment, Facilitator } from './payment.ts'
 
-/** A facilitator of our own whose results are heeded: by them its watch learns of a node that failed or is back. */
+/** Reports the results of our own facilitator to the monitor of its node. */
 export function monitoredFacilitator<P extends DecodedPayment>(
   facilitator: Facilitator<P>,
   watch: HealthMonitor,

@@ -4,50 +4,50 @@ import { limitPolicy, WINDOW_SECONDS } from './rate-limit.ts'
 
 export type NodeBudgetOptions = {
   readonly clock: Clock
-  /** Payments of one address that may fail at a node or a facilitator. */
+  /** Payments of one address that may fail at a node or facilitator. */
   readonly failuresPerAddressPerMinute: number
-  /** Payments of all addresses that may fail there, of new payers and again of known ones. */
+  /** Payments of all addresses that may fail there; new and known payers have one budget each. */
   readonly failuresPerSecond: number
 }
 
-/** Why a payment is not taken to a node. */
+/** Why a payment may cause no request to a node. */
 export type BudgetRefusal =
   | { readonly of: 'unverified'; readonly limit: LimitPolicy; readonly allowance: RateAllowance }
   | { readonly of: 'crowd' }
 
-/** A request that waits, and how its wait ends: null when it is admitted. */
+/** Ends the wait of a request; null admits it. */
 type Waiter = (refusal: BudgetRefusal | null) => void
 
 type Caller = {
   failed: number
-  /** Of payments that nobody answered a moment ago. */
+  /** Payments that got no answer from the node within the last 10 s. */
   unanswered: number
   atNode: number
-  /** When its failures are forgotten. */
+  /** Time at which `failed` is reset. */
   resetMs: number
   readonly waiting: Set<Waiter>
 }
 
-/** Tokens of one kind of payer: a payment holds one while it is verified, and loses it if it fails. */
+/** Tokens of known or of new payers. A payment holds one during its verification and loses it if it fails. */
 type Lane = { tokens: number; isRefilling: boolean; readonly waiting: Set<Waiter> }
 
-/** Of one address, and of one kind of payer. Each holds its connection open. */
+/** For one address, and for known or new payers. Each waiting request holds its connection open. */
 const WAITING_MAX = 500
-/** Longer than a queue of good payments takes; a client waits 10 s or more for its answer. */
+/** Longer than a queue of valid payments takes; clients wait 10 s or more. */
 const WAIT_MS_MAX = 5_000
 /**
- * What a node did not answer is nobody's fault, but it was asked: a place comes back this much later, so that an address
- * cannot keep a node busy that answers no more.
+ * After a request without an answer the address gets its place back this much later, so that one address cannot keep a
+ * failing node busy.
  */
 const UNANSWERED_MS = 10_000
-/** How many seconds' worth of tokens may be used at once. */
+/** Tokens of this many seconds may be used in a burst. */
 const BURST_SECONDS = 2
 const REFILLS_PER_SECOND = 10
 
 /**
- * Every question to a node or a facilitator that an unproven payment causes passes here. Its cost is reserved
- * before the question and given back when the payment was good, so requests sent all at once are
- * bounded like requests sent one by one. Known payers wait for no address and have tokens of their own.
+ * Bounds the requests to nodes and facilitators that unproven payments cause. The cost is reserved before the request
+ * and returned if the payment was valid, so that a burst is bounded like a sequence. Known payers need no place for
+ * their address and have tokens of their own.
  */
 export class NodeBudget {
   readonly #options: NodeBudgetOptions
@@ -61,7 +61,7 @@ export class NodeBudget {
     this.#lanes = { known: this.#lane(), new: this.#lane() }
   }
 
-  /** For one payment from one address. It must be ended. */
+  /** For the payment of one request. The permit must be ended. */
   open(address: string): NodePermit {
     let caller: Caller | null = null
     let lane: Lane | null = null
@@ -95,7 +95,7 @@ export class NodeBudget {
         caller = null
         lane = null
         outcome = 'good'
-        // A known payer holds no place, and its failure counts like that of others.
+        // A known payer holds no place; its failure still counts for the address.
         if (ended === 'failed') this.#failed(address, place ?? this.#caller(address))
         if (place === null) return
         place.atNode -= 1
@@ -130,7 +130,7 @@ export class NodeBudget {
     if (failed + unanswered + atNode + waiting.size === 0) this.#callers.delete(address)
   }
 
-  /** @returns undefined where only those at the node now can tell */
+  /** @returns undefined if the requests in progress decide */
   #place(caller: Caller): BudgetRefusal | null | undefined {
     const { failuresPerAddressPerMinute: max } = this.#options
     const used = caller.failed + caller.unanswered
@@ -180,7 +180,7 @@ export class NodeBudget {
     })
   }
 
-  /** Tries now, or waits its turn among the others for as long as that may take. */
+  /** Attempts now, or waits in the queue for at most `WAIT_MS_MAX`. */
   #admit(
     waiting: Set<Waiter>,
     attempt: () => BudgetRefusal | null | undefined,
@@ -200,17 +200,17 @@ export class NodeBudget {
   }
 }
 
-/** What one payment holds on its way to a node. */
+/** What one payment holds of the budget. */
 export type NodePermit = {
-  /** A place among the failures that its address may have. Not for known payers. */
+  /** Reserves one of the failures that the address may have. Not for known payers. */
   reserve(): Promise<BudgetRefusal | null>
-  /** A token for a question of its own. */
+  /** Takes a token for a request of this payment alone. */
   start(payer: 'known' | 'new'): Promise<BudgetRefusal | null>
-  /** The payment was found wrong, and what it holds is used up. */
+  /** The payment is invalid: what it holds is used up. */
   fail(): void
-  /** Nobody answered: what it holds comes back later. */
+  /** The node did not answer: the place is returned later. */
   unanswered(): void
-  /** Gives back what it holds, unless it failed. */
+  /** Returns what it holds, unless the payment failed. */
   end(): void
 }
 
@@ -220,7 +220,7 @@ function takeToken(lane: Lane): null | undefined {
   return null
 }
 
-/** First come, first served, until one has to go on waiting. */
+/** Serves waiters in order until one has to wait on. */
 function serve(
   waiting: ReadonlySet<Waiter>,
   attempt: () => BudgetRefusal | null | undefined,

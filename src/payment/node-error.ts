@@ -1,19 +1,16 @@
 import { BaseError } from 'viem'
 
-/** A log line, not a page of HTML. */
+/** Keeps a page of HTML out of the log. */
 const REASON_CHARS_MAX = 300
 
-/**
- * Why a call to a node failed, for our own logs. viem's `message` names the URL, which may hold a
- * provider's key, and so may what a provider says itself.
- */
+/** Reason of a failed call to a node, for our logs. URLs are removed: they can contain the key of a provider. */
 export function nodeReason(cause: unknown): string {
   return reasonOf(cause)
     .replace(/\b[a-z][a-z0-9+.-]*:\/\/\S*/gi, '(URL)')
     .slice(0, REASON_CHARS_MAX)
 }
 
-/** Whether the node itself says so, and not the request that viem's `message` repeats. */
+/** Whether the node itself returned these words; the `message` of viem also repeats the request. */
 export function nodeSays(cause: unknown, words: RegExp): boolean {
   return cause instanceof BaseError && words.test(cause.details ?? '')
 }

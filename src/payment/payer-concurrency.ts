@@ -1,16 +1,16 @@
 type Lane = { atWork: number; readonly waiting: (() => void)[] }
 
 /**
- * Settlements of one payer at once. All of them were simulated with the same money, and emptying the wallet
- * lets all fail: so a wallet has few under way, and as many as it has paid for before.
+ * Limits concurrent settlements of one payer. All of them were simulated with the same balance, so an emptied wallet
+ * lets all fail. The limit grows with the paid purchases of the payer.
  */
 export class PayerConcurrency {
   readonly #lanes = new Map<string, Lane>()
 
   /**
-   * Runs `task` at once or in its turn. Who waits here is in flight, which the inFlightPayments bound.
-   * @param atOnceMax how many of this payer may run, asked again whenever one ends
-   * @param task is told whether it has waited: then what was simulated may not hold any more
+   * Runs `task` now, or when an earlier one has ended. The queue is bounded by `InFlightPayments`.
+   * @param atOnceMax limit of this payer, read again whenever a task ends
+   * @param task its argument is true after a wait, when an earlier simulation may be out of date
    */
   async run<Result>(
     payer: string,

@@ -1,24 +1,24 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Extensions } from './extensions/extensions.ts'
 
-/** A payment header after decoding, version 1 and 2 alike: their inner payloads are identical. */
+/** A decoded payment header of version 1 or 2. Their inner payloads are identical. */
 export type PaymentEnvelope = {
   readonly version: 1 | 2
   readonly scheme: string
-  /** CAIP-2 in version 2, a name such as `base` in version 1. */
+  /** CAIP-2 in version 2; a name such as `base` in version 1. */
   readonly network: string
-  /** The terms that the buyer believes it accepted. Version 1 does not say. */
+  /** The terms that the buyer accepted; null in version 1. */
   readonly accepted: {
     readonly asset: string
     readonly payTo: string
     readonly amount: string
   } | null
-  /** What the buyer echoes of the quote's extensions, and adds to them. Not signed. Version 1 has none. */
+  /** Extensions that the buyer echoes or adds; not signed. null in version 1. */
   readonly extensions: Extensions | null
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** What cannot be read as a payment at all. Ends in 400, where a readable but wrong one ends in 402. */
+/** A header that is not a payment: 400. A decoded but invalid payment is a 402. */
 export class MalformedPayment extends Error {
   override readonly name = 'MalformedPayment'
 }
@@ -29,17 +29,20 @@ export function hasPayment(headers: IncomingHttpHeaders): boolean {
   return headers['x-payment'] !== undefined || headers['payment-signature'] !== undefined
 }
 
-/** @returns null when the request brings no payment. @throws MalformedPayment */
+/**
+ * @returns null if the request has no payment
+ * @throws MalformedPayment
+ */
 export function paymentHeader(headers: IncomingHttpHeaders): string | null {
   const [v1, v2] = [headers['x-payment'], headers['payment-signature']]
   if (v1 !== undefined && v2 !== undefined && v1 !== v2) {
-    throw new MalformedPayment('X-PAYMENT and PAYMENT-SIGNATURE differ; send one of them')
+    throw new MalformedPayment('X-PAYMENT and PAYMENT-SIGNATURE differ; send only one of them')
   }
   const header = v2 ?? v1
   if (header === undefined) return null
   // Node joins repeated headers with a comma, which no base64 contains.
   if (Array.isArray(header) || header.includes(',')) {
-    throw new MalformedPayment('the payment header is repeated; send it once')
+    throw new MalformedPayment('The payment header is repeated; send it once')
   }
   return header
 }
@@ -47,13 +50,13 @@ export function paymentHeader(headers: IncomingHttpHeaders): string | null {
 /** @throws MalformedPayment */
 export function decodeEnvelope(header: string): PaymentEnvelope {
   if (header.length > Math.ceil(PAYMENT_BYTES_MAX / 3) * 4) {
-    throw new MalformedPayment(`the payment is larger than ${PAYMENT_BYTES_MAX} bytes`)
+    throw new MalformedPayment(`The payment is larger than ${PAYMENT_BYTES_MAX} bytes`)
   }
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(header)) {
-    throw new MalformedPayment('the payment header is not base64')
+    throw new MalformedPayment('The payment header is not base64')
   }
   const value = parseJson(Buffer.from(header, 'base64').toString('utf8'))
-  if (!isRecord(value)) throw new MalformedPayment('the payment is not a JSON object')
+  if (!isRecord(value)) throw new MalformedPayment('The payment is not a JSON object')
   const version = value['x402Version']
   if (version !== 1 && version !== 2) throw new MalformedPayment('x402Version must be 1 or 2')
   const payload = requireRecord(value['payload'], 'payload')
@@ -87,7 +90,7 @@ function parseJson(json: string): unknown {
   try {
     return JSON.parse(json)
   } catch (cause) {
-    throw new MalformedPayment('the payment is not JSON', { cause })
+    throw new MalformedPayment('The payment is not JSON', { cause })
   }
 }
 

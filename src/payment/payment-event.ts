@@ -1,40 +1,40 @@
 import type { FastifyRequest } from 'fastify'
 
-/** What happened to a payment, for logs and metrics. Never holds a signature. */
+/** An event of a payment, for logs and metrics. It never contains a signature. */
 export type PaymentEvent = {
   readonly kind:
     | 'quoted'
     | 'malformed'
     | 'rejected'
     | 'limited'
-    /** The payment, or its nonce, was used for something else. */
+    /** The payment, its nonce or its identifier was used before. */
     | 'conflict'
     | 'unavailable'
-    /** The handler gave no answer that is worth money. */
+    /** The handler returned no answer that can be sold. */
     | 'uncharged'
-    /** It can be taken; nothing was taken yet. */
+    /** The payment can be settled; nothing was charged yet. */
     | 'verified'
     | 'settled'
-    /** The answer was given, the transfer is with the chain. */
+    /** The answer was sent before the transfer is final. */
     | 'trusted'
-    /** The answer was given and the transfer will never come. */
+    /** The answer was sent and the transfer can never happen. */
     | 'lost'
-    /** The outcome of a settlement is not known. */
+    /** The outcome of a settlement is unknown. */
     | 'open'
     | 'replayed'
-    /** What vouchers promised was claimed, or paid out to us. */
+    /** Vouchers were claimed, or claimed money was paid out to us. */
     | 'collected'
-    /** A fault of ours. */
+    /** An error of this service. */
     | 'failed'
-  /** Pattern of the route; null when it happened after the request. */
+  /** Pattern of the route; null for an event after the request. */
   readonly route: string | null
   readonly payer?: string
   readonly reason?: string
   readonly transaction?: string
-  /** How long the verification, or the settlement, has taken. */
+  /** Duration of the verification or the settlement. */
   readonly tookMs?: number
   readonly cause?: unknown
 }
 
-/** Reports an event of a request, with the route of that request. */
+/** Reports an event with the route of its request. */
 export type EmitForRequest = (request: FastifyRequest, event: Omit<PaymentEvent, 'route'>) => void

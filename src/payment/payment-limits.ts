@@ -1,13 +1,13 @@
 export type PaymentLimits = {
   readonly paidCallsPerWalletPerMinute: number
   readonly failedPaymentsPerAddressPerMinute: number
-  /** Of one wallet, from one address, for one reason. */
+  /** For one wallet, address and reason. */
   readonly identicalFailuresPerMinute: number
-  /** Payments that were used before, whether their answer is given again or not. */
+  /** Payments that were used before, with or without access to the answer. */
   readonly repeatedPaymentsPerAddressPerMinute: number
-  /** Payments of new payers from one address that may fail at a node or a facilitator. */
+  /** Payments of new payers from one address that may fail at a node or facilitator. */
   readonly unverifiedPaymentsPerAddressPerMinute: number
-  /** The same of all addresses, and of known payers once more. */
+  /** The same for all addresses; known payers have this limit once more. */
   readonly unverifiedPaymentsPerSecond: number
 }
 
@@ -17,9 +17,9 @@ export const limitsByDefault: PaymentLimits = {
   identicalFailuresPerMinute: 5,
   repeatedPaymentsPerAddressPerMinute: 60,
   unverifiedPaymentsPerAddressPerMinute: 10,
-  // A public node answers 25 requests a second: most of them are left to those who buy.
+  // A public node answers 25 requests a second; most of them are left to buyers.
   unverifiedPaymentsPerSecond: 5,
 }
 
-/** Calls of paid routes without a payment, of one address. */
+/** Unpaid calls of paid routes per address. */
 export const QUOTES_PER_MINUTE = 60

@@ -40,35 +40,35 @@ import { termsOf } from './terms.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Makes the route a paid one. */
+    /** Sells the answers of this route. */
     x402?: PaidRoute
   }
   interface FastifyRequest {
-    /** What the buyer echoes of the quote's extensions, unsigned: to be checked by whoever made them. */
+    /** Extensions that the buyer echoes, unsigned; their owner checks them. */
     paymentExtensions?: Extensions | null
   }
 }
 
 export type PaymentOptions = {
-  /** In the order in which they are offered. */
+  /** In the order of `accepts`. */
   readonly methods: readonly PaymentMethod[]
-  /** Stays the caller's: it is not closed here. */
+  /** Closed by the caller. */
   readonly ledger: PaymentLedger
   readonly clock: Clock
-  /** Where buyers reach the service, such as `https://api.example.com`. */
+  /** Public base URL, such as `https://api.example.com`. */
   readonly publicUrl: string
   readonly limits?: Partial<PaymentLimits>
-  /** The payments in flight, for whoever wants to count them. */
+  /** For metrics. */
   readonly inFlightPayments?: InFlightPayments
-  /** How sure of its money a price must be before its answer leaves; `confirmed` where nothing is said. */
+  /** Finality that a price requires before its answer is sent; `confirmed` by default. */
   readonly finality?: (amount: bigint) => Finality
-  /** Bounds what is owed for answers that were given on a mere `broadcast`; nothing where nothing is said. */
+  /** Limits of unsettled answers that were sent on `broadcast`; zero by default. */
   readonly exposure?: ExposureLimits
-  /** Signs offers and receipts; without it there are none. */
+  /** Signs offers and receipts; optional. */
   readonly receipts?: OfferReceipts
-  /** While the host refuses everything, answers that were bought before are kept, not given. */
+  /** While the host is closed, purchased answers are stored and not sent. */
   readonly closure?: Closure
-  /** Another secret for each quote: 16 random bytes in base64url. */
+  /** A new secret for each quote: 16 random bytes in base64url. */
   readonly newSecret: () => string
   readonly onEvent?: (event: PaymentEvent) => void
 }
@@ -77,17 +77,17 @@ const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }
 
 const SWEEP_ROWS_MAX = 256
 const SWEEP_MS = 10_000
-/** Between two slices when there is more to remove. */
+/** Pause while more rows are left to remove. */
 const SWEEP_AGAIN_MS = 50
 const KEPT_AFTER_CLOSURE_MS = 2 * 3_600_000
 
 /**
- * Sells the answers of routes that declare `config.x402`. Bound to routes, not to URLs: whatever target,
- * encoding or method led to a paid handler, it runs for a payment or not at all. The host's own checks
- * belong into earlier hooks; the handler must send its whole body at once.
+ * Sells the answers of routes that declare `config.x402`. Hooks are bound to routes, not to URLs: no spelling or method
+ * reaches a paid handler without a payment. Checks of the host belong in earlier hooks. The handler must send its whole
+ * body at once.
  */
 export const payments: FastifyPluginAsync<PaymentOptions> = Object.assign(register, {
-  // As fastify-plugin does: the hooks belong to the instance that registers, not to a child of it.
+  // As fastify-plugin: the hooks belong to the registering instance.
   [Symbol.for('skip-override')]: true,
   [Symbol.for('fastify.display-name')]: 'payments',
 })
@@ -157,7 +157,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     if (paid === undefined) return
     assert(
       route.method === 'GET' || route.method === 'HEAD',
-      `${route.url}: only what is read can be sold; a payment is not bound to a body`,
+      `${route.url}: only GET and HEAD can be sold, because a payment is not bound to a request body`,
     )
     if (!termsByRoute.has(paid)) termsByRoute.set(paid, termsOf(paid, methods))
     route.onRequest = [...listOf(route.onRequest), arrived]
@@ -168,23 +168,23 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     route.onResponse = [...listOf(route.onResponse), sent]
   })
 
-  // A paid route that was added before this plugin has none of the hooks above: it stays shut.
+  // A paid route that was added before this plugin has no payment hooks and stays closed.
   app.addHook('preHandler', async (request) => {
     if (request.routeOptions.config.x402 !== undefined) termsOfRoute(request)
   })
 
-  // Before a start nobody could ask either.
+  // Before the start no buyer could fetch an answer.
   let closedUntilMs = clock.nowMs()
   function sweep(): void {
     let full = false
     try {
       const nowMs = clock.nowMs()
       if (closure.isClosed()) closedUntilMs = nowMs
-      // Buyers who were sent away for an hour find their answers when they come back.
+      // Buyers that were sent away find their answers after a closure.
       if (nowMs - closedUntilMs > KEPT_AFTER_CLOSURE_MS)
         full = ledger.sweep(nowMs, SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
     } catch (cause) {
-      // Rows stay longer than they should; sales go on for as long as they can be written.
+      // Old rows stay longer; sales continue while rows can be written.
       onEvent({ kind: 'failed', route: null, cause })
     }
     cancelSweep = clock.after(full ? SWEEP_AGAIN_MS : SWEEP_MS, sweep)
@@ -212,7 +212,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     delivery.sent(request)
   }
 
-  /** Before the host's `preValidation`: what was bought needs no engine, no coin and no fresh data. */
+  /** Runs before `preValidation` of the host: a purchased answer needs no engine and no fresh data. */
   async function recall(request: FastifyRequest, reply: FastifyReply) {
     if (request.method === 'HEAD' || !hasPayment(request.headers)) return undefined
     const answer = await answers.recall(request, termsOfRoute(request))
@@ -221,7 +221,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
 
   async function admit(request: FastifyRequest, reply: FastifyReply) {
     const terms = termsOfRoute(request)
-    // An answer without its body is worth nothing, so HEAD shows the quote and takes no payment.
+    // HEAD has no body to sell: it gets the quote, and its payment is not used.
     if (request.method === 'HEAD' || !hasPayment(request.headers)) {
       onEvent({ kind: 'quoted', route: request.routeOptions.url ?? null })
       return sendBuffered(
@@ -260,7 +260,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     sold.delete(request)
     const { sale, headersBefore } = held
     const answeredMs = reply.elapsedTime
-    // A 304, for one, has no body.
+    // A 304 has no body.
     const answer = bufferedResponse(reply, payload ?? '')
     if (reply.statusCode >= 300) {
       sales.cancel(request, sale, answer)
@@ -284,7 +284,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   }
 }
 
-/** A sale at work, and how long it took so far, counted from the arrival of the request. */
+/** A sale in progress with its durations since the arrival of the request. */
 type Sold = {
   readonly sale: Sale
   readonly headersBefore: ReadonlySet<string>
@@ -292,7 +292,7 @@ type Sold = {
   readonly admittedMs: number
 }
 
-/** `Server-Timing` of one sale: what the payment took apart from what the answer took. */
+/** `Server-Timing` of a sale: verification, answer and settlement. */
 function timing({ verifyMs, admittedMs }: Sold, answeredMs: number, nowMs: number): string {
   const parts = { verify: verifyMs, engine: answeredMs - admittedMs, settle: nowMs - answeredMs }
   return Object.entries(parts)
@@ -300,14 +300,14 @@ function timing({ verifyMs, admittedMs }: Sold, answeredMs: number, nowMs: numbe
     .join(', ')
 }
 
-/** A shared cache would give our answer away. */
+/** A shared cache would send the answer without payment. */
 function kept(answer: BufferedResponse): BufferedResponse {
   const cacheControl = answer.headers['cache-control']
   if (cacheControl !== undefined && /\b(private|no-store)\b/.test(cacheControl)) return answer
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache' } }
 }
 
-/** What the handler said about its answer must not describe the one that is sent in its place. */
+/** Headers of the handler's answer must not describe the response that replaces it. */
 function removeHeadersSince(reply: FastifyReply, before: ReadonlySet<string>): void {
   for (const name of Object.keys(reply.getHeaders())) {
     if (!before.has(name)) reply.removeHeader(name)

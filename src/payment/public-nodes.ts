@@ -1,6 +1,6 @@
 /**
- * A public node of each network, by CAIP-2: asked what became of a payment, and nothing else, where a hosted
- * facilitator settles and no node is configured. As the operators of the networks publish them.
+ * A public node of each network (CAIP-2), as its operator publishes it. Only asked for payment outcomes, where a hosted
+ * facilitator settles and no node is configured.
  */
 export const publicNodes: Readonly<Record<string, string>> = {
   'eip155:8453': 'https://mainnet.base.org',

@@ -1,13 +1,13 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
-/** Where a caller stands with a limit. */
+/** State of a caller within a limit. */
 export type RateAllowance = {
   readonly allowed: boolean
   readonly remaining: number
   readonly resetSeconds: number
 }
 
-/** How callers are shown a limit. */
+/** Response headers of a limit. */
 export type LimitPolicy = {
   headers(allowance: RateAllowance): Readonly<Record<string, string>>
 }
@@ -24,7 +24,7 @@ export function limitPolicy(name: string, perMinute: number): LimitPolicy {
   }
 }
 
-/** So many calls a minute and key, counted in this process. Keys are forgotten with their window. */
+/** Calls per minute and key, counted in this process. */
 export class RateLimit implements LimitPolicy {
   readonly #limiter: RateLimiterMemory
   readonly #policy: LimitPolicy
@@ -46,7 +46,7 @@ export class RateLimit implements LimitPolicy {
     }
   }
 
-  /** Looks without counting. */
+  /** Reads without counting. */
   async peek(key: string): Promise<RateAllowance> {
     const state = await this.#limiter.get(key)
     return state === null
@@ -54,7 +54,7 @@ export class RateLimit implements LimitPolicy {
       : allowance(state, state.remainingPoints > 0)
   }
 
-  /** Takes back one call that was counted in the present window. */
+  /** Undoes one counted call of the current window. */
   async giveBack(key: string): Promise<void> {
     const state = await this.#limiter.get(key)
     if (state !== null && state.consumedPoints > 0) await this.#limiter.reward(key)
@@ -65,7 +65,7 @@ export class RateLimit implements LimitPolicy {
   }
 }
 
-/** One household, not one address, has an IPv6 /64: counting addresses there would limit nobody. */
+/** Limits count IPv6 addresses by their /64, because one household owns all addresses of it. */
 export function callerKey(ip: string): string {
   if (!ip.includes(':') || ip.startsWith('::ffff:')) return ip
   const [head = '', tail = ''] = ip.split('::')

@@ -3,8 +3,8 @@ import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
 import type { DecodedPayment, Payment } from './payment.ts'
 
 /**
- * Tells both versions of client that the payment was settled, and in which transaction. @param receipts signs
- * for it in version 2; null where no key was given
+ * Receipt headers for clients of both versions.
+ * @param receipts signs the receipt of version 2; null without a key
  */
 export async function receiptHeaders(
   payment: Payment,
@@ -16,7 +16,7 @@ export async function receiptHeaders(
   return responseHeaders(payment, { ...members, success: true, transaction }, receipt)
 }
 
-/** Tells both versions of client that it was not. */
+/** Headers that report a failed settlement to clients of both versions. */
 export function refusalHeaders(payment: DecodedPayment, errorReason: string) {
   return responseHeaders(payment, { success: false, errorReason, transaction: '' })
 }

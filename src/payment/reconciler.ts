@@ -10,20 +10,20 @@ export type ReconcilerOptions = {
   readonly coordinator: SettlementCoordinator
   readonly methods: readonly PaymentMethod[]
   readonly clock: Clock
-  /** Whether a buyer is being served by that very payment: then it is cleared up there. */
+  /** Whether a request with this payment is in progress, which resolves the payment itself. */
   readonly isAtWork: (payment: OpenPayment) => boolean
   readonly emit: (event: PaymentEvent) => void
 }
 
 const PERIOD_MS = 5_000
-/** What somebody has just touched is left alone for as long. */
+/** Payments that were updated more recently are skipped. */
 const UNTOUCHED_MS = 5_000
-/** One after the other, so that a node is never flooded by what we have forgotten. */
+/** Sequential, so that a node is not flooded. */
 const PAYMENTS_A_PASS_MAX = 50
 
 /**
- * Clears up what crashes, lost replies and answers given on trust leave behind, at start and from then on:
- * the ledger ends at what the chain says, whether a buyer comes back or not.
+ * Follows up open payments after crashes, lost replies and unconfirmed transfers, at the start and periodically, until
+ * the ledger agrees with the chain. No buyer has to return for that.
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions
@@ -78,7 +78,7 @@ function eventOf(verdict: SettlementVerdict, { state }: OpenPayment): PaymentEve
   return state === 'unconfirmed' ? 'lost' : 'uncharged'
 }
 
-/** A payment of which only what its buyer sent is left. null when it cannot be paid that way any more. */
+/** Reads a stored payment. null if its method is no longer configured. */
 function revived(wire: PaymentPayload, methods: readonly PaymentMethod[]): Payment | null {
   const { scheme, network, amount } = wire.accepted
   const method = methods.find((one) => one.scheme === scheme && one.network === network)

@@ -3,8 +3,8 @@ import type { PaidRoute } from './terms.ts'
 import { RESOURCE_URL_CHARS_MAX } from './terms.ts'
 
 /**
- * The absolute URL of what is being sold. The base is configured: a Host header or an absolute-form
- * target is the caller's claim. Only characters of RFC 3986 survive, so it needs no escaping in JSON.
+ * Absolute URL of the sold resource. The base is configured, because the caller controls the Host header and an
+ * absolute-form target. Only characters of RFC 3986 remain, so it needs no JSON escaping.
  */
 export function resourceUrl(request: FastifyRequest, publicUrl: string): string {
   return (publicUrl + originForm(request.url))
@@ -12,7 +12,7 @@ export function resourceUrl(request: FastifyRequest, publicUrl: string): string 
     .slice(0, RESOURCE_URL_CHARS_MAX)
 }
 
-/** Path of a request target, also of one in absolute form; without the query. */
+/** Path of a request target, also in absolute form, without the query. */
 export function requestPath(url: string): string {
   const target = originForm(url)
   const end = target.indexOf('?')
@@ -20,8 +20,8 @@ export function requestPath(url: string): string {
 }
 
 /**
- * What a payment buys, as one text: the same for every spelling of a call for one document, different for any two
- * calls that may be answered differently.
+ * Identifies the purchased call: equal for all spellings of a call for one document, different for calls that can be
+ * answered differently.
  */
 export function bindingOf(
   request: FastifyRequest,

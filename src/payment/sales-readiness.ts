@@ -3,7 +3,7 @@ import type { HealthFault, HealthMonitor } from './health-monitor.ts'
 import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 
-/** What a sale needs beside its answer. */
+/** Requirements of a sale apart from its answer. */
 export type SalesCheck = 'ledger_writable' | 'can_settle' | 'clock'
 
 export type CheckedSales = { readonly check: SalesCheck; readonly fault: HealthFault | null }
@@ -15,7 +15,7 @@ export type SalesReadinessOptions = {
   readonly clock: ClockCheck
 }
 
-/** Whether a quote can be kept: the answer made durable, the payment settled, and its time judged right. */
+/** Whether a quote can be honoured: the ledger is writable, a payment method can settle and the clock is right. */
 export class SalesReadiness {
   readonly #options: SalesReadinessOptions
 
@@ -23,7 +23,7 @@ export class SalesReadiness {
     this.#options = options
   }
 
-  /** In the order in which a call is refused for them. Reads what is known: nobody waits for it. */
+  /** In the order of refusals. Reads known state and does not wait. */
   checks(): readonly CheckedSales[] {
     const { ledger, methods, clock } = this.#options
     return [
@@ -34,15 +34,15 @@ export class SalesReadiness {
   }
 
   /**
-   * Why nothing can be sold now; null where something can.
-   * @param isPaid a payment that is signed already is tried, whatever was seen of settlements last: it may get through
+   * @param isPaid a signed payment is attempted whatever the last settlements showed
+   * @returns why nothing can be sold now, or null
    */
   hindrance({ isPaid }: { readonly isPaid: boolean }): CheckedSales | null {
     const checks = this.checks().filter(({ check }) => !(isPaid && check === 'can_settle'))
     return checks.find(({ fault }) => fault !== null) ?? null
   }
 
-  /** What happened to payments says something of the ledger. */
+  /** Passes results of payments to the ledger monitor. */
   record({ kind }: PaymentEvent): void {
     const { ledger } = this.#options
     if (kind === 'settled' || kind === 'trusted') ledger.reportSuccess()
@@ -50,7 +50,7 @@ export class SalesReadiness {
   }
 }
 
-/** null while one of the ways to pay can settle. */
+/** null while one payment method can settle. */
 function settlementFault(methods: readonly PaymentMethod[]): HealthFault | null {
   const faults = methods
     .filter(({ isSuspended }) => isSuspended !== true)

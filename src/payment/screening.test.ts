@@ -44,7 +44,10 @@ test('however many come, there are four questions a second of a hundred each', a
   const answers = Array.from({ length: 600 }, (_, number) => screen(number))
   clock.advance(1_000)
   expect(asked.map(({ length }) => length)).toEqual(Array.from({ length: 4 }, () => 100))
-  const crowded = { kind: 'unreachable', reason: expect.stringContaining('wait for a node') }
+  const crowded = {
+    kind: 'unreachable',
+    reason: expect.stringContaining('are waiting for the node'),
+  }
   expect(await Promise.all(answers.slice(-199))).toEqual(Array.from({ length: 199 }, () => crowded))
 })
 

@@ -4,7 +4,10 @@ import type { Verification } from './payment.ts'
 
 export type ScreeningOptions<Payment> = {
   readonly clock: Clock
-  /** Asks a node once for all of them. @returns a verification for each, in their order */
+  /**
+   * Checks all of them in one request to a node.
+   * @returns a verification for each, in their order
+   */
   readonly ask: (payments: readonly Payment[]) => Promise<readonly Verification[]>
 }
 
@@ -13,18 +16,18 @@ type Waiting<Payment> = {
   readonly resolve: (verification: Verification) => void
 }
 
-/** At most four questions a second, however many payments come: a public node answers 25 of all kinds. */
+/** At most four requests a second; a public node answers 25 requests of all kinds. */
 const GATHER_MS = 250
-/** `getMultipleAccounts` takes no more keys. */
+/** Limit of `getMultipleAccounts`. */
 const SIZE_MAX = 100
-/** A second's worth. */
+/** One second's worth. */
 const WAITING_MAX = 400
 
 const valid: Verification = { kind: 'valid' }
 
 /**
- * Finds out which of the payments that come at the same time could succeed, so that only those cost a question
- * of their own. The first one passes at once.
+ * Checks together the payments that arrive at the same time, so that only payments that can succeed cause a request of
+ * their own. The first one passes at once.
  */
 export class Screening<Payment> {
   readonly #options: ScreeningOptions<Payment>
@@ -41,7 +44,7 @@ export class Screening<Payment> {
       return valid
     }
     if (this.#waiting.length >= WAITING_MAX)
-      return { kind: 'unreachable', reason: `${WAITING_MAX} payments wait for a node already` }
+      return { kind: 'unreachable', reason: `${WAITING_MAX} payments are waiting for the node` }
     return new Promise((resolve) => {
       this.#waiting.push({ payment, resolve })
     })

@@ -8,14 +8,14 @@ import type { Rejection } from './rejection.ts'
 import { facilitatorRejection, mayMeanNonceUsed, saysNonceUsed } from './rejection.ts'
 import { withTimeout } from './with-timeout.ts'
 
-/** What is known about the money after one attempt to get it. */
+/** What is known about a settlement after one attempt. */
 export type SettlementVerdict =
   | {
       readonly kind: 'paid'
       readonly transaction: string
       readonly extensionResponses?: string
     }
-  /** The answer may go; the chain's last word is to come. */
+  /** The answer may be sent; the transfer is not final. */
   | {
       readonly kind: 'trusted'
       readonly transaction: string
@@ -29,7 +29,7 @@ export type VerificationVerdict =
   | Exclude<SettlementVerdict, { kind: 'trusted' }>
   | { readonly kind: 'valid' }
 
-/** Why a payment gets no verification of its own. */
+/** Why a payment is not verified. */
 export type ScreeningRefusal = Extract<SettlementVerdict, { kind: 'refused' | 'unavailable' }>
 
 export type SettlementCoordinatorOptions = {
@@ -41,17 +41,14 @@ export type SettlementCoordinatorOptions = {
 const VERIFY_MS_MAX = 10_000
 const SETTLE_MS_MAX = 10_000
 const OUTCOME_MS_MAX = 5_000
-/** Blocks come every 2 s at most: what is not in one by then was dropped. */
+/** Base makes a block every 2 s: a transfer that is in no block after this time was dropped. */
 const TRANSFER_OVERDUE_MS = 30_000
-/**
- * By the time of the chain's blocks: those made after a standstill carry the times of before it. So much more,
- * because the newest blocks may still be replaced by others.
- */
+/** In block time, which lags after a halt of the chain. The margin covers a reorganisation of the newest blocks. */
 const EXPIRED_FOR_SURE_SECONDS = 60
 
 /**
- * Takes the money for answers. Whatever a facilitator says or fails to say, the chain's nonce decides:
- * a payment is taken at most once, and one that was taken is recognised as paid.
+ * Settles payments. The nonce on chain decides, whatever a facilitator reports: a payment is settled at most once, and
+ * a settled one is recognised as paid.
  */
 export class SettlementCoordinator {
   readonly #ledger: PaymentLedger
@@ -64,7 +61,7 @@ export class SettlementCoordinator {
     this.#emit = emit
   }
 
-  /** Whether a payment is worth a verification of its own: null where it is. */
+  /** @returns null if the payment is worth a verification */
   async screen(payment: Payment): Promise<ScreeningRefusal | null> {
     const screened = await this.#bounded(
       VERIFY_MS_MAX,
@@ -79,9 +76,9 @@ export class SettlementCoordinator {
   }
 
   /**
-   * Whether a payment can be taken. `paid` and `open`: the chain has used it, or may have. Whether that was for an
-   * answer of ours the ledger tells: anybody may submit an authorization, and another service may have our payee.
-   * @param wasBegunHere whether a settlement of it was begun: else nobody has to look for its transfer
+   * Whether a payment can be settled. `paid` and `open`: the chain has used it, or may have. The ledger decides whether
+   * that was for an answer of ours, because anybody can submit an authorization and other services can share our payee.
+   * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched
    */
   async verify(payment: Payment, wasBegunHere: boolean): Promise<VerificationVerdict> {
     const verification = await this.#bounded(
@@ -98,32 +95,31 @@ export class SettlementCoordinator {
     if (mayMeanNonceUsed(reason)) {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
-      // Used, perhaps in no block yet: a 402 would make the buyer sign, and pay, once more.
+      // It may be in no block yet. A 402 would make the buyer pay again.
       if (saysNonceUsed(reason) && !isOver(outcome))
         return { kind: 'open', reason, transaction: null }
     }
     return { kind: 'refused', rejection: facilitatorRejection(reason) }
   }
 
-  /** Takes the money for an answer that is durable: its row stands in the ledger. */
+  /** Settles a payment whose answer is in the ledger. */
   async settle(key: PaymentKey, payment: Payment, finality: Finality): Promise<SettlementVerdict> {
     return this.#record(key, await this.#attempt(key, payment, finality))
   }
 
-  /** Closes the row of a payment that was taken before it came here. */
+  /** Records a payment that was settled before this request. */
   settled(key: PaymentKey, transaction: string): SettlementVerdict {
     return this.#record(key, { kind: 'paid', transaction })
   }
 
-  /** Finds out, or brings about, what became of a payment whose row is still open. */
+  /** Determines the outcome of an open payment for a buyer that waits; settles it if that is still possible. */
   async reconcile(key: PaymentKey, payment: Payment): Promise<SettlementVerdict> {
     return this.#record(key, (await this.#judged(payment)) ?? (await this.#again(key, payment)))
   }
 
   /**
-   * The same with nobody waiting. Where the buyer has its answer, a transfer that does not come is begun
-   * again; where it has not, the chain is only asked: money is never taken for an answer that nobody may
-   * come for.
+   * Determines the outcome of an open payment without a buyer. If the buyer has the answer, a missing transfer is
+   * settled again. Otherwise the chain is only asked: no money is taken for an answer that may never be fetched.
    */
   async followUp(
     { key, state, begunMs }: OpenPayment,
@@ -131,15 +127,15 @@ export class SettlementCoordinator {
   ): Promise<SettlementVerdict> {
     const judged = await this.#judged(payment)
     if (state === 'unknown')
-      return this.#record(key, judged ?? open('nobody has come back for the answer'))
+      return this.#record(key, judged ?? open('the buyer has not returned for the answer'))
     const isOverdue = this.#clock.nowMs() - begunMs > TRANSFER_OVERDUE_MS
     const verdict =
       judged ??
-      (isOverdue ? await this.#again(key, payment) : open('the transfer is with the chain'))
+      (isOverdue ? await this.#again(key, payment) : open('the transfer is in no block yet'))
     return this.#record(key, verdict, 'answered')
   }
 
-  /** What the chain alone says; null where the payment can still be taken. */
+  /** Verdict by the chain alone; null if the payment can still be settled. */
   async #judged(payment: Payment): Promise<SettlementVerdict | null> {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
@@ -152,15 +148,14 @@ export class SettlementCoordinator {
       outcome.asOfSeconds - payment.validBeforeSeconds > EXPIRED_FOR_SURE_SECONDS
     return isOver
       ? refused('payment_expired')
-      : open('the authorization has run out and its transaction may still be mined')
+      : open('the authorization has expired; its transaction can still be mined')
   }
 
   async #again(key: PaymentKey, payment: Payment): Promise<SettlementVerdict> {
     const again = await this.#attempt(key, payment, 'confirmed')
     if (again.kind === 'paid' || again.kind === 'open') return again
-    // The attempt before may still lie in the mempool, where only its transaction can see the nonce
-    // used: nothing that this attempt was refused for is the last word before the authorization ends.
-    return open('an earlier transaction of this payment may still be mined')
+    // The earlier attempt may still be in the mempool, so no refusal of this one is final before the payment expires.
+    return open('an earlier transaction of this payment can still be mined')
   }
 
   async #attempt(
@@ -198,23 +193,23 @@ export class SettlementCoordinator {
     }
   }
 
-  /** A verdict that came after its request had been answered as open. */
+  /** A settlement that succeeded after its request was answered with `settlement_unknown`. */
   #late(key: PaymentKey, transaction: string): void {
     const { payer } = key
     try {
       this.#record(key, { kind: 'paid', transaction })
       this.#emit({ kind: 'settled', route: null, payer, transaction })
     } catch (cause) {
-      // The row stays open; the payment is recognised as paid when it comes back.
+      // The row stays open; the follow-up or the next request recognises the payment as paid.
       this.#emit({ kind: 'failed', route: null, payer, transaction, cause })
     }
   }
 
-  /** A settlement may be refused because somebody was faster, perhaps we ourselves before a crash. */
+  /** The cause of a refusal may be an earlier settlement, perhaps our own before a crash. */
   async #refusal(payment: Payment, reason: string): Promise<SettlementVerdict> {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
-    // A node that simulates on its mempool calls a nonce used before any block has used it.
+    // A node that simulates on its mempool reports a used nonce before any block has it.
     if (saysNonceUsed(reason) && !isOver(outcome)) {
       return { kind: 'open', reason, transaction: null }
     }
@@ -229,7 +224,7 @@ export class SettlementCoordinator {
     )
   }
 
-  /** @param answer whether the buyer has it already: then there is nothing left to refuse */
+  /** @param answer whether the buyer already has it */
   #record(
     key: PaymentKey,
     verdict: SettlementVerdict,
@@ -256,7 +251,7 @@ export class SettlementCoordinator {
     }
   }
 
-  /** A facilitator that throws or does not answer is the same to us: `giveUp` says what follows. */
+  /** An exception and a missing answer are treated alike. */
   #bounded<T>(msMax: number, work: () => Promise<T>, giveUp: (reason: string) => T): Promise<T> {
     const attempt = async () => {
       try {

@@ -11,70 +11,66 @@ import { paymentIdentifierOffer } from './extensions/payment-identifier.ts'
 import type { CatalogueListing, PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
 
-/** What a route declares as `config.x402`. */
+/** Declared by a route as `config.x402`. */
 export type PaidRoute = {
   readonly priceUsdcAtomic: bigint
   readonly description: string
-  /** Parameters of the call, for catalogues: name to a short description or JSON schema. */
+  /** Parameters of the call for catalogues: name to a description or JSON schema. */
   readonly discovery?: {
     readonly pathParams?: Readonly<Record<string, unknown>>
     readonly queryParams?: Readonly<Record<string, unknown>>
   }
-  /** What facilitators' catalogues index, such as `bazaar`: sent to them with every payment, so all of it is public. */
+  /** Public data for catalogues of facilitators, such as `bazaar`; sent with every payment. */
   readonly catalogued?: Extensions
   /**
-   * What a quote says of the answer that this call would buy now, as extensions of the host's own, those first
-   * that matter most: a header that would be too long is sent without the last. The same
-   * object for as long as nothing in it has changed, so that the quote need not be written again.
+   * Extensions of the host about the answer that this call would buy now, most important first: a header that would be
+   * too long omits the last ones. The same object until something changes, so that the quote is reused.
    */
   readonly extensionsOf?: (request: FastifyRequest) => Extensions
-  /** Entity tag of the answer that this call would buy now; null where there is none. */
+  /** Entity tag of the answer that this call would buy now; null if there is none. */
   readonly entityTagOf?: (request: FastifyRequest) => string | null
   /**
-   * Names the document that this call buys: one name for all spellings of the call, another for every other
-   * document; null where its parameters do not hold. Depends on the request alone, because a payment that comes
-   * again is recognised before anything else is looked at.
+   * Identifies the document that this call buys: equal for all spellings of the call, different for every other
+   * document, null for invalid parameters. Depends on the request only, because a repeated payment is recognised before
+   * every other check.
    */
   readonly documentOf?: (request: FastifyRequest) => string | null
 }
 
 export type Terms = {
   readonly route: PaidRoute
-  /** What is quoted. */
+  /** Offered in quotes. */
   readonly requirements: readonly Requirement[]
-  /** By which something may have been bought before, too. */
+  /** Also those that are no longer offered and can have bought an answer. */
   readonly known: readonly Requirement[]
-  /** The 402 for one resource: version 1 in the body, version 2 in the `PAYMENT-REQUIRED` header. */
+  /** The 402: version 1 in the body, version 2 in `PAYMENT-REQUIRED`. */
   quote(quoted: Quoted): BufferedResponse
 }
 
 export type Quoted = {
   readonly resourceUrl: string
-  /** Of this quote alone: see `answer-access`. */
+  /** Of this quote only: see `answer-access`. */
   readonly secret: string
-  /** Those of the host; compared by identity. */
+  /** Extensions of the host; compared by identity. */
   readonly extensions?: Extensions
-  /** Why a payment was not accepted. */
+  /** Why a payment was rejected. */
   readonly rejected?: Rejection
-  /** Given to those who ask. */
+  /** Sent on request. */
   readonly offers?: readonly SignedOffer[]
 }
 
-/** Long enough for a slow signer, short enough that a lost payment soon cannot be used any more. */
+/** Time for a slow signer; bounds the use of a lost payment. */
 const TIMEOUT_SECONDS_MAX = 120
 const DESCRIPTION_CHARS_MAX = 500
-/** Proxies buffer 4 to 8 KB of response headers, and some clients take no more than 16 of all headers. */
+/** Proxies buffer 4 to 8 KB of response headers; some clients accept 16 KB in all. */
 const HEADER_BYTES_MAX = 4_095
-/** Of one route: as many as there are coins, so that callers who make up queries cannot fill the memory. */
+/** Per route, about the number of coins; bounds the memory that made-up queries use. */
 const QUOTES_KEPT_MAX = 256
 export const RESOURCE_URL_CHARS_MAX = 700
 const MIME_TYPE = 'application/json'
 const nothing: Extensions = {}
 
-/**
- * The terms of one route. A quote is written once for each resource and state of what it quotes: it differs in its
- * secret alone for the next caller.
- */
+/** The terms of one route. A quote is written once for each resource and state; requests differ in the secret only. */
 export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Terms {
   assert(route.priceUsdcAtomic > 0n, 'a paid route has a price above zero')
   assert(
@@ -83,8 +79,8 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   )
   const known = methods.map((method) => requirementOf(method, route.priceUsdcAtomic))
   const requirements = known.filter(({ method }) => method.isSuspended !== true)
-  assert(requirements.length > 0, 'a paid route can be paid in at least one way')
-  /** A way to pay that cannot settle now is offered only where none can. */
+  assert(requirements.length > 0, 'a paid route has at least one payment method')
+  /** A method that cannot settle now is offered only if no other can. */
   const offered = (): readonly Requirement[] => {
     const ready = requirements.filter(({ method }) => (method.readiness?.() ?? null) === null)
     return ready.length === 0 ? requirements : ready
@@ -109,7 +105,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       .map((requirement) => legacyRequirement(requirement, route, resourceUrl)),
     ...(rejected === undefined ? {} : { diagnostics: diagnosticsOf(rejected) }),
   })
-  /** What the host adds gives way to what a buyer needs to pay: first what it named last. */
+  /** Removes extensions of the host, last first, until the header fits. */
   const boundedStemFor = (quoted: Contents): HeaderStem => {
     const stem = stemFor(quoted)
     if (lengthWith(stem) <= HEADER_BYTES_MAX || quoted.offers !== undefined) return stem
@@ -130,7 +126,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
     requirements,
     known,
     quote: ({ secret, ...quoted }) => {
-      // For one caller alone.
+      // Quotes for one caller are not cached.
       if (quoted.rejected !== undefined || quoted.offers !== undefined)
         return paymentRequired(write(quoted), secret)
       const { resourceUrl, extensions = nothing } = quoted
@@ -146,7 +142,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   }
 }
 
-/** What a facilitator may list of one call. */
+/** Catalogue data of one call. */
 export function catalogueListing(route: PaidRoute, resourceUrl: string): CatalogueListing {
   const { catalogued: extensions } = route
   return { resource: resourceOf(route, resourceUrl), ...(extensions && { extensions }) }
@@ -162,25 +158,25 @@ function isSame(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((state, at) => state === other[at])
 }
 
-/** A quote but for its secret. */
+/** A quote without its secret. */
 type Written = { readonly stem: HeaderStem; readonly body: Buffer }
 
-/** What everybody is told who asks for one resource. */
+/** The cached quote of one resource. */
 type Common = Written & {
   readonly extensions: Extensions
-  /** The ways to pay that were offered, each with what it added to its terms; compared by identity. */
+  /** The offered methods and their additions to the terms; compared by identity. */
   readonly states: readonly unknown[]
 }
 
-/** The header up to the secret, encoded as far as whole groups of base64 go. */
+/** The header before the secret, encoded in whole groups of base64. */
 type HeaderStem = { readonly encoded: string; readonly rest: Buffer }
 
 const BEFORE_SECRET = `,"${ANSWER_ACCESS}":{"info":{"secret":"`
 const AFTER_SECRET = '"}}}}'
-/** Three bytes are four characters. */
+/** Three bytes encode to four characters. */
 const BASE64_GROUP = 3
 
-/** @param value whose last member is `extensions`, and not empty */
+/** @param value its last member is `extensions`, and not empty */
 function stemOf(value: object): HeaderStem {
   const json = JSON.stringify(value)
   const bytes = Buffer.from(json.slice(0, -2) + BEFORE_SECRET)
@@ -225,7 +221,7 @@ function requirementOf(method: PaymentMethod, amount: bigint): Requirement {
   }
 }
 
-/** The terms with what is added to them for now. */
+/** The terms with their temporary additions. */
 function current({ method, wire }: Requirement): PaymentRequirements {
   return { ...wire, extra: { ...wire.extra, ...method.extraNow?.() } }
 }

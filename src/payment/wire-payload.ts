@@ -1,7 +1,7 @@
 import type { PaymentPayload } from '@x402/core/types'
 import type { DecodedPayment, Purchase } from './payment.ts'
 
-/** A payment in version 2, whichever version the buyer spoke: as the ledger keeps it. */
+/** A payment in version 2, whatever version the buyer used, as stored in the ledger. */
 export function wirePayload(
   { requirement, resourceUrl }: Purchase,
   payload: PaymentPayload['payload'],
@@ -9,10 +9,7 @@ export function wirePayload(
   return { x402Version: 2, resource: { url: resourceUrl }, accepted: requirement.wire, payload }
 }
 
-/**
- * What a facilitator is sent: the payment, and what its catalogue indexes. That is our own text of the quote;
- * whatever the buyer sent along stays here.
- */
+/** What is sent to a facilitator: the payment and our catalogue data; no other data of the buyer. */
 export function forwardedPayload({ wire, listing }: DecodedPayment): PaymentPayload {
   if (listing === undefined) return wire
   const { resource, extensions } = listing

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 
-/** The result of `work`, or `late` when it takes longer than `msMax`. The work itself goes on. */
+/** Result of `work`, or `late` after `msMax`. The work is not cancelled. */
 export function withTimeout<T, Late>(
   clock: Clock,
   msMax: number,

@@ -192,7 +192,7 @@ describe('a backup is refused', () => {
 
   test('of an empty ledger, which would be no backup', async () => {
     writeFileSync(join(dataDir, 'ledger.db'), '')
-    await expect(run(backup)).rejects.toThrow(/is empty, this is no ledger/)
+    await expect(run(backup)).rejects.toThrow(/is not a ledger: it has no tables/)
     expect(existsSync(dir)).toBe(false)
   })
 

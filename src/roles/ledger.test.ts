@@ -136,7 +136,7 @@ describe('the books', () => {
     const empty = mkdtempSync(join(tmpdir(), 'perpscope-books-'))
     writeFileSync(join(empty, 'ledger.db'), '')
     await expect(ledger({ dataDir: empty }, { write: () => {}, hasColor: false })).rejects.toThrow(
-      /is empty, this is no ledger \(0 bytes\).*perpscope restore/,
+      /is not a ledger: it has no tables \(0 bytes\).*perpscope restore/,
     )
     rmSync(empty, { recursive: true })
   })

@@ -39,30 +39,30 @@ export type BatchSettlementOptions = {
   readonly clock: Clock
 }
 
-/** A voucher never expires; its answer is kept as long as that of a payment which lasts this long. */
+/** A voucher does not expire; its answer is stored as if it expired after this time. */
 const VOUCHER_SECONDS = 120
 /**
- * A client that has lost count signs its old vouchers once more, letter for letter. Once another one has
- * followed, a repetition is taken for a retry for as long, and then for such a client: it shall learn where
- * it stands, and not live through its old answers.
+ * A client that lost its state signs its old vouchers again, byte for byte. Once a later voucher was accepted, a
+ * repetition counts as a retry for this long, and then as such a client: it gets the channel state instead of its old
+ * answers.
  */
 const RETRY_MS_MAX = 60_000
-/** A dollar: what a client should deposit at a time, as each deposit costs a transaction and a block. */
+/** One USDC: recommended deposit, because each deposit costs a transaction and a block. */
 const DEPOSIT_ADVISED = '1000000'
-/** Ten cents. What is less costs us more gas than a buyer can mean to have back, unless it is the rest. */
+/** 0.1 USDC. Smaller refunds cost more gas than they are worth, except the whole remainder. */
 const REFUND_MIN = 100_000n
 const PREFIX = 'invalid_batch_settlement_evm_'
 
 /**
- * USDC on an EVM chain by payment channels: a deposit once, then a signature a call. Channels of wallets
- * that are contracts are not taken, their vouchers could only be checked on chain.
+ * USDC on an EVM chain by payment channels: one deposit, then a signature per call. Contract wallets are not supported,
+ * because their vouchers can only be checked on chain.
  */
 export function batchSettlement(options: BatchSettlementOptions): PaymentMethod {
   const { network, payTo, withdrawDelaySeconds, registry } = options
   assert(
     withdrawDelaySeconds >= WITHDRAW_DELAY_SECONDS_MIN &&
       withdrawDelaySeconds <= WITHDRAW_DELAY_SECONDS_MAX,
-    'the contract takes a notice of 15 minutes to 30 days',
+    'the withdrawal delay is 15 minutes to 30 days',
   )
   return {
     scheme: 'batch-settlement',
@@ -88,10 +88,10 @@ class ChannelPayment implements Payment {
   readonly hash: string
   readonly validBeforeSeconds: number
   readonly wire: Payment['wire']
-  /** A client that lost count signs an old voucher once more: it learns where its channel stands. */
+  /** A client that lost its state signs an old voucher again and gets the channel state. */
   readonly refusesRepetitions = true
   readonly operation?: 'refund'
-  /** Under which the voucher was, or will be, taken. */
+  /** Hash under which the voucher is recorded. */
   readonly #saleHash: string
   readonly #payload: ChannelPayload
   readonly #options: BatchSettlementOptions
@@ -116,7 +116,7 @@ class ChannelPayment implements Payment {
     if (payload.kind === 'refund') this.operation = 'refund'
   }
 
-  /** All from memory and disk, but for the first sight of a channel. */
+  /** Uses memory and disk, except for a channel that is not known yet. */
   async check(nowMs: number, ask: AskNode): Promise<Rejection | null> {
     const { network } = this.#options
     const { digests } = this.#registry.chain
@@ -151,17 +151,17 @@ class ChannelPayment implements Payment {
     const { transaction } = sent
     try {
       const channel = await this.#sync()
-      // One node behind the RPC URL may know the receipt, and another not the block.
+      // One node behind the RPC URL can have the receipt while another lacks the block.
       const isSeen = (channel?.balance ?? 0n) >= this.#payload.voucher.cumulative
       if (transaction !== '' && !isSeen)
-        return { kind: 'unknown', reason: 'the deposit is not seen on the chain yet', transaction }
+        return { kind: 'unknown', reason: 'the deposit is not visible on chain yet', transaction }
       return this.#commit(transaction)
     } catch (cause) {
       return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
   }
 
-  /** A voucher that was not taken when the answer was written never will be by itself. */
+  /** A voucher that was not recorded with its answer can never be charged on its own. */
   async outcome(): Promise<Outcome> {
     const { voucher, kind } = this.#payload
     const before = this.#sold()
@@ -173,7 +173,7 @@ class ChannelPayment implements Payment {
       : { kind: 'forfeited' }
   }
 
-  /** What the SDK's client reads in a receipt to keep count. */
+  /** Members by which the client of the SDK tracks the channel. */
   receiptMembers(): Readonly<Record<string, unknown>> {
     const { voucher, kind } = this.#payload
     const channel = this.#registry.store.find(voucher.channelId)
@@ -192,7 +192,7 @@ class ChannelPayment implements Payment {
     try {
       return await this.#sync()
     } catch (cause) {
-      // Whose channel it is, nobody knows yet: a wallet's limit must not be used up by a stranger.
+      // The owner of the channel is unknown, so the limit of no wallet may be used.
       throw new OperatingError('node_unanswered', nodeReason(cause))
     }
   }
@@ -200,7 +200,7 @@ class ChannelPayment implements Payment {
   async #voucherFault(): Promise<string | null> {
     const { cumulative } = this.#payload.voucher
     let channel = this.#channel()
-    // Before a buyer is sent away the chain is asked: somebody may have added to the deposit.
+    // Before a refusal the chain is asked, because the deposit may have been increased.
     if (channel === null || !this.#registry.isFresh(channel) || !covers(channel, cumulative)) {
       channel = await this.#sync()
     }
@@ -212,7 +212,7 @@ class ChannelPayment implements Payment {
   async #depositFault(): Promise<string | null> {
     const wanted = this.#wanted()
     const objection = await this.#registry.chain.objection(wanted)
-    // Anybody may bring a deposit to the chain: then the money is there already.
+    // Anybody can submit a deposit; then the money is in the channel already.
     if (objection !== null && !(await this.#registry.chain.isUsed(wanted))) return objection
     const channel = await this.#sync()
     if (channel !== null && isLeaving(channel)) return `${PREFIX}withdrawal_pending`
@@ -223,7 +223,7 @@ class ChannelPayment implements Payment {
       : `${PREFIX}cumulative_exceeds_balance`
   }
 
-  /** Brings the deposit to the chain. What is there already costs nothing: it is refused before it is sent. */
+  /** Submits the deposit. A deposit that is on chain already is rejected before it is sent, at no cost. */
   async #deposited(): Promise<TransactionResult> {
     const wanted = this.#wanted()
     const { chain } = this.#registry
@@ -258,7 +258,7 @@ class ChannelPayment implements Payment {
     }
   }
 
-  /** What is left over goes back; what was sold and not claimed is claimed in the same transaction. */
+  /** Refunds the remainder and claims unclaimed sales in the same transaction. */
   async #refund(wanted: bigint | null): Promise<Settlement> {
     const { store, chain } = this.#registry
     const { channelId, cumulative } = this.#payload.voucher
@@ -278,7 +278,7 @@ class ChannelPayment implements Payment {
     if (amount < left && amount < REFUND_MIN) return rejected('refund_amount_invalid')
     store.refunding(channelId, refundNonce)
     const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
-    // An earlier one of the same nonce may still be mined, whatever became of this one.
+    // An earlier refund with the same nonce can still be mined.
     const isAlone = refundSent !== refundNonce
     if (isAlone && (sent.kind === 'reverted' || sent.kind === 'unsent'))
       store.refunding(channelId, null)
@@ -310,7 +310,7 @@ class ChannelPayment implements Payment {
 
   #wanted(): ChannelDeposit {
     const { kind, config, voucher } = this.#payload
-    if (kind !== 'deposit') throw new TypeError('only a deposit is deposited')
+    if (kind !== 'deposit') throw new TypeError('the payload has no deposit')
     return { channelId: voucher.channelId, config, deposit: this.#payload.deposit }
   }
 }

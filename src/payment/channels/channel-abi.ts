@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** The part of the channel contract that a seller uses. */
+/** Functions of the channel contract that a seller uses. */
 export const channelAbi = parseAbi([
   'struct ChannelConfig { address payer; address payerAuthorizer; address receiver; address receiverAuthorizer; address token; uint40 withdrawDelay; bytes32 salt; }',
   'struct Voucher { ChannelConfig channel; uint128 maxClaimableAmount; }',
@@ -16,7 +16,7 @@ export const channelAbi = parseAbi([
   'function receivers(address receiver, address token) view returns (uint128 totalClaimed, uint128 totalSettled)',
 ])
 
-/** What a deposit needs of the token. */
+/** Functions of the token that a deposit needs. */
 export const depositTokenAbi = parseAbi([
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
   'function balanceOf(address account) view returns (uint256)',

@@ -13,16 +13,16 @@ import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } fro
 import { channelAbi, depositTokenAbi } from './channel-abi.ts'
 import type { Deposit } from './channel-payload.ts'
 
-/** What became of a transaction of ours. */
+/** Result of a transaction. */
 export type TransactionResult =
   | { readonly kind: 'mined'; readonly transaction: Hex | '' }
-  /** The chain refuses it; nothing happened. */
+  /** Rejected by the chain without effect. */
   | { readonly kind: 'reverted'; readonly reason: string }
-  /** It never left. */
+  /** Never sent. */
   | { readonly kind: 'unsent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: Hex }
 
-/** A deposit and the channel that it is for. */
+/** A deposit and its channel. */
 export type ChannelDeposit = {
   readonly channelId: Hex
   readonly config: ChannelConfig
@@ -32,22 +32,22 @@ export type ChannelDeposit = {
 export type ChannelChainOptions = {
   readonly network: PaymentNetwork
   readonly rpcUrl: string
-  /** Pays the gas, and signs claims and refunds: it is the `receiverAuthorizer` of all our channels. */
+  /** Pays the gas and signs claims and refunds; the `receiverAuthorizer` of all our channels. */
   readonly account: PrivateKeyAccount
 }
 
-/** With a nonce that another sender with the same key has not taken. */
+/** Attempts with a new nonce while another sender uses the same key. */
 const SENDS_MAX = 3
-/** A fraction of a block: the wait for a deposit is latency sold. */
+/** A fraction of a block: the buyer waits for the deposit. */
 const POLLING_MS = 100
-/** Below the bound of the caller, so that it learns the hash of what is pending. */
+/** Below the time-out of the settlement coordinator, so that the transaction hash is known. */
 const CONFIRMATION_MS_MAX = 8_000
-/** A claim costs about 50,000 a channel. Nothing that costs more than a full batch is signed. */
+/** A claim costs about 50,000 per channel; this is the gas of a full batch. */
 const GAS_MAX = 8_000_000n
-/** A deposit costs about 150,000. The code of an account that delegates could have the rest burnt. */
+/** A deposit costs about 150,000. Bounds what the code of a delegated account can burn. */
 const DEPOSIT_GAS_MAX = 300_000n
 
-/** The channel contract on one chain, for a seller. Reads throw where the node gives no answer. */
+/** The channel contract on one chain, for a seller. Reads throw when the node does not answer. */
 export class ChannelChain {
   readonly digests: ChannelDigests
   readonly authorizer: Address
@@ -63,12 +63,12 @@ export class ChannelChain {
     this.#client = nodeClient(network, rpcUrl)
   }
 
-  /** Whether this chain has the contract. */
+  /** Whether the contract exists on this chain. */
   async isDeployed(): Promise<boolean> {
     return (await this.#client.getCode({ address: CHANNEL_CONTRACT })) !== undefined
   }
 
-  /** Each with all its members from one block. */
+  /** All members of one channel are from the same block. */
   async states(ids: readonly Hex[]): Promise<readonly ChannelState[]> {
     const at = { address: CHANNEL_CONTRACT, abi: channelAbi } as const
     const answers = await this.#client.multicall({
@@ -89,7 +89,7 @@ export class ChannelChain {
     })
   }
 
-  /** What was claimed for a payee and has not been paid out to it. */
+  /** Claimed amount that was not paid out to the receiver yet. */
   async unsettled(receiver: Address): Promise<bigint> {
     const [claimed, settled] = await this.#client.readContract({
       address: CHANNEL_CONTRACT,
@@ -100,7 +100,7 @@ export class ChannelChain {
     return claimed - settled
   }
 
-  /** Whether the authorization of a deposit was used, whoever brought it, or cancelled. */
+  /** Whether the authorization of a deposit was used, by any sender, or cancelled. */
   isUsed({ channelId, config, deposit }: ChannelDeposit): Promise<boolean> {
     return this.#client.readContract({
       address: config.token,
@@ -110,7 +110,7 @@ export class ChannelChain {
     })
   }
 
-  /** @returns why the chain would refuse the deposit now, or null */
+  /** @returns why the chain would reject the deposit now, or null */
   async objection(wanted: ChannelDeposit): Promise<string | null> {
     try {
       await this.#client.call({
@@ -118,7 +118,7 @@ export class ChannelChain {
         to: CHANNEL_CONTRACT,
         data: depositCall(wanted),
       })
-      // Its code is asked for the signature, in the transaction and not only here.
+      // The code of the payer checks the signature in the transaction, too, and can decide differently there.
       const code = await payerCode(this.#client, wanted.config.payer)
       return code === null ? null : 'invalid_batch_settlement_evm_contract_wallets_not_accepted'
     } catch (cause) {
@@ -143,7 +143,7 @@ export class ChannelChain {
     return this.#send(await this.#claimCall(claims))
   }
 
-  /** Pays out to a payee what was claimed for it. */
+  /** Pays the claimed amount out to the receiver. */
   sweep(receiver: Address): Promise<TransactionResult> {
     return this.#send(
       encodeFunctionData({
@@ -154,7 +154,7 @@ export class ChannelChain {
     )
   }
 
-  /** Gives money back to the payer, after claiming what is ours: both or neither. */
+  /** Claims what is due and refunds the payer in one transaction. */
   async refund(
     channelId: Hex,
     config: ChannelConfig,
@@ -191,7 +191,7 @@ export class ChannelChain {
     })
   }
 
-  /** One after the other: another sender with the same key may have used the nonce of before. */
+  /** Sequential: another sender with the same key can use a nonce in between. */
   #send(data: Hex, gasMax = GAS_MAX): Promise<TransactionResult> {
     const turn = this.#tail.then(() => this.#sent(data, gasMax, SENDS_MAX))
     this.#tail = turn.catch(() => undefined)
@@ -213,7 +213,7 @@ export class ChannelChain {
         ? { kind: 'mined', transaction }
         : { kind: 'reverted', reason: `${transaction} was mined and reverted` }
     } catch (cause) {
-      // Somebody else sent with this key just now. Everything here works once, so one more try is safe.
+      // Another sender used this nonce. Every call works once only, so a retry is safe.
       const isNonceTaken = isNonceTooLow(cause) || nodeSays(cause, /underpriced/i)
       if (isNonceTaken && sendsLeft > 1) return this.#sent(data, gasMax, sendsLeft - 1)
       const reason = nodeReason(cause)
@@ -231,13 +231,13 @@ export class ChannelChain {
       this.#client.estimateFeesPerGas(),
       this.#client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
     ])
-    if (gas > gasMax) throw new RangeError(`needs ${gas} gas, more than ${gasMax}`)
+    if (gas > gasMax) throw new RangeError(`gas estimate ${gas} exceeds the limit of ${gasMax}`)
     return account.signTransaction({
       ...call,
       ...fees,
       type: 'eip1559',
       chainId: this.#client.chain.id,
-      // Headroom: the state may change between the estimate and the block.
+      // Margin for state changes between the estimate and the block.
       gas: (gas * 12n) / 10n,
       nonce,
     })

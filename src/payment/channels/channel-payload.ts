@@ -4,7 +4,7 @@ import { getAddress } from 'viem'
 import { MalformedPayment, requireRecord, requireText } from '../payload.ts'
 import type { ChannelConfig, Voucher } from './channel.ts'
 
-/** An EIP-3009 authorization to fetch a deposit. Times are unix seconds. */
+/** An EIP-3009 authorization of a deposit. Times are Unix seconds. */
 export type Deposit = {
   readonly amount: bigint
   readonly validAfter: bigint
@@ -13,20 +13,23 @@ export type Deposit = {
   readonly signature: Hex
 }
 
-/** What a buyer sends: always a voucher, with the money that it needs where there is not enough. */
+/** A voucher, with a deposit if the channel needs one. */
 export type ChannelPayload = {
   readonly config: ChannelConfig
   readonly voucher: Voucher
 } & (
   | { readonly kind: 'voucher' }
   | { readonly kind: 'deposit'; readonly deposit: Deposit }
-  /** Buys nothing: gives back what is left, or this much of it. */
+  /** Buys nothing: refunds `amount`, or the remainder if it is null. */
   | { readonly kind: 'refund'; readonly amount: bigint | null }
 )
 
 const UINT40_MAX = 2 ** 40 - 1
 
-/** Reads the payload of scheme `batch-settlement` on an EVM chain. @throws MalformedPayment */
+/**
+ * Decodes a payload of scheme `batch-settlement` on an EVM chain.
+ * @throws MalformedPayment
+ */
 export function decodeChannelPayload(payload: Readonly<Record<string, unknown>>): ChannelPayload {
   const config = decodeConfig(requireRecord(payload['channelConfig'], 'payload.channelConfig'))
   const voucher = decodeVoucher(requireRecord(payload['voucher'], 'payload.voucher'))
@@ -55,7 +58,7 @@ export function decodeChannelPayload(payload: Readonly<Record<string, unknown>>)
   }
 }
 
-/** As the buyer sent it, in one spelling. */
+/** The payload in one canonical spelling. */
 export function wireOfPayload(payload: ChannelPayload): Record<string, unknown> {
   const { kind, config, voucher } = payload
   const common = {
@@ -88,7 +91,7 @@ export function wireOfPayload(payload: ChannelPayload): Record<string, unknown> 
   }
 }
 
-/** Names a voucher. What it bought stands beside it in the ledger: all spellings of a call are one purchase. */
+/** Identifies a voucher, independent of its spelling. */
 export function channelPayloadHash(network: string, payload: ChannelPayload): string {
   return createHash('sha256')
     .update(JSON.stringify([network, wireOfPayload(payload)]))
@@ -147,7 +150,7 @@ function uint(value: unknown, bits: number, name: string): bigint {
   return number
 }
 
-/** Lower case, so that equal values are equal texts. */
+/** Lower case, so that equal values are equal strings. */
 function hex(value: unknown, bytes: number, name: string): Hex {
   const digits = requireText(value, name)
   if (!/^0x[0-9a-f]*$/i.test(digits) || digits.length !== 2 + 2 * bytes) {

@@ -4,18 +4,18 @@ import type { ChannelConfig } from './channel.ts'
 import type { ChannelChain } from './channel-chain.ts'
 import type { Channel, ChannelStore } from './channel-store.ts'
 
-/** Channels that one question to the node asks for. */
+/** Channels per request to the node. */
 const CHANNELS_A_QUESTION_MAX = 100
 
 export type ChannelRegistryOptions = {
   readonly store: ChannelStore
   readonly chain: ChannelChain
   readonly clock: Clock
-  /** What was seen on the chain is believed for as long. */
+  /** Validity of the state that was read from the chain. */
   readonly freshMs: number
 }
 
-/** Our channels: what is on disk, with what the chain says about it. */
+/** Stored channels, synchronised with the chain. */
 export class ChannelRegistry {
   readonly store: ChannelStore
   readonly chain: ChannelChain
@@ -33,14 +33,21 @@ export class ChannelRegistry {
     return this.#clock.nowMs() - syncedMs <= this.#freshMs
   }
 
-  /** Asks the chain. @returns null for a channel without money. @throws when the node does not answer */
+  /**
+   * Reads one channel from the chain.
+   * @returns null for a channel without money
+   * @throws when the node does not answer
+   */
   async sync(id: Hex, config: ChannelConfig): Promise<Channel | null> {
     const [state] = await this.chain.states([id])
-    if (state === undefined) throw new TypeError('a state for every id')
+    if (state === undefined) throw new TypeError('the chain returns a state for every id')
     return this.store.mirror(id, config, state, this.#clock.nowMs())
   }
 
-  /** Asks for all channels that hold money, or owe us some. @throws when the node does not answer */
+  /**
+   * Reads all channels with a balance or an unclaimed amount.
+   * @throws when the node does not answer
+   */
   async syncAll(): Promise<void> {
     const open = this.store
       .channels()

@@ -157,7 +157,7 @@ describe('a file that cannot be trusted', () => {
   test('of another process is not opened', () => {
     const path = file()
     open(path)
-    expect(() => new ChannelStore(path)).toThrow(/are held by another program/)
+    expect(() => new ChannelStore(path)).toThrow(/are locked by another program/)
   })
 
   test('of a later version is not opened', () => {

@@ -6,45 +6,45 @@ import type { Hex } from 'viem'
 import { OperatingError } from '../../domain/errors.ts'
 import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
 
-/** A channel as the chain last showed it, and what its payer has signed for since. */
+/** State of a channel at the last synchronisation and its accepted vouchers. */
 export type Channel = ChannelState & {
   readonly id: Hex
   readonly config: ChannelConfig
-  /** All that was ever sold on it, claimed or not. */
+  /** Total of all sales, claimed or not. */
   readonly charged: bigint
-  /** Of the voucher over `charged`; null where none was taken by this store. */
+  /** Signature of the voucher for `charged`; null if this store has none. */
   readonly signature: Hex | null
-  /** When the oldest voucher came that is not claimed; null when all is. */
+  /** Time of the oldest unclaimed voucher; null if all are claimed. */
   readonly unclaimedSinceMs: number | null
-  /** The number of a refund that was handed to the chain: in the way of sales until the chain counts past it. */
+  /** Nonce of a submitted refund: no sales until the chain has a higher nonce. */
   readonly refundSent: bigint | null
-  /** When the chain was last asked. */
+  /** Time of the last synchronisation. */
   readonly syncedMs: number
 }
 
-/** A voucher that is about to be taken. */
+/** A voucher to be recorded. */
 export type VoucherSale = {
   readonly channelId: Hex
-  /** What the payer will have paid in all with it. */
+  /** Total that the payer has paid with it. */
   readonly cumulative: bigint
-  /** What this sale adds. */
+  /** Amount of this sale. */
   readonly amount: bigint
   readonly signature: Hex
-  /** Names the payment. */
+  /** Identifies the payment. */
   readonly hash: string
-  /** Of the deposit that came with it, else empty. */
+  /** Deposit transaction of this payment, or empty. */
   readonly transaction: string
 }
 
 export type PastSale = Pick<VoucherSale, 'hash' | 'transaction'> & { readonly soldMs: number }
 
-/** `counted`: the channel stands elsewhere by now. `uncovered`: its deposit does not suffice, or is leaving. */
+/** `counted`: the total has changed. `uncovered`: the deposit is too small, or a withdrawal is pending. */
 export type SaleResult = 'committed' | 'counted' | 'uncovered'
 
 const SCHEMA_VERSION = 1
-/** A predecessor that is just exiting may still hold the lock. */
+/** An exiting predecessor can still hold the lock. */
 const LOCK_WAIT_MS_MAX = 500
-/** As long as the ledger may ask what became of a payment, and a day. */
+/** As long as the ledger may ask for an outcome, and a day more. */
 const SALE_KEPT_MS = 8 * 86_400_000
 
 const schema = `
@@ -94,8 +94,7 @@ type SaleRow = {
 }
 
 /**
- * The newest voucher of every channel, on disk before its answer leaves: a voucher that is lost is money
- * that is lost. One file, one process: the lock is exclusive.
+ * The newest voucher of every channel, on disk before its answer is sent. One file, one process: the lock is exclusive.
  */
 export class ChannelStore {
   readonly #db: Database.Database
@@ -109,7 +108,10 @@ export class ChannelStore {
   readonly #sale: Database.Statement<[string, string], SaleRow>
   readonly #sweep: Database.Statement<[number, number]>
 
-  /** @param path of the file, or `:memory:`. @throws OperatingError when it cannot be trusted */
+  /**
+   * @param path of the file, or `:memory:`
+   * @throws OperatingError if the file cannot be used
+   */
   constructor(path: string) {
     this.#db = openDatabase(path)
     this.#find = this.#db.prepare('SELECT * FROM channels WHERE id = ?')
@@ -143,7 +145,7 @@ export class ChannelStore {
     return row === undefined ? null : channelOf(row)
   }
 
-  /** Notes what the chain says. A channel without money that was never used here is not remembered. */
+  /** Stores the state on chain. An unknown channel without money is not stored. */
   mirror(id: Hex, config: ChannelConfig, state: ChannelState, nowMs: number): Channel | null {
     const before = this.find(id)
     if (before === null && state.balance === 0n) return null
@@ -162,12 +164,12 @@ export class ChannelStore {
     return this.find(id)
   }
 
-  /** Takes a voucher: durable when this returns `committed`, untouched otherwise. */
+  /** Records a voucher: durable when this returns `committed`, unchanged otherwise. */
   commit(sale: VoucherSale, nowMs: number): SaleResult {
     return this.#db
       .transaction((): SaleResult => {
         const channel = this.find(sale.channelId)
-        assert(channel !== null, 'a sale is on a channel that the chain has shown')
+        assert(channel !== null, 'a sale needs a stored channel')
         if (!continues(channel, sale)) return 'counted'
         if (!covers(channel, sale.cumulative)) return 'uncovered'
         const row = { ...sale, cumulative: sale.cumulative.toString(), nowMs }
@@ -178,12 +180,12 @@ export class ChannelStore {
       .immediate()
   }
 
-  /** Nothing is sold on a channel while money leaves it. null: the refund never went out. */
+  /** Blocks sales during a refund. null: the refund was never sent. */
   refunding(id: Hex, nonce: bigint | null): void {
     this.#refund.run(nonce?.toString() ?? null, id)
   }
 
-  /** What was sold with the voucher over just this sum. */
+  /** The sale with exactly this total. */
   sale(channelId: Hex, cumulative: bigint): PastSale | null {
     const row = this.#sale.get(channelId, cumulative.toString())
     if (row === undefined) return null
@@ -194,12 +196,12 @@ export class ChannelStore {
     return this.#all.all().map(channelOf)
   }
 
-  /** Those with something to claim, the oldest first. */
+  /** Channels with an unclaimed amount, oldest first. */
   unclaimed(): readonly Channel[] {
     return this.#unclaimed.all().map(channelOf)
   }
 
-  /** Forgets up to `rowsMax` sales that nobody may ask about any more. */
+  /** Deletes up to `rowsMax` expired sales. */
   sweep(nowMs: number, rowsMax: number): void {
     this.#sweep.run(nowMs - SALE_KEPT_MS, rowsMax)
   }
@@ -209,7 +211,10 @@ export class ChannelStore {
   }
 }
 
-/** A channel of which no voucher is known here goes on where its payer says, not below what is claimed. */
+/**
+ * Whether a voucher continues the charged total. Without a stored voucher any total from the claimed one on is
+ * accepted.
+ */
 export function continues(
   { charged, signature }: Channel,
   { cumulative, amount }: Pick<VoucherSale, 'cumulative' | 'amount'>,
@@ -218,12 +223,12 @@ export function continues(
   return signature === null ? base >= charged : base === charged
 }
 
-/** Whether money is there for a voucher. What is on its way back to the payer is not counted on. */
+/** Whether the deposit covers a voucher. Money under withdrawal does not count. */
 export function covers(channel: Channel, cumulative: bigint): boolean {
   return cumulative <= channel.balance && !isLeaving(channel)
 }
 
-/** Its payer has announced a withdrawal, or a refund is under way. */
+/** A withdrawal was requested, or a refund is in progress. */
 export function isLeaving({
   withdrawRequestedAtSeconds,
   refundSent,
@@ -232,7 +237,7 @@ export function isLeaving({
   return withdrawRequestedAtSeconds !== 0 || refundSent === refundNonce
 }
 
-/** The claim that is due on a channel; null when nothing is. What was withdrawn cannot be claimed. */
+/** The due claim of a channel, or null. A withdrawn amount cannot be claimed. */
 export function claimOf(channel: Channel): Claim | null {
   const { id, config, charged, balance, claimed, signature } = channel
   const total = min(charged, balance)
@@ -240,20 +245,23 @@ export function claimOf(channel: Channel): Claim | null {
   return { config, voucher: { channelId: id, cumulative: charged, signature }, total }
 }
 
-/** What whoever only looks can say; `in use`: a service holds the file, and nobody else may. */
+/** Result of a read-only inspection. `in use`: a service has locked the file. */
 export type ChannelsInspection =
   | { readonly state: 'in use' }
-  /** Nothing was ever written, or this is a copy of the file without its log. */
+  /** The file is new, or a copy without its write-ahead log. */
   | { readonly state: 'empty' }
   | {
       readonly state: 'readable'
       readonly version: number
       readonly channels: number
-      /** What their payers have signed for and was not claimed. */
+      /** Signed and unclaimed amount. */
       readonly unclaimed: bigint
     }
 
-/** Reads every page and changes nothing. @throws OperatingError where a service would not start with the file */
+/**
+ * Reads every page and changes nothing.
+ * @throws OperatingError if a service would not start with the file
+ */
 export function inspectChannels(path: string): ChannelsInspection {
   let db: Database.Database | undefined
   try {
@@ -303,11 +311,11 @@ function openDatabase(path: string): Database.Database {
   if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
   const db = new Database(path, { timeout: LOCK_WAIT_MS_MAX })
   try {
-    // It holds what buyers signed.
+    // The file contains signed payments.
     if (path !== ':memory:') chmodSync(path, 0o600)
     db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
-    // An acknowledged voucher survives a power cut.
+    // A recorded voucher survives a power failure.
     db.pragma('synchronous = FULL')
     checkWhole(db, path)
     if (versionOf(db) === 0) {
@@ -332,7 +340,10 @@ function checkWhole(db: Database.Database, path: string): void {
 function checkVersion(db: Database.Database, path: string): void {
   const version = versionOf(db)
   if (version !== SCHEMA_VERSION)
-    throw new OperatingError('channels_version', `${path} has schema ${String(version)}`)
+    throw new OperatingError(
+      'channels_version',
+      `${path} has schema ${String(version)}; this version of perpscope reads ${SCHEMA_VERSION}.`,
+    )
 }
 
 function versionOf(db: Database.Database): unknown {
@@ -341,7 +352,7 @@ function versionOf(db: Database.Database): unknown {
 
 function unusable(path: string, cause: unknown): OperatingError {
   if (cause instanceof OperatingError) return cause
-  const trouble = isBusy(cause) ? 'are held by another program' : 'cannot be used'
+  const trouble = isBusy(cause) ? 'are locked by another program' : 'cannot be used'
   return new OperatingError('channels_unusable', `the channels in ${path} ${trouble}`, { cause })
 }
 

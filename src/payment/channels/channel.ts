@@ -1,7 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, keccak256, stringToBytes } from 'viem'
 
-/** What a channel is, for ever: its name is the hash of this. */
+/** Immutable terms of a channel; its id is the hash of them. */
 export type ChannelConfig = {
   readonly payer: Address
   /** Signs vouchers. */
@@ -10,40 +10,40 @@ export type ChannelConfig = {
   /** Signs claims and refunds. */
   readonly receiverAuthorizer: Address
   readonly token: Address
-  /** Seconds from the announcement of a withdrawal to the withdrawal. */
+  /** Seconds from the request of a withdrawal to the withdrawal. */
   readonly withdrawDelay: number
   readonly salt: Hex
 }
 
-/** What the chain says of a channel, in millionths of a USDC. */
+/** State on chain; amounts in USDC atoms. */
 export type ChannelState = {
-  /** All that was deposited and not given back; what was claimed is part of it. */
+  /** Deposited and not refunded; includes what was claimed. */
   readonly balance: bigint
   readonly claimed: bigint
-  /** Unix time; 0 when no withdrawal is announced. */
+  /** Unix time; 0 without a withdrawal request. */
   readonly withdrawRequestedAtSeconds: number
   readonly refundNonce: bigint
 }
 
-/** What the payer will have paid in all with this voucher. */
+/** Promises a total amount to the receiver. */
 export type Voucher = {
   readonly channelId: Hex
   readonly cumulative: bigint
   readonly signature: Hex
 }
 
-/** One row of a claim: the newest voucher of a channel. */
+/** One entry of a claim: the newest voucher of a channel. */
 export type Claim = {
   readonly config: ChannelConfig
   readonly voucher: Voucher
-  /** What will be claimed in all with it. */
+  /** Total claimed after this claim. */
   readonly total: bigint
 }
 
-/** The same on every chain, as the constants of x402 name them. */
+/** Equal on every chain (constants of x402). */
 export const CHANNEL_CONTRACT: Address = '0x4020074e9dF2ce1deE5A9C1b5c3f541D02a10003'
 export const DEPOSIT_COLLECTOR: Address = '0x4020806089470a89826cB9fB1f4059150b550004'
-/** The contract takes no channel with less, or more. */
+/** Limits of the contract. */
 export const WITHDRAW_DELAY_SECONDS_MIN = 900
 export const WITHDRAW_DELAY_SECONDS_MAX = 2_592_000
 
@@ -62,7 +62,7 @@ const RECEIVE_TYPE = typeHash(
   'ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)',
 )
 
-/** EIP-712 for the types of the channel contract on one chain. */
+/** EIP-712 digests of the channel contract on one chain. */
 export class ChannelDigests {
   readonly #separator: Hex
 
@@ -89,7 +89,7 @@ export class ChannelDigests {
     )
   }
 
-  /** Lower case. */
+  /** In lower case. */
   channelId(config: ChannelConfig): Hex {
     const { payer, payerAuthorizer, receiver, receiverAuthorizer, token } = config
     return this.#typed(
@@ -120,7 +120,7 @@ export class ChannelDigests {
   }
 }
 
-/** What a payer signs to let the collector fetch a deposit: EIP-3009. */
+/** EIP-3009 digest by which the payer authorizes the collector to fetch a deposit. */
 export function depositDigest(
   tokenSeparator: Hex,
   deposit: {
@@ -138,7 +138,7 @@ export function depositDigest(
   )
 }
 
-/** The collector derives the nonce of a deposit from the channel, so that it can reach no other one. */
+/** The collector derives the nonce of a deposit from the channel, so that a deposit reaches no other channel. */
 export function depositNonce(channelId: Hex, salt: Hex): Hex {
   return keccak256(words(channelId, salt))
 }
@@ -147,7 +147,7 @@ function signed(separator: Hex, structHash: Hex): Hex {
   return keccak256(`0x1901${separator.slice(2)}${structHash.slice(2)}`)
 }
 
-/** Values of one word each, one behind the other. */
+/** Concatenated 32-byte words. */
 function words(...values: readonly (Hex | bigint)[]): Hex {
   const digits = values.map((value) =>
     (typeof value === 'bigint' ? value.toString(16) : value.slice(2)).padStart(WORD_DIGITS, '0'),

@@ -14,15 +14,15 @@ export type CollectorOptions = {
   readonly payTo: string
   readonly clock: Clock
   readonly withdrawDelaySeconds: number
-  /** Millionths of a USDC: what may lie unclaimed in all before it is worth a transaction. */
+  /** Unclaimed USDC atoms from which a claim is due. */
   readonly unclaimedMax: bigint
   readonly emit: (event: PaymentEvent) => void
 }
 
-/** What is owed to us and not yet ours. */
+/** Signed amount that is not claimed yet. */
 export type Unclaimed = { readonly amount: bigint; readonly oldestMs: number | null }
 
-/** Rows of one transaction, at about 50,000 gas each. */
+/** Entries per transaction, about 50,000 gas each. */
 const CLAIMS_MAX = 100
 const RETRY_MS = 30_000
 const WATCH_MS_MIN = 15_000
@@ -30,16 +30,15 @@ const WATCH_MS_MAX = 300_000
 const SALES_SWEPT_MAX = 1_000
 
 /**
- * Claims what vouchers promise, long before their payers could withdraw it: after a quarter of the notice
- * they must give, at once when they give it, and whenever enough has come together. A failure is told and
- * tried again.
+ * Claims vouchers before their payers can withdraw: after a quarter of the withdrawal delay, at once on a withdrawal
+ * request, and above `unclaimedMax`. Failures are reported and retried.
  */
 export class Collector {
   readonly #options: CollectorOptions
   readonly #payTo: Address
   #cancel = () => {}
   #isStopped = false
-  /** Channels whose loss was told. */
+  /** Channels with a reported loss. */
   readonly #lost = new Set<string>()
   #pass: Promise<unknown> = Promise.resolve()
 
@@ -52,7 +51,7 @@ export class Collector {
     this.#pass = this.#watch()
   }
 
-  /** Ends after the transaction that is under way. */
+  /** Waits for the transaction in progress. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#cancel()
@@ -63,7 +62,10 @@ export class Collector {
     return unclaimedOf(this.#options.registry.store.unclaimed())
   }
 
-  /** Claims everything that is due by anybody, and has it paid out. @returns whether all of it went through */
+  /**
+   * Claims everything that is due and pays it out.
+   * @returns whether all of it succeeded
+   */
   async flush(): Promise<boolean> {
     const turn = this.#pass.then(() => this.#collected(() => true))
     this.#pass = turn
@@ -93,7 +95,7 @@ export class Collector {
       registry.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
       await registry.syncAll()
       const channels = registry.store.unclaimed()
-      this.#tellLosses(channels)
+      this.#reportLosses(channels)
       let went = true
       if (isDue(channels)) {
         const claims = channels.map(claimOf).filter((claim) => claim !== null)
@@ -107,7 +109,7 @@ export class Collector {
     }
   }
 
-  /** One bad row makes the contract refuse all of a transaction: then each half goes by itself. */
+  /** The contract rejects a transaction with one invalid entry: then each half is sent separately. */
   async #claim(claims: readonly Claim[]): Promise<boolean> {
     if (claims.length === 0) return true
     const { registry } = this.#options
@@ -118,15 +120,15 @@ export class Collector {
       return (await this.#claim(claims.slice(half))) && first
     }
     for (const { config, voucher } of claims) await registry.sync(voucher.channelId, config)
-    return this.#told(sent, `a claim on ${claims.length} channels`)
+    return this.#reported(sent, `claim on ${claims.length} channels`)
   }
 
-  /** A payer withdrew what we had not claimed: it owes us that, and cannot buy on the channel before. */
-  #tellLosses(channels: readonly Channel[]): void {
+  /** The payer withdrew an unclaimed amount. It cannot buy on the channel before it has paid that. */
+  #reportLosses(channels: readonly Channel[]): void {
     for (const { id, config, charged, balance } of channels) {
       if (charged <= balance || this.#lost.has(id)) continue
       this.#lost.add(id)
-      const reason = `${charged - balance} millionths of a USDC were withdrawn before they were claimed`
+      const reason = `${charged - balance} USDC atoms were withdrawn before they were claimed`
       this.#options.emit({ kind: 'failed', route: null, payer: config.payer, reason })
     }
   }
@@ -134,10 +136,10 @@ export class Collector {
   async #paidOut(): Promise<boolean> {
     const { chain } = this.#options.registry
     if ((await chain.unsettled(this.#payTo)) === 0n) return true
-    return this.#told(await chain.sweep(this.#payTo), 'the payout of what was claimed')
+    return this.#reported(await chain.sweep(this.#payTo), 'payout of claimed amount')
   }
 
-  #told(sent: TransactionResult, what: string): boolean {
+  #reported(sent: TransactionResult, what: string): boolean {
     if (sent.kind !== 'mined') return this.#failed(what, sent.reason)
     const { transaction } = sent
     this.#options.emit({ kind: 'collected', route: null, reason: what, transaction })
@@ -150,7 +152,7 @@ export class Collector {
   }
 }
 
-/** Whether something is owed to us long enough, is enough, or is about to leave. */
+/** Whether an amount is due by its age or size, or because a withdrawal is pending. */
 export function isClaimDue(
   channels: readonly Channel[],
   nowMs: number,

@@ -2,7 +2,7 @@ import { encodeAbiParameters, keccak256, stringToBytes } from 'viem'
 import type { Authorization } from './exact-payload.ts'
 import type { PaymentNetwork } from './networks.ts'
 
-/** What the payer of an authorization signs: 32 bytes. */
+/** The 32 bytes that a payer signs. */
 export type AuthorizationDigest = (authorization: Authorization) => Uint8Array
 
 const WORD_BYTES = 32
@@ -19,7 +19,7 @@ const domainTypeHash = keccak256(
   ),
 )
 
-/** What tells signatures for one token on one chain from all others: EIP-712, `domainSeparator`. */
+/** EIP-712 domain separator of the token on its chain. */
 export function domainSeparator({ domain, chainId, asset }: PaymentNetwork): `0x${string}` {
   return keccak256(
     encodeAbiParameters(
@@ -42,8 +42,8 @@ export function domainSeparator({ domain, chainId, asset }: PaymentNetwork): `0x
 }
 
 /**
- * EIP-712 for the one type and the one token that are signed here: fixed places in two buffers, where a
- * general encoder walks the type for every payment.
+ * EIP-712 for one type and token, written at fixed offsets of two buffers; a general encoder walks the type for every
+ * payment.
  */
 export function authorizationDigest(network: PaymentNetwork): AuthorizationDigest {
   const separator = domainSeparator(network).slice(2)

@@ -2,25 +2,25 @@ import type { Clock } from '../../domain/clock.ts'
 
 export type BatcherOptions<T> = {
   readonly clock: Clock
-  /** The longest that anything waits here. */
+  /** Longest wait of an item. */
   readonly waitMs: number
   readonly sizeMax: number
-  /** Called with one thing, or with all that came while it was too early for the next. */
+  /** Gets one item, or the items of one wait. */
   readonly dispatch: (things: readonly T[]) => void
 }
 
-/** Lets single things pass at once, and gathers those that come in quick succession. */
+/** Passes a single item at once and batches items that follow within `waitMs`. */
 export class Batcher<T> {
   readonly #options: BatcherOptions<T>
   #waiting: T[] = []
-  /** Ends the time during which things are gathered; null while there is none. */
+  /** Cancels the current wait; null without one. */
   #cancelWait: (() => void) | null = null
 
   constructor(options: BatcherOptions<T>) {
     this.#options = options
   }
 
-  /** Whether the next thing will have to wait. */
+  /** Whether the next item has to wait. */
   get isBatching(): boolean {
     return this.#cancelWait !== null
   }

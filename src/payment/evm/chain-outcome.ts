@@ -8,24 +8,24 @@ import { pays } from './transfer.ts'
 
 type Client = Pick<PublicClient, 'readContract' | 'getBlock' | 'getTransactionReceipt' | 'request'>
 
-/** How far back the use of a nonce is looked for: 5 hours, before the authorization ran out at the latest. */
+/** Search range for the use of a nonce: 5 hours before the expiry of the authorization. */
 const BLOCKS_BACK_MAX = 9_000n
-/** Providers refuse to search more than 1,000 blocks at once, or 500, or 5: fewer and fewer are asked for. */
+/** Providers limit `eth_getLogs` to 1,000, 500 or even 5 blocks: the range shrinks after each failure. */
 const BLOCKS_AT_ONCE = [BLOCKS_BACK_MAX, 1_000n, 500n, 100n, 10n, 5n] as const
-/** At a tenth of a second each there is time for so many. They are of the newest blocks, where the use is likely. */
+/** Number of requests that fit the time-out at 0.1 s each. The search starts at the newest blocks. */
 const SEARCHES_MAX = 40
-/** Of Base. Where it does not hold, the search begins at the head. */
+/** Block time of Base. On another chain the search starts at the head. */
 const BLOCK_SECONDS = 2n
 const GUESS_MARGIN_BLOCKS = 50n
 const USED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationUsed' }))
 const CANCELED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationCanceled' }))
 
-/** Reads from the chain what became of a payment's nonce, whoever submitted it. */
+/** Reads the state of a payment's nonce from the chain, whoever submitted it. */
 export async function chainOutcome(client: Client, payment: ExactEvmPayment): Promise<Outcome> {
   const { authorization, chain } = payment
   const { from: authorizer, nonce } = authorization
   try {
-    // The block first: the answer is about no other moment than its time, however stale the node is.
+    // The block first: the result holds for its time, even on a node that lags behind.
     const head = await client.getBlock()
     const used = await client.readContract({
       address: chain.asset,
@@ -38,12 +38,12 @@ export async function chainOutcome(client: Client, payment: ExactEvmPayment): Pr
     const last = await lastUsable(client, head, authorization.validBefore)
     const event =
       (await newest(client, payment, last)) ??
-      // It can be cancelled at any time, also when it has run out.
+      // An authorization can be cancelled after its expiry, too.
       (last < head.number ? await newest(client, payment, head.number) : null)
     if (event !== null) {
       if (event.topics[0] === CANCELED) return { kind: 'forfeited' }
       const { transactionHash: transaction } = event
-      if (transaction === null) throw new TypeError('a log of a block has a transaction')
+      if (transaction === null) throw new TypeError('a mined log has a transaction')
       const receipt = await client.getTransactionReceipt({ hash: transaction })
       return pays(receipt.logs, payment) ? { kind: 'settled', transaction } : { kind: 'forfeited' }
     }
@@ -53,7 +53,10 @@ export async function chainOutcome(client: Client, payment: ExactEvmPayment): Pr
   }
 }
 
-/** Whether a transaction pays a payment; null while the node does not know it. @throws where it does not answer */
+/**
+ * @returns whether a transaction pays the payment; null while the node does not have it
+ * @throws when the node does not answer
+ */
 export async function evmTransactionPays(
   client: Pick<Client, 'getTransactionReceipt'>,
   payment: ExactEvmPayment,
@@ -68,7 +71,7 @@ export async function evmTransactionPays(
   }
 }
 
-/** A block after which no block can have used the authorization. */
+/** A block after which the authorization cannot have been used. */
 async function lastUsable(
   client: Client,
   head: GetBlockReturnType,
@@ -80,7 +83,7 @@ async function lastUsable(
   return guess.timestamp >= validBefore ? guess.number : head.number
 }
 
-/** @returns what used the nonce of a payment, or cancelled it, up to a block; null for nothing within reach */
+/** @returns the event that used or cancelled the nonce; null if there is none within the range */
 async function newest(
   client: Client,
   { authorization: { from, nonce }, chain }: ExactEvmPayment,
@@ -106,7 +109,7 @@ async function newest(
       if (event !== null) return event
       toBlock = fromBlock - 1n
     } catch (cause) {
-      // Perhaps only because this node does not search so many blocks; anything else fails again with fewer.
+      // The node may allow fewer blocks per request; another error fails again with fewer.
       size += 1
       if (size === BLOCKS_AT_ONCE.length) throw cause
     }

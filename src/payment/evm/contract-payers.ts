@@ -7,15 +7,15 @@ import { CONTRACT_GAS_MAX } from './gas-limits.ts'
 export type ContractPayersOptions = {
   readonly network: string
   readonly failures: FailedSettlements
-  /** Whether wallets with code may pay at all. */
+  /** Whether wallets with code are accepted. */
   readonly isTaken: boolean
-  /** What their failed transactions may burn within an hour. */
+  /** Gas that their failed transactions may burn per hour. */
   readonly gasPerHourMax: bigint
   readonly clock: Clock
   readonly emit: (event: FailedGas) => void
 }
 
-/** What failed at our cost, for metrics and for a line in the log. */
+/** A failed transaction at our cost, for metrics and log. */
 export type FailedGas =
   | {
       readonly kind: 'burnt'
@@ -23,25 +23,24 @@ export type FailedGas =
       readonly by: 'contract' | 'key'
       readonly gas: bigint
     }
-  /** Contract wallets are refused from now on. */
+  /** Contract wallets are rejected until `untilMs`. */
   | { readonly kind: 'suspended'; readonly untilMs: number }
 
-/** A failure as a settlement sees it. */
+/** A failed settlement. */
 export type FailedTransfer = Omit<FailedSettlement, 'network' | 'cost'> & {
   readonly gas: bigint
   readonly reserved: number | null
 }
 
-/** The public reasons: x402 has no codes for them. */
+/** Public reasons without an x402 code. */
 const BARRED = 'invalid_exact_evm_payer_barred'
 const CODE_BARRED = 'invalid_exact_evm_contract_wallet_barred'
 const NOT_TAKEN = 'invalid_exact_evm_contract_wallets_not_accepted'
 const SUSPENDED = 'invalid_exact_evm_contract_wallets_suspended'
 
 /**
- * Bounds what payers with code can cost. A simulation proves nothing about them: a contract sees that it is
- * simulated. So what they may burn is reserved before anything is sent, bounded over all of them, and paid for
- * by no other payer.
+ * Bounds the cost of payers with code. A simulation proves nothing about them, because a contract can detect it. Their
+ * possible cost is reserved before sending and limited for all of them together.
  */
 export class ContractPayers {
   readonly #options: ContractPayersOptions
@@ -52,25 +51,28 @@ export class ContractPayers {
     this.#suspendedUntilMs = this.#exhaustedUntilMs()
   }
 
-  /** null while contract wallets may pay, or are turned off for good. */
+  /** null while contract wallets are accepted, or are turned off by configuration. */
   get suspendedUntilMs(): number | null {
     const { clock, isTaken } = this.#options
     return isTaken && clock.nowMs() < this.#suspendedUntilMs ? this.#suspendedUntilMs : null
   }
 
-  /** Why no contract wallet may pay now, or null. */
+  /** Why no contract wallet is accepted now, or null. */
   objection(): string | null {
     if (!this.#options.isTaken) return NOT_TAKEN
     return this.suspendedUntilMs === null ? null : SUSPENDED
   }
 
-  /** Why this wallet may not pay, as far as that is known without the chain. */
+  /** Why this wallet is rejected, as far as known without the chain. */
   barred(payer: string): string | null {
     const { failures, clock } = this.#options
     return failures.isBarred(this.#named(payer), clock.nowMs()) ? BARRED : null
   }
 
-  /** Why this wallet may not pay, or null. @param code null for an account with a key alone */
+  /**
+   * Why this wallet is rejected, or null.
+   * @param code null for an account without code
+   */
   refusal(payer: string, code: Hex | null): string | null {
     const barred = this.barred(payer)
     if (barred !== null || code === null) return barred
@@ -79,7 +81,7 @@ export class ContractPayers {
     return this.objection() ?? (isCodeBarred ? CODE_BARRED : null)
   }
 
-  /** @returns the reservation; null while those under way may use up the rest */
+  /** @returns the reservation; null while the transactions in progress may use up the limit */
   reserve(payer: string, code: Hex): number | null {
     const { failures, clock, network, gasPerHourMax } = this.#options
     const nowMs = clock.nowMs()
@@ -109,7 +111,7 @@ export class ContractPayers {
     return { network: this.#options.network, payer }
   }
 
-  /** Until when the gas of the hour is too little for one more failure. 0: it is not. */
+  /** Time until which the hourly gas limit does not cover another failure; 0 if it does. */
   #exhaustedUntilMs(): number {
     const { failures, clock, network, gasPerHourMax } = this.#options
     let burnt = CONTRACT_GAS_MAX

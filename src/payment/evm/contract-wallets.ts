@@ -8,14 +8,14 @@ import type { NodeClient } from './node-client.ts'
 const abi = parseAbi([
   'function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)',
 ])
-/** EIP-1271: the function's own selector, in a word of its own as the token demands. */
+/** EIP-1271: the selector of the function as a 32-byte word, as the token requires. */
 const MAGIC = `0x1626ba7e${'0'.repeat(56)}`
-/** What a wallet may use up to judge. The transfer would not pay for more. */
+/** Gas limit of the check; the transfer pays for no more. */
 const GAS_MAX = 200_000n
-/** Whoever sends forged signatures makes us ask; that many questions at once and no more. */
+/** Forged signatures cause requests; this bounds the concurrent ones. */
 const QUESTIONS_MAX = 32
 
-/** Asks wallets that are contracts whether a signature is theirs. */
+/** Asks contract wallets whether they accept a signature. */
 export class ContractWallets {
   readonly #node: NodeClient
   #questions = 0
@@ -25,12 +25,15 @@ export class ContractWallets {
   }
 
   /**
-   * One question to the node. An address without a contract accepts nothing.
+   * One request to the node. An address without a contract accepts nothing.
    * @throws OperatingError when the node does not answer
    */
   async accepts(wallet: Hex, digest: Uint8Array, signature: Hex): Promise<boolean> {
     if (this.#questions >= QUESTIONS_MAX)
-      throw new OperatingError('wallets_crowded', `${QUESTIONS_MAX} wallets are asked already`)
+      throw new OperatingError(
+        'wallets_crowded',
+        `${QUESTIONS_MAX} wallet signatures are being checked`,
+      )
     const args = [toHex(digest), signature] as const
     const data = encodeFunctionData({ abi, functionName: 'isValidSignature', args })
     const transaction = { to: wallet, data, gas: toHex(GAS_MAX) }

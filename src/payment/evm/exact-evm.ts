@@ -18,14 +18,14 @@ export type ExactEvmOptions = {
   readonly network: PaymentNetwork
   readonly payTo: string
   readonly facilitator: Facilitator<ExactEvmPayment>
-  /** Without it payments from contract wallets are refused. */
+  /** Without it, payments of contract wallets are rejected. */
   readonly contractWallets?: ContractWallets
-  /** Who may not pay; where others pay the gas it is theirs to say. */
+  /** Blocked payers; absent where a facilitator pays the gas. */
   readonly payers?: ContractPayers
   readonly readiness?: PaymentMethod['readiness']
 }
 
-/** What a quote adds while contract wallets are refused. */
+/** Addition to quotes while contract wallets are rejected. */
 const keysOnly = { contractWallets: false }
 const nothing = {}
 
@@ -42,7 +42,7 @@ export function exactEvm({
     digest: authorizationDigest(chain),
     contractWallets: contractWallets ?? null,
   }
-  /** Before anybody is asked: a wallet that is barred costs no question. */
+  /** Checked first: a blocked wallet causes no request to a node. */
   const refusalOf = ({ authorization, signature }: ExactPayload): string | null =>
     payers === undefined
       ? null

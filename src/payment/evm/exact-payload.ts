@@ -3,7 +3,7 @@ import type { Address, Hex } from 'viem'
 import { getAddress } from 'viem'
 import { MalformedPayment, requireRecord, requireText } from '../payload.ts'
 
-/** An EIP-3009 authorization as it was signed. Times are unix seconds. */
+/** A signed EIP-3009 authorization. Times are Unix seconds. */
 export type Authorization = {
   readonly from: Address
   readonly to: Address
@@ -16,15 +16,18 @@ export type Authorization = {
 export type ExactPayload = { readonly authorization: Authorization; readonly signature: Hex }
 
 const KEY_SIGNATURE_BYTES = 65
-/** What a contract wallet takes for a signature: several keys, a passkey's whole assertion. */
+/** Contract signatures can hold several keys or a passkey assertion. */
 const SIGNATURE_BYTES_MAX = 4_096
 
-/** Whether a signature has the form of one made by a single key; all others are for contracts to judge. */
+/** Whether a signature has the length of an ECDSA signature; a contract checks every other one. */
 export function isKeySignature(signature: Hex): boolean {
   return signature.length === 2 + 2 * KEY_SIGNATURE_BYTES
 }
 
-/** Reads the payload of scheme `exact` on an EVM chain. @throws MalformedPayment */
+/**
+ * Decodes a payload of scheme `exact` on an EVM chain.
+ * @throws MalformedPayment
+ */
 export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): ExactPayload {
   const authorization = requireRecord(payload['authorization'], 'payload.authorization')
   const field = (name: string) => requireText(authorization[name], `payload.authorization.${name}`)
@@ -41,7 +44,7 @@ export function decodeExactPayload(payload: Readonly<Record<string, unknown>>): 
   }
 }
 
-/** Names exactly one signed payment, whatever envelope, header or spelling it came in. */
+/** Identifies the signed payment, independent of envelope, header and spelling. */
 export function payloadHash(network: string, { authorization, signature }: ExactPayload): string {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   return createHash('sha256')
@@ -85,7 +88,7 @@ function isHex(value: string): boolean {
   return /^0x[0-9a-f]*$/i.test(value)
 }
 
-/** So that equal values are equal texts. */
+/** So that equal values are equal strings. */
 function lowerCase(value: string): Hex {
   return `0x${value.slice(2).toLowerCase()}`
 }

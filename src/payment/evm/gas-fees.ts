@@ -2,20 +2,20 @@ import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type { NodeClient } from './node-client.ts'
 
-/** Wei per gas: EIP-1559. */
+/** EIP-1559 fees, wei per gas. */
 export type Fees = { readonly maxFeePerGas: bigint; readonly maxPriorityFeePerGas: bigint }
 
-/** Older fees are asked for anew, beside the transaction that still gets them. */
+/** Older fees are refreshed in the background. */
 const FRESH_MS = 5_000
-/** Older ones are not used: the base fee rises by 2 % a block on Base, 12.5 % on Ethereum. */
+/** Older fees are not used: the base fee can rise by 2 % per block on Base, 12.5 % on Ethereum. */
 const USABLE_MS = 30_000
-/** Room for the base fee to rise while a transaction waits. */
+/** Margin for a rising base fee while a transaction waits. */
 const BASE_FEE_FACTOR = 2n
-/** A transfer of 100,000 gas then costs 0.001 ether, far more than any answer. A lying node gets no more. */
+/** Bounds the loss by a wrong node: 0.001 ether for a transfer of 100,000 gas. */
 const MAX_FEE_PER_GAS = 10_000_000_000n
 const MAX_PRIORITY_FEE_PER_GAS = 2_000_000_000n
 
-/** What gas costs, asked for as seldom as it changes: the question stands in the way of a payment. */
+/** Cached gas fees, because a request for them delays the payment. */
 export class GasFees {
   readonly #node: NodeClient
   readonly #clock: Clock
@@ -27,13 +27,13 @@ export class GasFees {
     this.#clock = clock
   }
 
-  /** @throws OperatingError where gas is too dear, or what the node failed with */
+  /** @throws OperatingError if the base fee is above the limit, or the error of the node */
   async current(): Promise<Fees> {
     const known = this.#known
-    // A clock that was put back makes them old, not fresh.
+    // After a clock correction they count as old.
     const ageMs = known === null ? Infinity : Math.abs(this.#clock.nowMs() - known.atMs)
     if (known === null || ageMs > USABLE_MS) return this.#ask()
-    // In the background a failure costs nothing: the next one asks again.
+    // A failed refresh is repeated by the next call.
     if (ageMs > FRESH_MS) this.#ask().catch(() => undefined)
     return known.fees
   }
@@ -52,7 +52,7 @@ export class GasFees {
     ])
     const baseFee = block.baseFeePerGas ?? 0n
     if (baseFee > MAX_FEE_PER_GAS)
-      throw new OperatingError('gas_too_dear', `the base fee is ${baseFee} wei`)
+      throw new OperatingError('gas_too_dear', `the base fee of ${baseFee} wei exceeds the limit`)
     const maxPriorityFeePerGas = smaller(tip, MAX_PRIORITY_FEE_PER_GAS)
     const maxFeePerGas = smaller(
       baseFee * BASE_FEE_FACTOR + maxPriorityFeePerGas,

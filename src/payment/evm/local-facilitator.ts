@@ -21,13 +21,13 @@ import { TransferSimulation } from './transfer-simulation.ts'
 export type LocalFacilitatorOptions = {
   readonly network: PaymentNetwork
   readonly rpcUrl: string
-  /** Pays the gas. Must not be the payee's key. */
+  /** Pays the gas. Not the key of the payee. */
   readonly privateKey: Hex
   readonly clock: Clock
-  /** Remembers who failed at our cost; in memory where none is given. */
+  /** Failed settlements; in memory by default. */
   readonly failures?: FailedSettlements
   readonly contractWallets?: 'on' | 'off'
-  /** The most gas that failed transactions of contract wallets may burn within an hour. */
+  /** Limit of gas that failed transactions of contract wallets may burn per hour. */
   readonly contractGasPerHour?: bigint
   readonly onFailedGas?: (event: FailedGas) => void
 }
@@ -36,13 +36,13 @@ export type LocalFacilitator = Facilitator<ExactEvmPayment> & {
   /** Pays the gas. */
   readonly gasAccount: Address
   readonly payers: ContractPayers
-  /** What is left to pay gas with, wei. Rejects when the node does not answer. */
+  /** Balance of the gas account, wei. Rejects when the node does not answer. */
   gasBalance(): Promise<bigint>
 }
 
 /**
- * Verifies and settles in this process, against one chain. In the good case a verification is two questions
- * to the node, a settlement is one, and `confirmed` asks once more whether the block is there.
+ * Verifies and settles in this process on one chain. A valid payment needs two requests for its verification, one for
+ * its settlement, and another one for `confirmed`.
  */
 export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilitator {
   const { network, rpcUrl, privateKey, clock } = options
@@ -65,7 +65,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     emit: options.onFailedGas ?? (() => undefined),
   })
   const settlements = new Settlements({ node, simulation, sender, payers, clock })
-  /** What the chain would have carried out a moment ago need not be asked for again: the code of each payer. */
+  /** Code hash of each payer with a recent verification, which the settlement need not repeat. */
   const verified = new WeakMap<ExactEvmPayment, Hex | null>()
 
   return {
@@ -77,7 +77,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
       const verification = await simulation.verify(payment)
       if (verification.kind !== 'valid') return verification
       try {
-        // Afterwards, so that what cannot pay costs one question.
+        // After the simulation, so that an invalid payment causes one request only.
         const code = await payerCode(node, payment.authorization.from)
         const reason = payers.refusal(payment.payer, code)
         if (reason !== null) return { kind: 'invalid', reason }
@@ -100,11 +100,11 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     async outcome(payment) {
       const isPending = await settlements.isPending(payment)
       const outcome = await chainOutcome(node, payment)
-      // From then on no block takes it, wherever it still waits.
+      // After its expiry no block can include it.
       const isMinable =
         outcome.kind === 'unused' && outcome.asOfSeconds < payment.validBeforeSeconds
       return isPending && isMinable
-        ? { kind: 'unknown', reason: 'its transaction waits for a block' }
+        ? { kind: 'unknown', reason: 'the transaction is in no block yet' }
         : outcome
     },
   }

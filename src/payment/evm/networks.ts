@@ -1,14 +1,14 @@
 import type { Address } from 'viem'
 
-/** A chain on which USDC is taken, with everything that a signature and a quote must name. */
+/** A chain with USDC, with the values that signatures and quotes name. */
 export type PaymentNetwork = {
-  /** CAIP-2, as x402 version 2 writes it. */
+  /** CAIP-2, as in x402 version 2. */
   readonly network: `eip155:${number}`
-  /** As x402 version 1 writes it. */
+  /** Name in x402 version 1. */
   readonly legacyName: string
   readonly chainId: number
   readonly asset: Address
-  /** The token's EIP-712 domain. It differs between Base and its test net: see the name. */
+  /** EIP-712 domain of the token. Its name differs between Base and Base Sepolia. */
   readonly domain: { readonly name: string; readonly version: string }
 }
 

@@ -2,17 +2,17 @@ import type { Hex } from 'viem'
 import { BaseError, decodeErrorResult, isHex, parseAbi, RpcRequestError } from 'viem'
 import { nodeSays } from '../node-error.ts'
 
-/** Code of a JSON-RPC error that is the contract's verdict. */
+/** JSON-RPC error code of a reverted call. */
 const EXECUTION_REVERTED = 3
-/** EIP-7966: the node has the transaction, and no block has it yet. */
+/** EIP-7966: the node has the transaction, but no block has it yet. */
 const SYNC_TIMEOUT = 4
 const NO_SUCH_METHOD: ReadonlySet<number> = new Set([-32_601, -32_004])
 
 const abi = parseAbi(['error Error(string reason)'])
 
 /**
- * Why the chain would not execute a call, in the contract's words, as far as the node repeats them.
- * @returns null where the failure says nothing about the call: no answer, overload, a fault of the node
+ * Revert reason of a call, as far as the node reports it.
+ * @returns null if the failure says nothing about the call: no answer, overload or an error of the node
  */
 export function revertReason(cause: unknown): string | null {
   const error = rpcError(cause)
@@ -23,18 +23,18 @@ export function revertReason(cause: unknown): string | null {
   return isHex(error.data) ? (reasonIn(error.data) ?? error.details) : error.details
 }
 
-/** The node does not know the method, so it did nothing. */
+/** The node does not have the method, so nothing happened. */
 export function isMethodMissing(cause: unknown): boolean {
   const error = rpcError(cause)
   return error !== null && NO_SUCH_METHOD.has(error.code)
 }
 
-/** The node has the transaction and waits for its block no longer. */
+/** The node has the transaction and stopped waiting for its block. */
 export function isStillPending(cause: unknown): boolean {
   return rpcError(cause)?.code === SYNC_TIMEOUT
 }
 
-/** The node has this very transaction: it was sent. */
+/** The node already has this transaction. */
 export function isAlreadyKnown(cause: unknown): boolean {
   return nodeSays(cause, /already ?known|already imported|\bknown transaction/i)
 }
@@ -43,20 +43,20 @@ export function isNonceTooLow(cause: unknown): boolean {
   return nodeSays(cause, /nonce too low/i)
 }
 
-/** Another transaction of the same account has this nonce, mined or not. */
+/** Another transaction of this account has the nonce, mined or pending. */
 export function isNonceTaken(cause: unknown): boolean {
   return isNonceTooLow(cause) || nodeSays(cause, /replacement transaction underpriced/i)
 }
 
 /**
- * The node would not have our transaction, and leaves no doubt. "Nonce too low" does: it is also what a
- * provider hears that sends a transaction once more after the first one was mined.
+ * The node certainly rejected the transaction. "Nonce too low" is not certain: a provider that resends a mined
+ * transaction gets it, too.
  */
 export function isTurnedAway(cause: unknown): boolean {
   return nodeSays(cause, /insufficient funds|underpriced|intrinsic gas|invalid sender/i)
 }
 
-/** What the node itself answered; null where it did not. */
+/** The JSON-RPC error of the node; null without one. */
 export function rpcError(cause: unknown): RpcRequestError | null {
   const found =
     cause instanceof BaseError ? cause.walk((error) => error instanceof RpcRequestError) : null
@@ -67,7 +67,7 @@ function reasonIn(data: Hex): string | null {
   try {
     return decodeErrorResult({ abi, data }).args[0]
   } catch {
-    // A custom error, or nothing at all.
+    // A custom error or no data.
     return null
   }
 }

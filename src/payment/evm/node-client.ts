@@ -2,13 +2,13 @@ import type { Chain, PublicClient, Transport } from 'viem'
 import { createPublicClient, defineChain, http } from 'viem'
 import type { PaymentNetwork } from './networks.ts'
 
-/** A node of the chain that a network names. */
+/** Client of a node on one network. */
 export type NodeClient = PublicClient<Transport, Chain>
 
-/** Under the bound of those who wait for payments, so that they learn what is pending. */
+/** Below the settlement time-out, so that pending transactions are known. */
 const RPC_MS_MAX = 8_000
 
-/** Talks to a node. It never asks twice: a broadcast that was sent twice reports its success as an error. */
+/** Never retries: a transaction that is sent twice reports success as an error. */
 export function nodeClient({ chainId, legacyName }: PaymentNetwork, rpcUrl: string): NodeClient {
   return createPublicClient({
     chain: defineChain({

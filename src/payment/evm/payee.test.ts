@@ -36,7 +36,7 @@ describe('money is paid neither', () => {
   test.each(['--facilitator-key', '--receipt-key'])('to a key that lies here: %s', (option) => {
     const key = generatePrivateKey()
     expect(payeeFaults(privateKeyToAddress(key), [{ option, key }])).toEqual([
-      expect.stringContaining(`belongs to ${option}`),
+      expect.stringContaining(`is the address of ${option}`),
     ])
   })
 

@@ -4,19 +4,19 @@ import { privateKeyToAddress } from 'viem/accounts'
 import { base, baseSepolia } from './networks.ts'
 import { MULTICALL3_ADDRESS } from './transfer.ts'
 
-/** A private key of ours, and the option that it was given by. */
+/** One of our private keys and the option that it came from. */
 export type OwnKey = { readonly option: string; readonly key: Hex }
 
-/** Precompiles and whatever else a chain keeps there: no key has such an address. */
+/** Precompiles and reserved addresses. */
 const RESERVED_MAX = 0xffffn
-/** Contracts that every chain of the OP stack has, such as WETH. */
+/** Predeployed contracts of the OP stack, such as WETH. */
 const PREDEPLOYS = [0x4200n << 144n, (0x4200n << 144n) + 0xffffn] as const
-/** By which addresses money is known to be lost. The tokens are copied from a wallet most easily. */
+/** Addresses where money is lost. Token addresses are often copied by mistake. */
 export const knownAddresses: readonly (readonly [Address, string])[] = [
-  ['0x0000000000000000000000000000000000000000', 'the zero address: the token pays nobody there'],
+  ['0x0000000000000000000000000000000000000000', 'the zero address'],
   ['0x000000000000000000000000000000000000dEaD', 'a burn address'],
   ['0xdEAD000000000000000042069420694206942069', 'a burn address'],
-  ['0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', 'what stands for ether itself'],
+  ['0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE', 'the placeholder address of ether'],
   ['0xFFfFfFffFFfffFFfFFfFFFFFffFFFffffFfFFFfF', 'a burn address'],
   [base.asset, 'the contract of USDC on Base'],
   [baseSepolia.asset, 'the contract of USDC on Base Sepolia'],
@@ -31,7 +31,7 @@ export const knownAddresses: readonly (readonly [Address, string])[] = [
   ['0x000000000022D473030F116dDEE9F6B43aC78BA3', 'the contract Permit2'],
 ]
 
-/** An address as EIP-55 spells it, and whether the case of its letters fits: in a single case there is no checksum. */
+/** EIP-55 spelling of an address. Addresses in one case have no checksum. */
 export function checksummed(text: string): { readonly spelled: Address; readonly fits: boolean } {
   const spelled = getAddress(text.toLowerCase())
   const digits = text.slice(2)
@@ -39,16 +39,16 @@ export function checksummed(text: string): { readonly spelled: Address; readonly
   return { spelled, fits: !hasChecksum || spelled === text }
 }
 
-/** Why money that is paid to an address would be lost, or is not safe there. Each names its remedy. */
+/** Why money paid to this address would be lost or unsafe; each entry names its remedy. */
 export function payeeFaults(payTo: Address, ownKeys: readonly OwnKey[]): readonly string[] {
   const known = knownAddresses.find(([address]) => isAddressEqual(address, payTo))?.[1]
-  const what = known ?? (isReserved(BigInt(payTo)) ? 'reserved for contracts of the chain' : null)
-  if (what !== null) return [`--pay-to ${payTo} is ${what}; give an address of a wallet of yours`]
+  const what = known ?? (isReserved(BigInt(payTo)) ? 'reserved for system contracts' : null)
+  if (what !== null) return [`--pay-to ${payTo} is ${what}. Use the address of your wallet.`]
   return ownKeys
     .filter(({ key }) => isAddressEqual(privateKeyToAddress(key), payTo))
     .map(
       ({ option }) =>
-        `--pay-to belongs to ${option}: a key that lies on a server must not own the income; give another address`,
+        `--pay-to is the address of ${option}. A key on the server must not own the income. Use another address.`,
     )
 }
 

@@ -3,12 +3,12 @@ import { TransactionReceiptNotFoundError } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
 import type { NodeClient } from './node-client.ts'
 
-/** Half of Base's 200 ms between two flashblocks: the wait for a receipt is latency sold. */
+/** Half the interval of flashblocks on Base: the buyer waits for the receipt. */
 const POLL_MS = 100
-/** About 8 s: below the bound of those who wait, so that they learn the hash of what is pending. */
+/** About 8 s: below the settlement time-out, so that the pending transaction is known. */
 const POLLS_MAX = 80
 
-/** @returns null while no block has the transaction, promised or sealed */
+/** @returns null while no flashblock or block has the transaction */
 export async function receiptOf(node: NodeClient, hash: Hex): Promise<TransactionReceipt | null> {
   try {
     return await node.getTransactionReceipt({ hash })
@@ -18,7 +18,7 @@ export async function receiptOf(node: NodeClient, hash: Hex): Promise<Transactio
   }
 }
 
-/** Waits for what becomes of transactions. Every wait is bounded; null says that it was too short. */
+/** Waits for receipts; null after the time-out. */
 export class Receipts {
   readonly #node: NodeClient
   readonly #clock: Clock
@@ -28,12 +28,12 @@ export class Receipts {
     this.#clock = clock
   }
 
-  /** A receipt may tell of a block that is only promised: on Base, of a flashblock. */
+  /** The receipt can be of a flashblock, which is not final. */
   promised(hash: Hex): Promise<TransactionReceipt | null> {
     return this.#poll(() => receiptOf(this.#node, hash))
   }
 
-  /** The receipt of a block that the chain has. */
+  /** The receipt of a sealed block. */
   async sealed({
     blockNumber,
     ...receipt
@@ -42,7 +42,7 @@ export class Receipts {
     const reached = await this.#poll(async () =>
       (await this.#head()) >= blockNumber ? true : null,
     )
-    // Between the promise and the block it may have been left out.
+    // The block can omit a transaction of a flashblock.
     return reached === null ? null : receiptOf(this.#node, receipt.transactionHash)
   }
 

@@ -6,19 +6,22 @@ export type SettlementProbeOptions = {
   readonly node: NodeClient
   /** Pays the gas. */
   readonly gasAccount: Address
-  /** Learns the time of the newest block, Unix milliseconds. @returns why that is no time of now, null where it is */
+  /**
+   * Gets the time of the newest block, Unix ms.
+   * @returns why that time is wrong, or null
+   */
   readonly onBlockTime: (timeMs: number) => string | null
 }
 
-/** Of one transfer with an authorization. */
+/** Gas of one transfer with an authorization. */
 const SETTLEMENT_GAS = 100_000n
 
 /**
- * Whether a settlement could be sent now: the node answers with a block of now, and the account that pays the gas has
- * enough for one. Two questions.
+ * Tests with two requests whether a settlement could be sent now: the newest block is recent and the account can pay
+ * the gas.
  */
 export function settlementProbe({ node, gasAccount, onBlockTime }: SettlementProbeOptions) {
-  /** The block that is being made: a chain that makes none without transactions has an old newest one. */
+  /** The pending block: a chain that makes blocks on demand has an old latest block. */
   let blockTag: 'pending' | 'latest' = 'pending'
   const newestBlock = async () => {
     try {
@@ -37,7 +40,7 @@ export function settlementProbe({ node, gasAccount, onBlockTime }: SettlementPro
       ])
       const needWei = SETTLEMENT_GAS * (baseFeePerGas ?? 0n)
       if (wei === 0n || wei < needWei)
-        return `the account ${gasAccount} has ${wei} wei, and one settlement takes ${needWei}`
+        return `account ${gasAccount} has ${wei} wei; one settlement costs ${needWei}`
       return onBlockTime(Number(timestamp) * 1_000)
     } catch (cause) {
       return nodeReason(cause)

@@ -26,48 +26,48 @@ export type SettlementsOptions = {
   readonly clock: Clock
 }
 
-/** A payment whose transfer shall be sent, and those who wait for it. */
+/** A payment to be sent, and its waiting caller. */
 type Job = {
   readonly payment: ExactEvmPayment
   readonly finality: Finality
   readonly resolve: (settlement: Settlement) => void
-  /** Hash of the payer's code; null for an account with a key, which may share a transaction. */
+  /** Hash of the payer's code; null for an account without code, which can share a transaction. */
   readonly code: Hex | null
-  /** Of the gas of contract wallets; null for an account with a key. */
+  /** Gas reservation of a contract wallet; otherwise null. */
   readonly reserved: number | null
 }
 
-/** A transaction that may still be mined, for one payment or for many. */
+/** A transaction that can still be mined, for one payment or a batch. */
 type Attempt = Pick<Job, 'code' | 'reserved'> & {
   readonly transaction: Hex
-  /** How many payments it is for. */
+  /** Payments in the transaction. */
   readonly members: number
-  /** The most gas that was paid for. */
+  /** Gas limit of the transaction. */
   readonly gasMax: bigint
-  /** Whether its gas was put down to a member that burnt it: only one is to blame for all. */
+  /** Whether its gas was already attributed to one payment of the batch. */
   isCounted: boolean
 }
 
-/** A transaction that a block has, or will have. Many payments may ask for its seal. */
+/** A transaction with a receipt. Several payments can wait for its sealed block. */
 type Mined = {
   readonly promised: TransactionReceipt
   sealed(): Promise<TransactionReceipt | null>
 }
 
-/** How long a settlement waits for others, when one was sent just before. */
+/** Wait for further payments after a recent transaction. */
 const GATHER_MS = 100
 const TOGETHER_MAX = 50
-/** Once an account that got code in the last moment has burnt the gas of others, each pays alone for a while. */
+/** After an account with new code burnt the gas of a batch, payments are sent separately for this long. */
 const ALONE_MS = 3_600_000
-/** The public reasons; the second one is the SDK's. */
+/** Public reasons; the second one is of the x402 SDK. */
 const CONTRACT_FAILED = 'invalid_exact_evm_contract_wallet_failed'
 const TRANSFER_FAILED = 'invalid_exact_evm_transaction_failed'
-/** Transactions whose end nobody saw. The oldest are forgotten; the chain remembers. */
+/** Transactions with unknown results. The oldest are dropped; the chain has them. */
 const PENDING_MAX = 10_000
 
 /**
- * Carries payments out: alone and at once, or many in one transaction when they come in quick succession.
- * Never calls one rejected that a block may still take.
+ * Sends the transfers of payments: one at once, or several in one transaction if they follow within 100 ms. A payment
+ * that a block can still include is never reported as rejected.
  */
 export class Settlements {
   readonly #node: NodeClient
@@ -77,7 +77,7 @@ export class Settlements {
   readonly #clock: Clock
   readonly #receipts: Receipts
   readonly #batcher: Batcher<Job>
-  /** The last transaction of each payment that may still be mined, by the payment's hash. */
+  /** Last transaction of each payment that can still be mined, by payment hash. */
   readonly #pending = new BoundedMap<string, Attempt>(PENDING_MAX)
   #aloneUntilMs = 0
 
@@ -96,10 +96,7 @@ export class Settlements {
     })
   }
 
-  /**
-   * @param verifiedCode hash of the payer's code, where the chain would have carried the payment out a moment
-   * ago; undefined where it was not asked
-   */
+  /** @param verifiedCode hash of the payer's code after a recent verification; undefined without one */
   async settle(
     payment: ExactEvmPayment,
     finality: Finality,
@@ -115,7 +112,7 @@ export class Settlements {
         return { kind: 'unreachable', reason: nodeReason(cause) }
       }
     }
-    // Once more: others of the same payer may have failed since it was verified.
+    // Again, because other payments of this payer can have failed since the verification.
     const reason = this.#payers.refusal(payment.payer, code)
     if (reason !== null) return { kind: 'rejected', reason }
     if (code !== null) return this.#settleContract(payment, code)
@@ -124,18 +121,21 @@ export class Settlements {
     })
   }
 
-  /** Alone, and as sure as it gets whatever was asked for: its contract can change its mind until it is mined. */
+  /** Separately and always `confirmed`: the contract can decide differently until the transaction is mined. */
   async #settleContract(payment: ExactEvmPayment, code: Hex): Promise<Settlement> {
     const reserved = this.#payers.reserve(payment.payer, code)
     if (reserved === null)
-      return { kind: 'unreachable', reason: 'the gas for contract wallets is reserved by others' }
+      return {
+        kind: 'unreachable',
+        reason: 'the gas limit of contract wallets is used up by settlements in progress',
+      }
     const settlement = await new Promise<Settlement>((resolve) => {
       void this.#carryOut([{ payment, finality: 'confirmed', resolve, code, reserved }])
     })
     return settlement.kind === 'settled' ? { ...settlement, isFinal: true } : settlement
   }
 
-  /** Whether a transaction of this payment waits for its block: then nothing is over yet. */
+  /** Whether a transaction of this payment waits for its block. */
   async isPending(payment: ExactEvmPayment): Promise<boolean> {
     const hash = this.#pending.get(payment.hash)?.transaction
     if (hash === undefined) return false
@@ -146,7 +146,7 @@ export class Settlements {
     }
   }
 
-  /** What became of an earlier attempt, or why there is no use in another one; null where there is. */
+  /** Result of an earlier attempt, or why a new one cannot succeed; null to start one. */
   async #known(payment: ExactEvmPayment, finality: Finality): Promise<Settlement | null> {
     const attempt = this.#pending.get(payment.hash)
     if (attempt !== undefined) {
@@ -169,7 +169,7 @@ export class Settlements {
     return { kind: kind === 'invalid' ? 'rejected' : 'unreachable', reason }
   }
 
-  /** Only accounts with keys come here: a contract could use up the gas of all others. */
+  /** For accounts without code: a contract could use up the gas of a batch. */
   #dispatch(jobs: readonly Job[]): void {
     const isAlone = this.#clock.nowMs() < this.#aloneUntilMs
     for (const group of isAlone ? jobs.map((job) => [job]) : [jobs]) void this.#carryOut(group)
@@ -181,7 +181,7 @@ export class Settlements {
     try {
       sent = await this.#send(jobs, signed)
     } catch (cause) {
-      // A second one was signed only where the first may have been mined.
+      // A second transaction is signed only if the first can have been mined.
       const neverBegan = signed.length === 0 || (signed.length === 1 && isTurnedAway(cause))
       if (neverBegan)
         for (const { payment, reserved } of jobs) {
@@ -215,7 +215,7 @@ export class Settlements {
     })
   }
 
-  /** @param transaction may still be mined; null where nothing will be */
+  /** @param transaction can still be mined; null if nothing can */
   #giveUp(jobs: readonly Job[], cause: unknown, transaction: Hex | null): void {
     const reason = nodeReason(cause)
     for (const { resolve } of jobs)
@@ -226,7 +226,7 @@ export class Settlements {
       )
   }
 
-  /** Answers every job of a transaction that the node has taken. */
+  /** Resolves every job of a transaction that the node accepted. */
   async #answer(
     jobs: readonly Job[],
     { hash: transaction, receipt: early }: BroadcastTransaction,
@@ -250,8 +250,8 @@ export class Settlements {
   }
 
   /**
-   * What the receipt of a payment's transaction says about it, as sure as `finality` asks for. null: it failed
-   * for the fault of another one in it, and can be tried alone.
+   * Result of a payment by its receipt, with `finality`. null if another payment of the batch caused its failure and it
+   * can be sent separately.
    */
   async #concluded(
     payment: ExactEvmPayment,
@@ -287,8 +287,8 @@ export class Settlements {
   }
 
   /**
-   * Its transaction stands in a block and did not pay: that attempt is over, and it was this payer's failure,
-   * because the chain would have carried it out a moment before. null where another one may be to blame.
+   * The mined transaction did not pay. The payer is at fault, because the simulation succeeded just before. null if
+   * another payment of the batch can be at fault.
    */
   async #failed(
     payment: ExactEvmPayment,
@@ -299,7 +299,7 @@ export class Settlements {
     const { transaction, reserved, members, gasMax } = attempt
     const [verification, code] = await Promise.all([
       this.#simulation.verify(payment),
-      // It may have got code after it was asked for it.
+      // The account can have got code since the verification.
       attempt.code ?? payerCode(this.#node, authorization.from).catch(() => null),
     ])
     const isShared = members > 1
@@ -313,7 +313,7 @@ export class Settlements {
       ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
     })
-    // A stranger may have brought it to the chain: the buyer must not sign another one.
+    // A third party can have submitted it: the buyer must not sign another payment.
     if (verification.kind === 'unreachable') return verification
     const isUsed = verification.kind === 'invalid' && saysNonceUsed(verification.reason)
     if (strikes === BARRING_STRIKES && !isUsed) return { kind: 'rejected', reason: CONTRACT_FAILED }
@@ -323,15 +323,15 @@ export class Settlements {
 }
 
 /**
- * How much a failure counts against its payer, by what the chain says of the same payment now. A contract that
- * used up all gas, or would be paid for now, has only waited for the transaction.
+ * Weight of a failure against its payer, by a new simulation. A contract that used all gas, or would pay now, waited
+ * for the transaction.
  */
 function strikesOf(now: Verification, hasCode: boolean, isBurnt: boolean): number {
   if (hasCode && (isBurnt || now.kind === 'valid')) return BARRING_STRIKES
-  // Anybody may use a nonce for the payer.
+  // Anybody can use the nonce for the payer.
   return now.kind === 'unreachable' || (now.kind === 'invalid' && saysNonceUsed(now.reason)) ? 0 : 1
 }
 
 function waiting(transaction: Hex): Settlement {
-  return { kind: 'unknown', reason: 'its transaction waits for a block', transaction }
+  return { kind: 'unknown', reason: 'the transaction is in no block yet', transaction }
 }

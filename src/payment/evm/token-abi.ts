@@ -1,6 +1,6 @@
 import { parseAbi } from 'viem'
 
-/** The part of USDC (FiatToken 2.2) that payments touch. */
+/** Functions and events of USDC (FiatToken 2.2) that payments use. */
 export const tokenAbi = parseAbi([
   'function decimals() view returns (uint8)',
   'function DOMAIN_SEPARATOR() view returns (bytes32)',

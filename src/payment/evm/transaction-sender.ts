@@ -15,26 +15,25 @@ import type { NodeClient } from './node-client.ts'
 import { receiptOf } from './receipts.ts'
 import type { ContractCall } from './transfer.ts'
 
-/** A transaction that the node has taken, and where the node waited for it, what became of it. */
+/** A transaction that the node accepted, with its receipt if the node waited for it. */
 export type BroadcastTransaction = {
   readonly hash: Hex
   readonly receipt: TransactionReceipt | null
 }
 
 export type SendOptions = {
-  /** Whether the node may answer only when a block has the transaction, which saves asking for it. */
+  /** Whether the node may answer after the transaction is mined, which saves requests. */
   readonly untilMined: boolean
-  /** Learns each hash before its broadcast, whose reply may get lost. */
+  /** Gets each hash before it is sent, because the reply can be lost. */
   readonly onSigned: (hash: Hex) => void
 }
 
-/** A transaction that was sent off and has no answer yet. */
+/** A sent transaction without an answer. */
 type Flight = { readonly raw: Hex; readonly nonce: number }
 
 /**
- * Sends transactions of one account, in order. A nonce is drawn only when the node has taken the transaction
- * before, and is drawn anew from the chain after a failed broadcast, or when a transaction does not come, so
- * that no failure leaves a gap behind which all later transactions would wait.
+ * Sends the transactions of one account in order. A nonce is used once the node has accepted the transaction before,
+ * and read from the chain again after a failure, so that no gap blocks later transactions.
  */
 export class TransactionSender {
   readonly #node: NodeClient
@@ -43,7 +42,7 @@ export class TransactionSender {
   #nextNonce: number | null = null
   #flight: Flight | null = null
   #tail: Promise<unknown> = Promise.resolve()
-  /** Whether the node knows `eth_sendRawTransactionSync` (EIP-7966); null until it was asked. */
+  /** Whether the node has `eth_sendRawTransactionSync` (EIP-7966); null if unknown. */
   #isSyncOffered: boolean | null = null
 
   constructor(node: NodeClient, account: PrivateKeyAccount, clock: Clock) {
@@ -68,9 +67,8 @@ export class TransactionSender {
         onSigned(hash)
       })
     } catch (cause) {
-      // Somebody else sent with this key, a node that was behind told the next nonce, or a provider sent this
-      // very transaction once more after it was mined. Even if that cannot be seen yet, the next one would
-      // only revert: one more try is safe.
+      // Causes: another sender with this key, a node that lags behind, or a provider that resent a mined transaction. A
+      // second transfer of the same authorization would revert, so one retry is safe.
       if (!isNonceTaken(cause)) throw cause
       const receipt = first === null ? null : await receiptOf(this.#node, first)
       if (first !== null && receipt !== null) return { hash: first, receipt }
@@ -78,7 +76,7 @@ export class TransactionSender {
     }
   }
 
-  /** A transaction that was taken does not come: it may have been dropped, and its nonce be the next one again. */
+  /** For a missing transaction: it may have been dropped, and its nonce be free again. */
   discardNonce(): void {
     this.#nextNonce = null
   }
@@ -106,7 +104,7 @@ export class TransactionSender {
     return { hash, receipt: await reply }
   }
 
-  /** @returns the receipt, where the node waited for it */
+  /** @returns the receipt if the node waited for it */
   async #broadcast(flight: Flight, isSync: boolean): Promise<TransactionReceipt | null> {
     this.#nextNonce = null
     this.#flight = flight
@@ -139,8 +137,8 @@ export class TransactionSender {
   }
 
   /**
-   * A node that waits for a block says nothing until then. Sent to it once more, the transaction is refused
-   * because the node has it, or is taken now.
+   * A node that waits for a block does not report acceptance. A repeated transaction is rejected as known or accepted
+   * now.
    */
   async #untilTaken(): Promise<void> {
     const flight = this.#flight
@@ -149,7 +147,7 @@ export class TransactionSender {
       await this.#sendRaw(flight.raw)
     } catch (cause) {
       if (!isAlreadyKnown(cause) && !isNonceTooLow(cause)) {
-        // No word on it. The chain knows which nonce is next.
+        // Without an answer, the next nonce is read from the chain.
         this.#flight = null
         return
       }
@@ -163,7 +161,7 @@ export class TransactionSender {
     this.#nextNonce = flight.nonce + 1
   }
 
-  /** What cannot be decoded is no danger: a node that knows the method says so, others do not know it. */
+  /** Sends an undecodable transaction: a node with the method reports a decoding error. */
   async #offersSync(): Promise<boolean> {
     if (this.#isSyncOffered !== null) return this.#isSyncOffered
     try {
@@ -184,7 +182,7 @@ export class TransactionSender {
     })
   }
 
-  /** The queue is as long as the settlements in flight, which the claims bound. */
+  /** The queue is bounded by `InFlightPayments`. */
   #inTurn<T>(task: () => Promise<T>): Promise<T> {
     const turn = this.#tail.then(task, task)
     this.#tail = turn.catch(() => undefined)

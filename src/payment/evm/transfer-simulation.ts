@@ -12,7 +12,7 @@ import { MULTICALL3_ADDRESS, multicallAbi, transferCall } from './transfer.ts'
 const NONCE_USED = 'invalid_exact_evm_nonce_already_used'
 const INSUFFICIENT = 'insufficient_funds'
 
-/** The words of FiatToken 2.2, and the x402 codes that say the same. */
+/** Revert reasons of FiatToken 2.2 and their x402 codes. */
 const codes = [
   [/used or canceled/i, NONCE_USED],
   [/exceeds balance/i, INSUFFICIENT],
@@ -20,19 +20,19 @@ const codes = [
   [/not yet valid/i, 'invalid_exact_evm_payload_authorization_valid_after'],
   [/invalid signature|ECRecover/i, 'invalid_exact_evm_payload_signature'],
 ] as const
-/** Nobody can pay: no fault of this payment. */
+/** Affects all payments, so the payment is not invalid. */
 const PAUSED = /paused/i
 const NO_CODE = 'invalid_exact_evm_transaction_simulation_failed'
 
-/** Whether the nonce of a payment was used, and whether its payer holds the amount. */
+/** Whether the nonce was used and whether the balance covers the amount. */
 type Holding = { readonly isUsed: boolean; readonly isCovered: boolean }
 
-/** Asks a node whether the chain would carry out payments now, by executing them there for nothing. */
+/** Simulates transfers by `eth_call`. */
 export class TransferSimulation {
   readonly #node: NodeClient
-  /** Who will send the transfers. */
+  /** Sender of the transfers. */
   readonly #sender: Address
-  /** With what waits for its block, where the node can tell. */
+  /** `pending` includes waiting transactions, if the node supports it. */
   #blockTag: 'pending' | 'latest' = 'pending'
 
   constructor(node: NodeClient, sender: Address) {
@@ -52,11 +52,11 @@ export class TransferSimulation {
     }
   }
 
-  /** One question for all of them: whether the payers hold what they signed for. */
+  /** Checks the balances of all payers in one request. */
   async screen(payments: readonly ExactEvmPayment[]): Promise<readonly Verification[]> {
     const holdings = await this.#holdings(payments)
     return holdings.map(({ isUsed, isCovered }) =>
-      // A payment that was taken leaves less behind: whether it was ours is found out one by one.
+      // A settled payment lowers the balance; its own verification finds out whether it paid us.
       isUsed || isCovered ? { kind: 'valid' } : { kind: 'invalid', reason: INSUFFICIENT },
     )
   }
@@ -68,12 +68,12 @@ export class TransferSimulation {
     try {
       return { kind: 'invalid', reason: await this.#likelyReason(payment) }
     } catch (cause) {
-      // Were the nonce used for us, then "invalid" would make the buyer pay twice.
+      // If the nonce was used for us, "invalid" would make the buyer pay twice.
       return { kind: 'unreachable', reason: nodeReason(cause) }
     }
   }
 
-  /** For nodes that repeat nothing of what the contract said. */
+  /** For nodes that omit the revert reason. */
   async #likelyReason(payment: ExactEvmPayment): Promise<string> {
     const [holding] = await this.#holdings([payment])
     if (holding?.isUsed) return NONCE_USED

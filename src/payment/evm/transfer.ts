@@ -5,16 +5,16 @@ import { isKeySignature } from './exact-payload.ts'
 import { CONTRACT_GAS_MAX, KEY_GAS_MAX } from './gas-limits.ts'
 import { tokenAbi } from './token-abi.ts'
 
-/** A call of a contract, with the most gas that is paid for it. */
+/** A contract call with its gas limit. */
 export type ContractCall = { readonly to: Address; readonly data: Hex; readonly gas: bigint }
 
-/** Of many transfers in one transaction: for itself, and for each of them. */
+/** Gas of a batch: base and per transfer. */
 const TOGETHER_GAS = 60_000n
 const TOGETHER_GAS_EACH = 110_000n
-/** The same on every chain. */
+/** Equal on every chain. */
 export const MULTICALL3_ADDRESS: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 
-/** Two functions of one name: which one is called hangs on the form of the signature. */
+/** Two overloads, one for ECDSA signatures and one for contract signatures. */
 const byKeyAbi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
 ])
@@ -27,7 +27,7 @@ export const multicallAbi = parseAbi([
   'function aggregate3(Call3[] calls) payable returns (Result[])',
 ])
 
-/** Moves the money of a payment. Anyone may send it: the token does not look at who does. */
+/** Transfers the money of a payment. Any account can send it. */
 export function transferCall({ authorization, signature, chain }: ExactEvmPayment): ContractCall {
   const { from, to, value, validAfter, validBefore, nonce } = authorization
   const terms = [from, to, value, validAfter, validBefore, nonce] as const
@@ -46,7 +46,7 @@ export function transferCall({ authorization, signature, chain }: ExactEvmPaymen
   return { to: chain.asset, data, gas: KEY_GAS_MAX }
 }
 
-/** Many calls in one transaction; one that fails, fails alone. */
+/** Batches calls in one transaction; a failed call does not affect the others. */
 export function togetherCall(calls: readonly ContractCall[]): ContractCall {
   const data = encodeFunctionData({
     abi: multicallAbi,
@@ -61,9 +61,8 @@ export function togetherCall(calls: readonly ContractCall[]): ContractCall {
 }
 
 /**
- * Whether the logs of a transaction hold the transfer of a payment. The same nonce can be signed for another
- * payee, and one transaction can hold many transfers: only the token's next `Transfer` after the use of
- * the nonce belongs to it.
+ * Whether the logs contain the transfer of a payment: the first `Transfer` of the token after the use of the nonce. The
+ * nonce alone proves nothing, because it can be signed for another payee.
  */
 export function pays(logs: Log[], { authorization, chain }: ExactEvmPayment): boolean {
   const { from, to, value, nonce } = authorization

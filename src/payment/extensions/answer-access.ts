@@ -4,44 +4,43 @@ import type { Extensions } from './extensions.ts'
 import { infoOf } from './extensions.ts'
 
 /**
- * The extension `answer-access`: each quote carries a secret of its own, clients of x402 version 2 echo it with
- * their payment, and no chain ever shows it. Whoever reads a payment from a chain can rebuild all of it but this.
+ * Extension `answer-access`: each quote has its own secret, which clients of x402 version 2 echo with their payment. No
+ * chain shows it, so a payment read from a chain does not give access to the answer.
  */
 export const ANSWER_ACCESS = 'answer-access'
 /** 16 random bytes in base64url. */
 export const SECRET_CHARS = 22
-/** How long the same address has access again where there is no secret: as long as a quote lets a payment take. */
+/** Access of the same address without a secret; equals the validity of a payment. */
 export const CALLER_ACCESS_MS = 120_000
-/** The same where the outcome is unknown and the buyer was asked to retry. */
+/** The same while the outcome is unknown and the buyer was asked to retry. */
 export const CALLER_ACCESS_OPEN_MS = 3_600_000
-/** Bounds what is hashed for a client that puts something else there. */
+/** Bounds the input of the hash. */
 const SECRET_CHARS_MAX = 128
 
 /**
- * What a request shows beside its payment. Hashes that hold for this payment only, so a stored one tells neither
- * the secret nor the address.
+ * Credentials of a request beside its payment. They are hashes bound to the payment, so a stored one reveals neither
+ * secret nor address.
  */
 export type Credentials = {
   readonly secrets: readonly string[]
   readonly caller: string
 }
 
-/** Access to the answer of one payment: the credentials that came with it the first time. */
+/** Access to the answer of one payment: the credentials of its first request. */
 export type AnswerAccess = Credentials & {
-  /** Without a secret the caller's address stands for it up to this Unix time, ms. */
+  /** Without a secret the address of the caller has access until this Unix time, ms. */
   readonly callerUntilMs: number
 }
 
 export type Presented = {
-  /** The hash that names the payment. */
+  /** Hash of the payment. */
   readonly payment: string
   readonly extensions: Extensions | null
-  /** The buyer's own name for the payment: `payment-identifier`. */
+  /** The buyer's identifier of the payment: `payment-identifier`. */
   readonly identifier: string | null
   readonly address: string
 }
 
-/** @returns what a request can show for itself */
 export function credentials({ payment, extensions, identifier, address }: Presented): Credentials {
   const hashed = (kind: string, value: string) =>
     createHash('sha256').update([kind, payment, value].join('|')).digest('base64url')
@@ -52,15 +51,15 @@ export function credentials({ payment, extensions, identifier, address }: Presen
 }
 
 /**
- * Whether a request that shows `shown` is one of the buyer's. Version 1 of x402 sends nothing back that a chain does
- * not show: for its payments the same address has to do, for a short time.
+ * Whether a request proves the purchase. Version 1 of x402 echoes nothing that a chain does not show: its payments are
+ * recognised by the address for a short time.
  */
 export function opens(access: AnswerAccess, shown: Credentials, nowMs: number): boolean {
   if (access.secrets.length > 0) return shown.secrets.some((one) => access.secrets.includes(one))
   return shown.caller === access.caller && nowMs < access.callerUntilMs
 }
 
-/** A client that made up a short one would have a secret that can be guessed. */
+/** A shorter secret could be guessed. */
 function isSecret(text: string): boolean {
   return text.length >= SECRET_CHARS && text.length <= SECRET_CHARS_MAX
 }

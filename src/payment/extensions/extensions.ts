@@ -1,10 +1,7 @@
-/**
- * What stands under `extensions` of a quote, and of a payment that echoes it: by name, with the data in `info`.
- * Only version 2 of x402 has them.
- */
+/** `extensions` of a quote or a payment: by name, with the data in `info`. Version 2 of x402 only. */
 export type Extensions = Readonly<Record<string, unknown>>
 
-/** The `info` of one extension, as the other side sent it; null where there is none. */
+/** `info` of one extension as received; null if there is none. */
 export function infoOf(
   extensions: Extensions | null,
   name: string,
@@ -14,7 +11,7 @@ export function infoOf(
   return isRecord(info) ? info : null
 }
 
-/** A member that was sent, not one that every object has. */
+/** A received member, not an inherited one. */
 function own(value: unknown, name: string): unknown {
   return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
 }

@@ -5,12 +5,12 @@ import type { Clock } from '../../domain/clock.ts'
 import type { DecodedPayment, Requirement } from '../payment.ts'
 
 /**
- * The extension `offer-receipt` in its EIP-712 form: our signature under what we ask, and under what was
- * bought. With the first a buyer can show later what it was promised, with the second that it was served.
+ * Extension `offer-receipt` in its EIP-712 form: our signatures of offered terms and of receipts, by which a buyer can
+ * prove both.
  */
 export const OFFER_RECEIPT = 'offer-receipt'
 
-/** What we ask for one resource in one way to pay. */
+/** Signed terms for one resource and payment method. */
 export type SignedOffer = {
   readonly format: 'eip712'
   /** Index into `accepts`. */
@@ -48,9 +48,9 @@ export type SignedReceipt = {
 
 type OffersOfOneCall = { readonly untilSeconds: number; readonly signed: Promise<SignedOffer[]> }
 
-/** Long enough to think it over; our prices change with a new start at most. */
+/** Time for a decision; prices change at a restart only. */
 const OFFER_SECONDS = 600
-/** An offer that is given out is good for at least this long. */
+/** Minimum remaining validity of an offer that is sent. */
 const OFFER_LEFT_SECONDS_MIN = 300
 const OFFERS_KEPT_MAX = 1_000
 const RECEIPTS_KEPT_MAX = 1_000
@@ -80,10 +80,7 @@ const receiptTypes = {
   ],
 } as const
 
-/**
- * Signs offers and receipts. A signature costs about as much as twenty quotes, so it is made when it is asked
- * for, and kept: of the same offer until it nears its end, of the same receipt for as long as there is room.
- */
+/** Signs offers and receipts on request and caches them, because a signature costs about as much as twenty quotes. */
 export class OfferReceipts {
   readonly #account: ReturnType<typeof privateKeyToAccount>
   readonly #clock: Clock
@@ -119,7 +116,7 @@ export class OfferReceipts {
     return signed
   }
 
-  /** The same for every copy of one payment, as long as it is remembered. */
+  /** Copies of one payment get the same receipt while it is cached. */
   receipt(payment: DecodedPayment, transaction: string): Promise<SignedReceipt> {
     const id = `${payment.hash} ${transaction}`
     const held = this.#receipts.get(id)
@@ -168,8 +165,8 @@ export class OfferReceipts {
 }
 
 /**
- * Whether a caller asks for signed offers: `Prefer: signed-offer` (RFC 7240). The extension names no way of
- * asking, and most buyers have no use for signatures that double the header.
+ * Whether a caller requests signed offers: `Prefer: signed-offer` (RFC 7240). The extension defines no request, and
+ * signatures double the header.
  */
 export function prefersSignedOffer(prefer: string | string[] | undefined): boolean {
   return /(^|,)\s*signed-offer\s*(;|,|$)/i.test(String(prefer ?? ''))

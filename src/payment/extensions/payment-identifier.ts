@@ -3,17 +3,19 @@ import type { Extensions } from './extensions.ts'
 import { infoOf } from './extensions.ts'
 
 /**
- * The extension `payment-identifier`: a buyer's own name for a payment, so that a program that forgot what it
- * sent does not pay twice for one purpose. It is a promise to refuse, never a way to an answer: what was
- * bought is recognised by the payment itself, and a name is looked at once its payer has signed.
+ * Extension `payment-identifier`: the buyer's identifier of a payment, so that a program that lost its state does not
+ * pay twice for one purpose. It only causes refusals and gives no access to answers. It is checked after the signature.
  */
 const NAME = 'payment-identifier'
 const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/
 
-/** What a quote says of it. A schema of it would take a tenth of the header, and no client reads one. */
+/** In quotes. A schema would take a tenth of the header, and no client reads one. */
 export const paymentIdentifierOffer: Extensions = { [NAME]: { info: { required: false } } }
 
-/** @returns the name of this payment, null where it has none. @throws MalformedPayment */
+/**
+ * @returns the identifier, or null
+ * @throws MalformedPayment
+ */
 export function identifierIn(extensions: Extensions | null): string | null {
   const id = infoOf(extensions, NAME)?.['id']
   if (id === undefined) return null

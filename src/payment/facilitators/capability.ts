@@ -1,6 +1,6 @@
 import type { SupportedResponse } from '@x402/core/types'
 
-/** A way to pay that a facilitator is wanted for. */
+/** A payment kind that a facilitator is needed for. */
 export type Kind = {
   readonly scheme: string
   /** CAIP-2. */
@@ -8,12 +8,12 @@ export type Kind = {
   readonly asset: string
 }
 
-/** We speak version 2 to facilitators, whichever version the buyer speaks. */
+/** Version 2 is used for facilitators, whatever version the buyer uses. */
 const X402_VERSION = 2
 
 /**
- * What a facilitator tells of one kind, as the `extra` of its `/supported`; null when it cannot do it. That
- * list has no room for assets, but some name one: then it must be ours.
+ * `extra` of a kind in `/supported`; null if it is not supported. The list has no assets, but some facilitators name
+ * one, which must be ours.
  */
 export function capability(
   supported: SupportedResponse,
@@ -31,8 +31,8 @@ export function capability(
 }
 
 /**
- * On Solana the terms name who pays the fee, and only that facilitator can sign for it; elsewhere anyone
- * may settle. @param extra of the terms that the buyer accepted
+ * On Solana only the named fee payer can sign; elsewhere any facilitator can settle.
+ * @param extra of the terms that the buyer accepted
  */
 export function paysFee(
   supported: SupportedResponse,
@@ -47,7 +47,7 @@ export function paysFee(
   )
 }
 
-/** `eip155:*` stands for every chain of its family. */
+/** `eip155:*` stands for every EVM chain. */
 function covers(pattern: string, network: string): boolean {
   return pattern.endsWith(':*') ? network.startsWith(pattern.slice(0, -1)) : pattern === network
 }

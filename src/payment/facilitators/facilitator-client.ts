@@ -9,34 +9,34 @@ export type FacilitatorClientOptions = {
 
 export type FacilitatorQuery = {
   readonly path: 'verify' | 'settle' | 'supported'
-  /** What is posted; without it the request is a GET. */
+  /** Sent by POST; without it the request is a GET. */
   readonly body?: unknown
   readonly msMax: number
   readonly bytesMax: number
 }
 
-/** A response of a facilitator, whatever its status. */
+/** Response of a facilitator with any status. */
 export type FacilitatorReply = {
   readonly status: number
-  /** null where it is no JSON object, or longer than is read. */
+  /** null if it is not a JSON object, or too long. */
   readonly body: Readonly<Record<string, unknown>> | null
-  /** How it begins, in printable characters: for logs. */
+  /** Its beginning in printable characters, for logs. */
   readonly excerpt: string
   readonly retryAfterSeconds: number | null
-  /** The header `EXTENSION-RESPONSES` where it can be passed on as it is. */
+  /** Header `EXTENSION-RESPONSES`; null if it is invalid. */
   readonly extensionResponses: string | null
 }
 
 const EXCERPT_CHARS_MAX = 200
-/** A longer wait tells a buyer nothing more. */
+/** Upper bound of the wait that a buyer is given. */
 const RETRY_AFTER_SECONDS_MAX = 3_600
-/** Beside a payment's own headers it must fit into what clients read (16 KiB). */
+/** With the other payment headers it must fit into the 16 KiB that clients read. */
 const EXTENSION_RESPONSES_CHARS_MAX = 2_048
 
 /**
- * One request to a facilitator. The SDK's client reads replies of any length, prints to standard output, and
- * drops `Retry-After` and, for refusals, `EXTENSION-RESPONSES`.
- * @throws Error where there is no complete response; its `cause` is what `fetch` names
+ * One request to a facilitator. The client of the SDK reads replies of any length, prints to standard output, and drops
+ * `Retry-After` and, for refusals, `EXTENSION-RESPONSES`.
+ * @throws Error without a complete response; its `cause` is that of `fetch`
  */
 export async function askFacilitator(
   { url, authorization, clock }: FacilitatorClientOptions,
@@ -70,7 +70,7 @@ export async function askFacilitator(
   }
 }
 
-/** null for more than `bytesMax`, of which no more is read. */
+/** @returns null above `bytesMax`; the remainder is not read */
 async function boundedText(response: Response, bytesMax: number): Promise<string | null> {
   const chunks: Uint8Array[] = []
   let bytes = 0
@@ -96,14 +96,14 @@ function excerptOf(text: string): string {
   return printable.trim().slice(0, EXCERPT_CHARS_MAX) || '(empty)'
 }
 
-/** RFC 9110: seconds, or a date. */
+/** RFC 9110: seconds or a date. */
 function retryAfterOf({ headers }: Response, nowMs: number): number | null {
   const text = headers.get('retry-after') ?? ''
   const seconds = /^\d{1,9}$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1_000
   return seconds > 0 ? Math.min(Math.ceil(seconds), RETRY_AFTER_SECONDS_MAX) : null
 }
 
-/** Base64 of a JSON object, by extension what became of it. */
+/** Base64 of a JSON object: a result for each extension. */
 function extensionResponsesOf({ headers }: Response): string | null {
   const text = headers.get('extension-responses') ?? ''
   if (text.length > EXTENSION_RESPONSES_CHARS_MAX) return null

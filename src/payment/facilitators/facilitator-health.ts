@@ -1,10 +1,10 @@
 /**
- * `untried`: nothing is known of it. `down`: it does not answer, or makes no sense. `refusing`: it does not
- * take our authorization. `unfit`: it answers, and can do nothing of what is sold.
+ * `untried`: unknown. `down`: no valid answer. `refusing`: rejects our authorization. `unfit`: supports nothing of what
+ * is sold.
  */
 export type FacilitatorState = 'untried' | 'up' | 'down' | 'refusing' | 'unfit'
 
-/** How one facilitator is doing, from what payments met there and from probes. */
+/** Health of one facilitator by its payments and probes. */
 export class FacilitatorHealth {
   #state: FacilitatorState = 'untried'
   #sinceMs: number
@@ -29,14 +29,14 @@ export class FacilitatorHealth {
     return this.#lastError
   }
 
-  /** Failures in a row, by which probes grow rarer. */
+  /** Consecutive failures; they lengthen the probe interval. */
   get failures(): number {
     return this.#failures
   }
 
   /**
-   * Not even a probe gets through. A payment that failed may have been made to, so it alone does not count; but who
-   * refuses our authorization refuses everybody's payment.
+   * Whether probes fail, too. A buyer can cause a failed payment, so that alone does not count; a rejected
+   * authorization affects every payment.
    */
   get isGone(): boolean {
     return this.#state === 'down' ? this.#isProbeAtFault : !this.isInService
@@ -46,7 +46,7 @@ export class FacilitatorHealth {
     return this.#state === 'up' || this.#state === 'untried'
   }
 
-  /** A payment got a verdict. */
+  /** A payment was answered. */
   answered(nowMs: number): void {
     this.#failures = 0
     this.#isPaymentAtFault = false
@@ -54,7 +54,7 @@ export class FacilitatorHealth {
     this.#become('up', nowMs)
   }
 
-  /** @param during a failed payment is undone by a payment, a failed probe by either */
+  /** @param during a failed payment is cleared by a payment, a failed probe by either */
   failed(
     state: 'down' | 'refusing',
     reason: string,
@@ -69,9 +69,8 @@ export class FacilitatorHealth {
   }
 
   /**
-   * A probe got an answer. Payments are sent there again; but while none of them has got a verdict since the
-   * last one failed, the failures stay counted, so that a service that answers probes alone is tried
-   * ever more rarely.
+   * A probe was answered. Payments are sent there again, but failures stay counted until a payment is answered, so that
+   * a facilitator that answers probes only is tried more and more rarely.
    */
   probed(isFit: boolean, nowMs: number): void {
     this.#isProbeAtFault = false

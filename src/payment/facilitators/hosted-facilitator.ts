@@ -8,24 +8,24 @@ import { FacilitatorHealth } from './facilitator-health.ts'
 import type { CallBounds, FacilitatorCall, HttpFacilitator } from './http-facilitator.ts'
 import { httpFacilitator } from './http-facilitator.ts'
 
-/** Where a facilitator is reached, and what it wants to hear of who asks. */
+/** URL and authorization of a facilitator. */
 export type FacilitatorAddress = { readonly url: string; readonly authorization?: string }
 
 export type HostedFacilitatorOptions = {
   readonly address: FacilitatorAddress
-  /** For logs and metrics: the path and the query of its URL may hold a key. */
+  /** For logs and metrics: path and query of the URL can contain a key. */
   readonly name: string
   readonly clock: Clock
-  /** For the deadlines of calls. */
+  /** For call time-outs. */
   readonly callClock: Clock
   readonly bounds: CallBounds
-  /** After whatever may have changed its health. */
+  /** Called after every possible change of its health. */
   readonly onHealth: () => void
 }
 
 const PROBE_MS_MAX = 6_000
 
-/** One facilitator over HTTP, with how it is doing and what it can do. */
+/** One facilitator over HTTP with its health and supported kinds. */
 export class HostedFacilitator {
   readonly name: string
   readonly health: FacilitatorHealth
@@ -58,12 +58,15 @@ export class HostedFacilitator {
     return this.#payments.settle(payment)
   }
 
-  /** The chain does not bear out what it said of a payment. */
+  /** The chain contradicts its report about a payment. */
   contradicted(reason: string): void {
     this.#note({ kind: 'failed', reason }, 'payment')
   }
 
-  /** Asks what it can do. @param kinds that are sold: who can do none of them is out of service */
+  /**
+   * Reads its supported kinds.
+   * @param kinds that are sold; without any of them it is out of service
+   */
   async probe(kinds: readonly Kind[]): Promise<void> {
     const { clock } = this.#options
     try {
@@ -79,16 +82,16 @@ export class HostedFacilitator {
       )
       this.#options.onHealth()
     } catch {
-      // Noted by the call itself.
+      // The call reports the failure.
     }
   }
 
-  /** What it tells of a kind; null when it cannot do it, or never said anything. */
+  /** `extra` of a kind; null if it is unsupported or unknown. */
   offer(kind: Kind): Readonly<Record<string, unknown>> | null {
     return this.#supported === null ? null : capability(this.#supported, kind)
   }
 
-  /** Whether it may be asked for a payment. One that never told what it can do may be. */
+  /** Whether it may get a payment. If its supported kinds are unknown, it may. */
   canDo(kind: Kind, { requirement }: DecodedPayment): boolean {
     if (this.#supported === null) return true
     return this.offer(kind) !== null && paysFee(this.#supported, kind, requirement.wire.extra)

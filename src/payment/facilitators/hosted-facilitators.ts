@@ -22,55 +22,57 @@ export type HostedFacilitatorsOptions = {
   /** In order of preference, at least one. */
   readonly addresses: readonly FacilitatorAddress[]
   readonly clock: Clock
-  /** For the deadlines of calls, where it is another one. */
+  /** For call time-outs, if different. */
   readonly callClock?: Clock
-  /** In [0, 1), so that many services do not ask one facilitator in step. */
+  /** In [0, 1): spreads the probes of many services. */
   readonly chance: () => number
   readonly bounds?: CallBounds
   readonly onNotice?: (notice: FacilitatorChange) => void
 }
 
-/** A change in how a facilitator is doing, for the log. Holds no URL and no header. */
+/** A change of health, for the log. Contains no URL and no header. */
 export type FacilitatorChange = FacilitatorReport & { readonly before: FacilitatorState }
 
 export type FacilitatorReport = {
   readonly name: string
   readonly state: FacilitatorState
   readonly sinceMs: number
-  /** Whether it is the most preferred of those in service, so that payments go there first. */
+  /** Whether payments go to this facilitator first. */
   readonly isInUse: boolean
   readonly lastError: { readonly reason: string; readonly atMs: number } | null
 }
 
-/** What a facilitator said when it was asked what it can do. */
+/** Result of a request for the supported kinds. */
 export type Examination = FacilitatorReport & {
-  /** null when it gave no answer. */
+  /** null without an answer. */
   readonly can: readonly Kind[] | null
   readonly cannot: readonly Kind[]
 }
 
-/** What a node says of payments of one kind, whatever a facilitator says. */
+/** What a node reports about payments of one kind. */
 export type ChainView<P extends DecodedPayment> = {
   outcome(payment: P): Promise<Outcome>
-  /** Whether a transaction pays it; null while the node does not know the transaction. @throws where it does not answer */
+  /**
+   * @returns whether a transaction pays the payment; null while the node does not have it
+   * @throws when the node does not answer
+   */
   isPaidBy(payment: P, transaction: string): Promise<boolean | null>
 }
 
-/** Of one that is in service: it may have learned or forgotten a chain. */
+/** While in service: its supported kinds can change. */
 const REFRESH_MS = 60_000
-/** Of one that is not. */
+/** While out of service. */
 const probeBackOff = { minMs: 1_000, maxMs: 60_000 }
-/** Below the coordinator's own bound, so that it hears a reason. */
+/** Below the time-out of the settlement coordinator, which then gets the reason. */
 const VERIFY_MS_MAX = 9_000
-/** After that a settlement that begins elsewhere could end after the coordinator has stopped waiting. */
+/** A settlement that starts elsewhere later could end after the time-out of the coordinator. */
 const SETTLE_FAIL_OVER_MS_MAX = 2_000
 
-/** From the begin of a settlement, below the coordinator's own bound. A node may be some blocks behind the facilitator's. */
+/** From the begin of a settlement, below the time-out of the coordinator. The node can lag behind the facilitator's. */
 const SEEN_MS_MAX = 9_000
-/** Between two questions whether a node knows a transaction. */
+/** Between requests for a transaction. */
 const seenBackOff = { minMs: 250, maxMs: 1_000 }
 
-/** Whoever is out of service is asked that often at least whether it is back. */
 const nobody: Unreachable = {
   kind: 'unreachable',
   reason: 'no facilitator is in service',
@@ -78,8 +80,8 @@ const nobody: Unreachable = {
 }
 
 /**
- * Facilitators of others, in order of preference. What only asks goes to the next one when one does not
- * answer; what moves money goes to the one that verified, and to another only when it surely never began.
+ * Hosted facilitators in order of preference. A verification goes to the next one when one does not answer. A
+ * settlement goes to the one that verified, and to another one only if it was never started.
  */
 export class HostedFacilitators {
   readonly #options: HostedFacilitatorsOptions
@@ -110,7 +112,10 @@ export class HostedFacilitators {
     })
   }
 
-  /** All of them as the one who settles payments of a kind. @param chain null where no node is known */
+  /**
+   * The facilitator interface of one kind.
+   * @param chain null without a node
+   */
   of<P extends DecodedPayment>(kind: Kind, chain: ChainView<P> | null = null): Facilitator<P> {
     this.#kinds.push(kind)
     return {
@@ -121,7 +126,7 @@ export class HostedFacilitators {
     }
   }
 
-  /** Asks each once what it can do, before anything is sold. */
+  /** Reads the supported kinds of each facilitator once, at the start. */
   async examine(): Promise<readonly Examination[]> {
     await Promise.all(this.#all.map((facilitator) => facilitator.probe(this.#kinds)))
     return this.#all.map((facilitator) => {
@@ -134,7 +139,7 @@ export class HostedFacilitators {
     })
   }
 
-  /** The `extra` of a kind by the most preferred that can do it: on Solana it names who pays the fee. */
+  /** `extra` of a kind by the most preferred facilitator that supports it; on Solana it names the fee payer. */
   offer(kind: Kind): Readonly<Record<string, unknown>> | null {
     for (const facilitator of this.#all) {
       const offer = facilitator.offer(kind)
@@ -143,7 +148,7 @@ export class HostedFacilitators {
     return null
   }
 
-  /** Why no payment of a kind can be settled now; null where one may. */
+  /** Why no payment of a kind can be settled now, or null. */
   fault(kind: Kind): HealthFault | null {
     const able = this.#all.filter(
       (facilitator) => !facilitator.isSupportedKnown || facilitator.offer(kind) !== null,
@@ -154,7 +159,7 @@ export class HostedFacilitators {
     return { reason: reasons.join(', ') || nobody.reason, sinceMs }
   }
 
-  /** From now on each that is needed is asked from time to time whether it is there, until `stop`. */
+  /** Starts periodic probes until `stop`. */
   start(): void {
     if (this.#kinds.length === 0) return
     this.#isStarted = true
@@ -177,7 +182,10 @@ export class HostedFacilitators {
     for (const facilitator of this.#candidates(kind, payment)) {
       const leftMs = endMs - clock.nowMs()
       if (leftMs <= 0) break
-      const late: Verification = { kind: 'unreachable', reason: `${facilitator.name} is slow` }
+      const late: Verification = {
+        kind: 'unreachable',
+        reason: `${facilitator.name} did not answer in time`,
+      }
       const verification = await withTimeout(clock, leftMs, facilitator.verify(payment), late)
       if (verification.kind !== 'unreachable') {
         this.#verifiedBy.set(payment, facilitator)
@@ -189,8 +197,8 @@ export class HostedFacilitators {
   }
 
   /**
-   * A settlement that may be under way is never begun elsewhere: a payment in doubt goes back to the one
-   * that has it, for as long as the authorization could be settled.
+   * A settlement that may be in progress is never started elsewhere: a pending payment goes to the same facilitator
+   * until it expires.
    */
   async #settle<P extends DecodedPayment>(
     kind: Kind,
@@ -203,7 +211,7 @@ export class HostedFacilitators {
     let failure: Unreachable | null = null
     for (const facilitator of holder === null ? this.#settlers(kind, payment) : [holder]) {
       if (clock.nowMs() - startedAtMs > SETTLE_FAIL_OVER_MS_MAX) break
-      // Before the answer, too: whoever asks may stop waiting for it, and ask again.
+      // Before the answer, because the caller can time out and try again.
       this.#pending.add(payment, facilitator)
       const claimed = await facilitator.settle(payment)
       const isBorneOut =
@@ -220,8 +228,8 @@ export class HostedFacilitators {
   }
 
   /**
-   * Whether the chain bears out that a transaction pays. A facilitator is believed where the node does not answer at
-   * all; not where the node has answered once that it does not know the transaction, and then falls silent.
+   * Whether the chain confirms a reported transaction. Without any answer of the node the facilitator is trusted; not
+   * after the node answered once that it does not have the transaction.
    */
   async #isSeen<P extends DecodedPayment>(
     payment: P,
@@ -242,7 +250,7 @@ export class HostedFacilitators {
     }
   }
 
-  /** The one that verified first. */
+  /** The facilitator that verified comes first. */
   #settlers(kind: Kind, payment: DecodedPayment): readonly HostedFacilitator[] {
     const candidates = this.#candidates(kind, payment)
     const verifier = this.#verifiedBy.get(payment)
@@ -250,7 +258,7 @@ export class HostedFacilitators {
     return [verifier, ...candidates.filter((facilitator) => facilitator !== verifier)]
   }
 
-  /** Those in service first. Who is down is tried when all are; who refuses us, or is unfit, is not. */
+  /** Facilitators in service first, then those that are down; never those that refuse us or support nothing. */
   #candidates(kind: Kind, payment: DecodedPayment): readonly HostedFacilitator[] {
     const able = this.#all.filter((facilitator) => facilitator.canDo(kind, payment))
     return [
@@ -273,7 +281,7 @@ export class HostedFacilitators {
     this.#cancelProbe.set(facilitator, cancel)
   }
 
-  /** Who has just left the service is asked soon whether it is back. */
+  /** A facilitator that just left service is probed soon. */
   #reportChange(facilitator: HostedFacilitator): void {
     const before = this.#reported.get(facilitator) ?? 'untried'
     const { state } = facilitator.health
@@ -290,21 +298,21 @@ export class HostedFacilitators {
   }
 }
 
-/** What a buyer is told of two who did not do it: what the one said that may do it sooner. */
+/** Of two failures, the one that allows the earlier retry. */
 function hopeful(one: Unreachable | null, other: Unreachable): Unreachable {
   if (one === null || one.isLasting === true) return other
   if (other.isLasting === true) return one
   return (one.retryAfterSeconds ?? 0) < (other.retryAfterSeconds ?? 0) ? one : other
 }
 
-/** The chain has no such transaction, or it does something else. */
+/** The chain has no such transaction, or it pays something else. */
 function unseen(facilitator: HostedFacilitator, transaction: string): Settlement {
-  const reason = `${facilitator.name} says that ${transaction} pays, and the chain does not`
+  const reason = `${facilitator.name} reports transaction ${transaction}, which does not pay on chain`
   facilitator.contradicted(reason)
   return { kind: 'unknown', reason, transaction: null }
 }
 
-/** The origin, which holds no secret, and a number where two have the same. */
+/** The origin, which contains no secret, numbered if several are equal. */
 function namesOf(addresses: readonly FacilitatorAddress[]): readonly string[] {
   const origins = addresses.map(({ url }) => new URL(url).origin)
   return origins.map((origin, at) => {

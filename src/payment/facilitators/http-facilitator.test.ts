@@ -184,7 +184,7 @@ describe('a settlement is believed only about the payment that was asked for', (
     expect(await said({ isValid: true, payer: PAYER.toLowerCase() })).toEqual({ kind: 'valid' })
     expect(await said({ isValid: true, payer: `0x${'12'.repeat(20)}` })).toMatchObject({
       kind: 'unreachable',
-      reason: expect.stringContaining('says payer 0x1212'),
+      reason: expect.stringContaining('wrong payer in the answer: 0x1212'),
     })
   })
 })

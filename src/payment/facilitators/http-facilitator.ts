@@ -17,56 +17,59 @@ import { readSupported } from './supported.ts'
 
 export type HttpFacilitatorOptions<P extends DecodedPayment> = {
   readonly url: string
-  /** Without it the outcome of a settlement whose reply was lost can only be asked for by settling again. */
+  /** Without it, a lost settlement reply is resolved by settling again. */
   readonly outcome?: (payment: P) => Promise<Outcome>
   /** Value of the `Authorization` header, such as `Bearer …`. */
   readonly authorization?: string
-  /** For the deadlines of calls. */
+  /** For call time-outs. */
   readonly clock: Clock
   readonly bounds?: CallBounds
-  /** Hears after every call how the service did. */
+  /** Gets the result of every call. */
   readonly onCall?: (call: FacilitatorCall) => void
 }
 
 export type CallBounds = { readonly verifyMsMax: number; readonly settleMsMax: number }
 
-/** How a facilitator did as a service, whatever it said about a payment. */
+/** Result of a call as a service, independent of the payment. */
 export type FacilitatorCall =
   | { readonly kind: 'answered' }
-  /** No answer, or none that makes sense. */
+  /** No valid answer. */
   | { readonly kind: 'failed'; readonly reason: string }
-  /** It does not take our authorization. */
+  /** Our authorization was rejected. */
   | { readonly kind: 'refused'; readonly reason: string }
 
 export interface HttpFacilitator<P extends DecodedPayment> extends Facilitator<P> {
-  /** What it can do, by its own word. @throws Error whose message holds no secret */
+  /**
+   * Supported kinds.
+   * @throws Error whose message contains no secret
+   */
   supported(): Promise<SupportedResponse>
 }
 
-/** Shorter than any buyer waits. */
+/** Shorter than the wait of any buyer. */
 export const callBounds: CallBounds = { verifyMsMax: 5_000, settleMsMax: 8_000 }
 
-/** We speak version 2 to facilitators, whichever version the buyer speaks. */
+/** Version 2 is used for facilitators, whatever version the buyer uses. */
 const X402_VERSION = 2
 const SUPPORTED_MS_MAX = 5_000
 const SUPPORTED_AGAIN_MS = 1_000
 /** A verdict has a few hundred bytes. */
 const VERDICT_BYTES_MAX = 65_536
-/** Some settle on a hundred chains by several schemes, in both versions. */
+/** Some support a hundred chains by several schemes in both versions. */
 const SUPPORTED_BYTES_MAX = 262_144
-/** A code that we read, log and send on in a header. */
+/** A code that is logged and sent in a header. */
 const REASON_CHARS_MAX = 80
-/** Who does not serve us is asked again whether it does after that long at most. */
+/** Retry after a rejected authorization. */
 const NOT_SERVED_RETRY_SECONDS = 60
-/** Said before anything is acted upon. Not 408 and 409: there an attempt may be under way. */
+/** Statuses without any effect. Not 408 and 409: an attempt can be in progress. */
 const NEVER_BEGUN = new Set([400, 401, 402, 403, 404, 405, 413, 415, 422, 429])
-/** Of those, by which it does not take this one payment: it will say so again. */
+/** Of these, permanent rejections of this payment. */
 const LASTING = new Set([400, 413, 415, 422])
-/** And by which it does not serve us, until an operator has done something about it. */
+/** Of these, rejections of our account until an operator acts. */
 const NOT_SERVED = new Set([401, 402, 403, 404, 405])
 /**
- * Parts of the reasons that are given before anything is sent. With any other one, such as a transaction that failed or
- * a confirmation that timed out, something may have been, and may still be mined.
+ * Parts of reasons that precede sending. After any other reason, such as a failed or timed-out transaction, the
+ * transfer can still be mined.
  */
 const NEVER_SENT = new RegExp(
   [
@@ -75,16 +78,16 @@ const NEVER_SENT = new RegExp(
     '(value|amount|recipient|mint|memo|network|scheme|fee_payer|token_name|token_version)(_mismatch|$)',
   ].join('|'),
 )
-/** What a facilitator claimed at boot to be able to do is not the buyer's fault. */
+/** Contradicts `/supported`, so the buyer is not at fault. */
 const UNSUPPORTED = /^(unsupported|invalid)_(scheme|network|x402_version)/
-/** Why a wallet is not served, whoever asks for it. */
+/** Compliance screening rejected the wallet. */
 const SCREENED = /kyt|sanction|aml_|high_risk/i
 const DECLINED = 'payer_declined'
-/** Shorter parts of a header are words such as `Bearer`. */
+/** Shorter parts of the header are words such as `Bearer`. */
 const SECRET_CHARS_MIN = 8
 const CONNECT_FAILURES = new Set(['ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'])
 
-/** A facilitator service, such as a hosted one, by the protocol's own HTTP interface. */
+/** A facilitator over the HTTP interface of x402. */
 export function httpFacilitator<P extends DecodedPayment>(
   options: HttpFacilitatorOptions<P>,
 ): HttpFacilitator<P> {
@@ -102,7 +105,10 @@ export function httpFacilitator<P extends DecodedPayment>(
       bytesMax: VERDICT_BYTES_MAX,
     })
 
-  /** Tells how the call went, and in words that may be logged why it failed. */
+  /**
+   * Reports a failed call.
+   * @returns its reason without secrets
+   */
   function failed(cause: unknown, isAboutUs = false): string {
     const reason = withoutSecret(reasonOf(cause), authorization)
     onCall({ kind: isAboutUs ? 'refused' : 'failed', reason })
@@ -133,7 +139,7 @@ export function httpFacilitator<P extends DecodedPayment>(
       if (body === null || !isVerdict(status) || typeof body['isValid'] !== 'boolean')
         return unreachable(reply)
       if (body['isValid']) {
-        // Only what is believed has to be about this payment: a refusal costs nobody anything.
+        // Only a positive answer must match the payment: a refusal moves no money.
         const contradiction = isOk(status) ? payerContradiction(body, payment) : unexpected(reply)
         if (contradiction !== null) return { kind: 'unreachable', reason: failed(contradiction) }
         onCall({ kind: 'answered' })
@@ -177,7 +183,7 @@ export function httpFacilitator<P extends DecodedPayment>(
           return { kind: 'unknown', reason: failed(unexpected(reply)), transaction }
         onCall({ kind: 'answered' })
         if (transaction === null && payment.requirement.wire.scheme === 'exact')
-          return { kind: 'unknown', reason: 'settled, and in no transaction', transaction }
+          return { kind: 'unknown', reason: 'settled without a transaction', transaction }
         const { extensionResponses } = reply
         return {
           kind: 'settled',
@@ -212,7 +218,7 @@ export function httpFacilitator<P extends DecodedPayment>(
       let reply: FacilitatorReply
       try {
         reply = await ask(request)
-        // At a start nothing is known of it yet, and it is asked only once.
+        // At the start it is asked only once.
         if (reply.status === 429) {
           await pause(options.clock, SUPPORTED_AGAIN_MS)
           reply = await ask(request)
@@ -228,14 +234,14 @@ export function httpFacilitator<P extends DecodedPayment>(
   }
 }
 
-/** What the facilitator says of another payment than it was asked about; null where it does not. */
+/** How the answer contradicts the payment, or null. */
 function settlementContradiction(
   body: Readonly<Record<string, unknown>>,
   payment: DecodedPayment,
 ): Error | null {
   const { wire, method } = payment.requirement
   const network = textIn(body, 'network')
-  // A refusal may leave it out; some write a network as version 1 does.
+  // A refusal can omit it; some use the name of version 1.
   const isSilent = network === '' && body['success'] === false
   if (!isSilent && network !== wire.network && network !== method.legacyName)
     return contradiction('network', network, wire.network)
@@ -249,7 +255,7 @@ function settlementContradiction(
     return contradiction('amount', amount, wire.amount)
   const transaction = textIn(body, 'transaction')
   if (transaction !== '' && !isTransaction(transaction, wire.network))
-    return contradiction('transaction', transaction, 'one of that network')
+    return contradiction('transaction', transaction, 'a transaction of that network')
   return payerContradiction(body, payment)
 }
 
@@ -264,10 +270,10 @@ function payerContradiction(
 }
 
 function contradiction(what: string, said: string, asked: string): Error {
-  return new Error(`says ${what} ${code(said) || '(none)'}, asked for ${asked}`)
+  return new Error(`wrong ${what} in the answer: ${code(said) || '(none)'}; expected ${asked}`)
 }
 
-/** Hexadecimal may be written in any case, base58 may not. */
+/** Hexadecimal is case-insensitive, base58 is not. */
 function spelled(text: string): string {
   return /^0x/i.test(text) ? text.toLowerCase() : text
 }
@@ -281,7 +287,7 @@ function namesTransaction({ body }: FacilitatorReply): boolean {
   return body !== null && textIn(body, 'transaction') !== ''
 }
 
-/** The transaction that a reply names, where it has the form of one of that network. */
+/** The transaction of a reply, if it has the form of its network. */
 function transactionIn(
   { body }: FacilitatorReply,
   { requirement: { wire } }: DecodedPayment,
@@ -290,19 +296,19 @@ function transactionIn(
   return isTransaction(transaction, wire.network) ? transaction : null
 }
 
-/** What a buyer can expect of trying again. */
+/** When and whether a retry can succeed. */
 function prospect({ status, retryAfterSeconds }: FacilitatorReply) {
   if (LASTING.has(status)) return { isLasting: true } as const
   if (NOT_SERVED.has(status)) return { retryAfterSeconds: NOT_SERVED_RETRY_SECONDS }
   return retryAfterSeconds === null ? {} : { retryAfterSeconds }
 }
 
-/** Not we are refused, but this payer: every other payment is taken, and this one shall not be taken elsewhere. */
+/** The payer is rejected, not we: the payment must not be sent to another facilitator. */
 function isScreened(reply: FacilitatorReply): boolean {
   return reply.status === 403 && !namesTransaction(reply) && SCREENED.test(reply.excerpt)
 }
 
-/** Whether a body that is a verdict is one about the payment, and not about us or the service. */
+/** Whether a body is a verdict about the payment, and not about us or the service. */
 function isVerdict(status: number): boolean {
   return status < 500 && status !== 401 && status !== 403 && status !== 429
 }
@@ -320,7 +326,7 @@ function textIn(body: Readonly<Record<string, unknown>>, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** A facilitator's text as a bounded code of safe characters. */
+/** A code of bounded length and safe characters. */
 function code(text: string): string {
   return text.slice(0, REASON_CHARS_MAX).replace(/[^\w.:-]+/g, '_')
 }
@@ -334,7 +340,7 @@ function neverConnected(cause: unknown): boolean {
   return code === 'ECONNREFUSED' || syscall === 'connect' || CONNECT_FAILURES.has(String(code))
 }
 
-/** `fetch` says only that it failed; what happened stands in the cause of its error. */
+/** `fetch` names the reason in the `cause` of its error. */
 function reasonOf(cause: unknown): string {
   const { code } = innerOf(cause)
   return code === undefined ? nodeReason(cause) : `${nodeReason(cause)} (${String(code)})`
@@ -344,7 +350,7 @@ function innerOf(cause: unknown): Readonly<Record<string, unknown>> {
   return cause instanceof Error && isRecord(cause.cause) ? cause.cause : {}
 }
 
-/** A service may repeat in its refusal what it refuses. */
+/** A service can repeat the authorization in its error. */
 function withoutSecret(reason: string, authorization: string | undefined): string {
   if (authorization === undefined) return reason
   return [authorization, ...authorization.split(' ')]

@@ -1,14 +1,14 @@
 import type { Clock } from '../../domain/clock.ts'
 import type { DecodedPayment } from '../payment.ts'
 
-/** A block may be this late and still include an authorization that has run out on our clock. */
+/** Latest block that can include an authorization after its expiry by our clock. */
 const LATE_BLOCK_MS = 60_000
-/** Beyond that the oldest are forgotten: the nonce still keeps the chain from paying twice. */
+/** The oldest are dropped above this number; the nonce still prevents a second payment. */
 const PENDING_MAX = 10_000
 
 type PendingSettlement<Holder> = { readonly holder: Holder; readonly untilMs: number }
 
-/** Who was handed a settlement that may be under way, for as long as it could still be mined. */
+/** Remembers which facilitator has each settlement that may be in progress, until it can no longer be mined. */
 export class PendingSettlements<Holder> {
   readonly #clock: Clock
   readonly #byHash = new Map<string, PendingSettlement<Holder>>()

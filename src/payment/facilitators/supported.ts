@@ -1,6 +1,6 @@
 import type { Network, SupportedKind, SupportedResponse } from '@x402/core/types'
 
-/** What a facilitator says that it can do; null where it is not of that form. */
+/** Reads a `/supported` response; null if it is invalid. */
 export function readSupported(
   body: Readonly<Record<string, unknown>> | null,
 ): SupportedResponse | null {

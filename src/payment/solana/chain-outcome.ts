@@ -5,16 +5,16 @@ import type { SignatureStatus, SolanaNode } from './solana-node.ts'
 import { associatedTokenAccount } from './token-account.ts'
 import { hasMessage } from './wire-transaction.ts'
 
-/** What is known of the transaction of a payment; null for one that is in no block. */
+/** The transaction of a payment; null if it is in no block. */
 type Found = { readonly signature: string; readonly status: SignatureStatus } | null
 
-/** Looks for a payment's transaction in blocks up to `slot` at least. */
+/** Searches blocks up to at least `slot`. */
 type Search = (slot: number) => Promise<Found>
 
-/** So many of a payer's newest transactions are looked through for one whose signature is not known. */
+/** Newest transactions of a payer that are searched by message. */
 const TRANSACTIONS_SEARCHED_MAX = 40
 
-/** What became of a payment whose transaction has this signature. */
+/** Outcome of a payment whose transaction has this signature. */
 export function outcomeBySignature(
   node: SolanaNode,
   payment: ExactSolanaPayment,
@@ -24,14 +24,14 @@ export function outcomeBySignature(
   return outcomeOf(node, payment, nowMs, async (slot) => {
     const found = await node.status(signature)
     if (found.value !== null) return { signature, status: found.value }
-    if (found.slot < slot) throw new Error('one node behind the RPC URL is behind another')
+    if (found.slot < slot) throw new Error('the nodes behind the RPC URL are not synchronised')
     return null
   })
 }
 
 /**
- * The same where somebody else signs as fee payer, so that the signature is not known: a transaction is
- * this payment's if it has the very message that the payer signed.
+ * Outcome where another fee payer signs, so that the signature is unknown: the transaction has the message that the
+ * payer signed.
  */
 export function outcomeByMessage(
   node: SolanaNode,
@@ -43,17 +43,20 @@ export function outcomeByMessage(
     const signatures = await node.signaturesFor(source, TRANSACTIONS_SEARCHED_MAX, slot)
     for (const signature of signatures) {
       const landed = await node.transaction(signature)
-      if (landed === null) throw new Error('a transaction is listed and cannot be read')
+      if (landed === null) throw new Error('a listed transaction cannot be read')
       if (hasMessage(landed.bytes, payment.transaction))
         return { signature, status: { err: landed.err, confirmationStatus: 'confirmed' } }
     }
     if (signatures.length === TRANSACTIONS_SEARCHED_MAX)
-      throw new Error(`not among the payer's newest ${TRANSACTIONS_SEARCHED_MAX} transactions`)
+      throw new Error(`not among the newest ${TRANSACTIONS_SEARCHED_MAX} transactions of the payer`)
     return null
   })
 }
 
-/** Whether a transaction pays a payment; null while the node does not know it. @throws where it does not answer */
+/**
+ * @returns whether a transaction pays the payment; null while the node does not have it
+ * @throws when the node does not answer
+ */
 export async function solanaTransactionPays(
   node: SolanaNode,
   payment: ExactSolanaPayment,
@@ -66,9 +69,8 @@ export async function solanaTransactionPays(
 }
 
 /**
- * A transaction that is in no block can get into one for as long as any bank takes its blockhash. The
- * finalized bank forgets it last, but it also learns of it last: that it does not know a blockhash counts
- * only after a time in which it must have heard of it.
+ * A transaction can get into a block while any bank accepts its blockhash. The finalized bank drops it last, but also
+ * learns of it last, so a missing blockhash counts only after the validity time.
  */
 async function outcomeOf(
   node: SolanaNode,
@@ -81,23 +83,23 @@ async function outcomeOf(
       node.isBlockhashValid(blockhash, 'processed'),
       node.isBlockhashValid(blockhash, 'finalized'),
     ])
-    // After those: what landed before the blockhash was forgotten is found now.
+    // After those: a transaction that landed before its blockhash expired is found now.
     const found = await search(finalized.slot)
     if (found !== null) return landed(found)
     const isYoung = nowMs < validBeforeSeconds * 1_000
     if (newest.value && isYoung) return { kind: 'unused', asOfSeconds: nowMs / 1_000 }
     if (newest.value || finalized.value || isYoung)
-      return { kind: 'unknown', reason: 'in no block yet, and may still get into one' }
+      return { kind: 'unknown', reason: 'the transaction is in no block yet' }
     return { kind: 'expired' }
   } catch (cause) {
     return { kind: 'unknown', reason: nodeReason(cause) }
   }
 }
 
-/** A transaction that failed has used up its signature, and its message cannot be sent again. */
+/** A failed transaction has used its signature; its message cannot be sent again. */
 function landed({ signature, status }: NonNullable<Found>): Outcome {
   if (status.confirmationStatus === 'processed')
-    return { kind: 'unknown', reason: 'in a block that is not confirmed yet' }
+    return { kind: 'unknown', reason: 'the transaction is in a block that is not confirmed yet' }
   const transaction = signature
   return { kind: status.err === null ? 'settled' : 'forfeited', transaction }
 }

@@ -9,7 +9,7 @@ import { SolanaNodeError } from './solana-node.ts'
 import { associatedTokenAccount } from './token-account.ts'
 
 export type ClusterFindings = {
-  /** With these no payment can ever be taken. Each names its remedy. */
+  /** Configuration errors that prevent every payment, each with its remedy. */
   readonly faults: readonly string[]
   readonly warnings: readonly string[]
 }
@@ -17,7 +17,7 @@ export type ClusterFindings = {
 export type ClusterSettings = {
   readonly network: SolanaNetwork
   readonly payTo: Address
-  /** Ours; null where somebody else pays the fees. */
+  /** Our fee payer; null if a facilitator pays the fees. */
   readonly feePayer: Address | null
 }
 
@@ -28,9 +28,9 @@ const TOKEN_ACCOUNT_BYTES = 165
 const OWNER_AT = 32
 const STATE_AT = 108
 const INITIALIZED = 1
-/** Below it an account is not kept, so that no fee can be taken from it any more. */
+/** Minimum balance of an account; fees cannot be taken from it. */
 const RENT_EXEMPT_LAMPORTS = 890_880
-/** Two signatures, without priority. */
+/** Two signatures without a priority fee. */
 const SETTLEMENT_LAMPORTS = 10_000
 const SETTLEMENTS_LOW = 500
 const LAMPORTS_PER_SOL = 1e9
@@ -38,8 +38,8 @@ const LAMPORTS_PER_SOL = 1e9
 const keys = getAddressDecoder()
 
 /**
- * Whether a node serves the cluster, the token and the accounts that settlements need.
- * @throws OperatingError when it does not answer, without its URL, which may hold a key
+ * Checks that a node serves the cluster, the token and the accounts that settlements need.
+ * @throws OperatingError when the node does not answer; the message omits its URL, which can contain a key
  */
 export async function examineCluster(
   node: SolanaNode,
@@ -63,12 +63,15 @@ export async function examineCluster(
   }
 }
 
-/** Whether a fee could be paid now, in one question. @returns why not; null where it could */
+/**
+ * Tests with one request whether a fee can be paid now.
+ * @returns why not, or null
+ */
 export function feePayerProbe(node: SolanaNode, feePayer: Address) {
   return async (): Promise<string | null> => {
     const lamports = (await node.account(feePayer))?.lamports ?? 0
     return lamports - RENT_EXEMPT_LAMPORTS < SETTLEMENT_LAMPORTS
-      ? `the account ${feePayer} has ${lamports} lamports, too few for one fee`
+      ? `account ${feePayer} has ${lamports} lamports, which do not cover one fee`
       : null
   }
 }
@@ -76,7 +79,7 @@ export function feePayerProbe(node: SolanaNode, feePayer: Address) {
 async function clusterFault(node: SolanaNode, network: SolanaNetwork): Promise<string | null> {
   const served = `solana:${(await node.genesisHash()).slice(0, GENESIS_CHARS)}`
   if (served === network.network) return null
-  return `the node at --solana-rpc-url serves ${served}; --solana-network means ${network.network}`
+  return `The node at --solana-rpc-url serves ${served}; --solana-network is ${network.network}.`
 }
 
 async function mintFault(node: SolanaNode, { asset }: SolanaNetwork): Promise<string | null> {
@@ -84,24 +87,24 @@ async function mintFault(node: SolanaNode, { asset }: SolanaNetwork): Promise<st
   const isMint = mint?.owner === TOKEN_PROGRAM_ADDRESS && mint.data.length === MINT_BYTES
   const decimals = isMint ? mint.data.readUInt8(MINT_DECIMALS_AT) : null
   if (decimals === USDC_DECIMALS) return null
-  const found = decimals === null ? 'is no mint' : `has ${decimals} decimals`
-  return `USDC at ${asset} ${found} at --solana-rpc-url: check that the node is the cluster's own`
+  const found = decimals === null ? 'is not a mint' : `has ${decimals} decimals`
+  return `USDC at ${asset} ${found} at --solana-rpc-url. Check that the node serves this cluster.`
 }
 
-/** Clients do not create the account that they pay into, and nobody may at our expense. */
+/** Clients do not create the receiving account, and nobody may at our expense. */
 async function payeeFault(
   node: SolanaNode,
   { network, payTo }: ClusterSettings,
 ): Promise<string | null> {
   const named = await node.account(payTo)
   if (named?.owner === TOKEN_PROGRAM_ADDRESS || named?.owner === TOKEN_2022_PROGRAM)
-    return `--solana-pay-to ${payTo} is ${tokenThing(named)}, no wallet: money that is paid to it is lost; give the wallet's own address`
+    return `--solana-pay-to ${payTo} is ${tokenAccountKind(named)}, not a wallet; payments to it are lost. Use the address of the wallet.`
   const account = await associatedTokenAccount(payTo, network.asset)
   if (holdsToken(await node.account(account), network.asset, payTo)) return null
-  return `--solana-pay-to ${payTo} has no account for USDC that can be paid into (${account}): give the wallet's own address, and send it some USDC once, which creates the account`
+  return `--solana-pay-to ${payTo} has no USDC token account (${account}). Use the address of the wallet and send USDC to it once, which creates the account.`
 }
 
-function tokenThing({ data }: NodeAccount): string {
+function tokenAccountKind({ data }: NodeAccount): string {
   return data.length < TOKEN_ACCOUNT_BYTES
     ? 'a mint'
     : `a token account of ${keys.decode(data, OWNER_AT)}`
@@ -123,8 +126,11 @@ async function feesOf(node: SolanaNode, feePayer: Address | null): Promise<Clust
   const lamports = (await node.account(feePayer))?.lamports ?? 0
   const settlements = Math.floor((lamports - RENT_EXEMPT_LAMPORTS) / SETTLEMENT_LAMPORTS)
   if (settlements >= SETTLEMENTS_LOW) return { faults: [], warnings: [] }
-  const account = `the account ${feePayer} of --solana-facilitator-key has ${lamports / LAMPORTS_PER_SOL} SOL`
+  const account = `Account ${feePayer} of --solana-facilitator-key has ${lamports / LAMPORTS_PER_SOL} SOL`
   return settlements < 1
-    ? { faults: [`${account}, too little for one fee: send it some`], warnings: [] }
-    : { faults: [], warnings: [`${account}, enough for ${settlements} settlements`] }
+    ? { faults: [`${account}, which does not cover one fee. Send SOL to it.`], warnings: [] }
+    : {
+        faults: [],
+        warnings: [`${account}, enough for ${settlements} settlements. Send SOL to it.`],
+      }
 }

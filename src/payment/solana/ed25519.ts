@@ -1,19 +1,19 @@
 import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto'
 
-/** A key that signs, and the public half of it. */
+/** A signing key with its public key. */
 export type Ed25519Key = {
   readonly publicKey: Uint8Array
   /** Deterministic (RFC 8032): one message has one signature. */
   sign(message: Uint8Array): Uint8Array
 }
 
-/** What stands before the 32 bytes of a key in its DER form (RFC 8410). */
+/** DER prefix of the 32 key bytes (RFC 8410). */
 const PRIVATE_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex')
 const PUBLIC_PREFIX = Buffer.from('302a300506032b6570032100', 'hex')
 
 /**
- * The points whose order divides eight, without their sign, and the spellings of them beyond the field's
- * modulus. With one as key or nonce a signature may say anything, and the network refuses it.
+ * Points of small order without their sign, and their non-canonical encodings. A signature with one of them as key or
+ * nonce proves nothing, and the network rejects it.
  */
 const smallOrder: ReadonlySet<string> = new Set([
   '0000000000000000000000000000000000000000000000000000000000000000',
@@ -25,7 +25,7 @@ const smallOrder: ReadonlySet<string> = new Set([
   'eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f',
 ])
 
-/** @param seed the 32 bytes that a key is made of */
+/** @param seed 32 bytes */
 export function ed25519Key(seed: Uint8Array): Ed25519Key {
   const der = Buffer.concat([PRIVATE_PREFIX, seed])
   const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
@@ -36,7 +36,7 @@ export function ed25519Key(seed: Uint8Array): Ed25519Key {
   }
 }
 
-/** As strict as the network: what passes here passes there. */
+/** As strict as the network. */
 export function isSignedBy(
   publicKey: Uint8Array,
   message: Uint8Array,

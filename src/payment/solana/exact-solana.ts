@@ -15,7 +15,7 @@ import { checkTransfer, transferOf } from './transfer-check.ts'
 import type { WireTransaction } from './wire-transaction.ts'
 import { decodeTransaction, encodeTransaction } from './wire-transaction.ts'
 
-/** A payment of scheme `exact` on Solana: a transfer that lacks the signature of its fee payer. */
+/** A payment of scheme `exact` on Solana: a transfer without the signature of its fee payer. */
 export type ExactSolanaPayment = DecodedPayment & {
   readonly payer: Address
   readonly transaction: WireTransaction
@@ -25,13 +25,13 @@ export type ExactSolanaPayment = DecodedPayment & {
 export type ExactSolanaOptions = {
   readonly network: SolanaNetwork
   readonly payTo: string
-  /** Whose signature the facilitator adds; null while that is not known, which every quote names. */
+  /** Signs at the facilitator; null while it is unknown. Every quote names it. */
   readonly feePayer: string | null
   readonly facilitator: Facilitator<ExactSolanaPayment>
   readonly clock: Clock
-  /** What a SOL costs at most, USD: a lower figure lets buyers pay more for priority, at our cost. */
+  /** Assumed maximum price of SOL, USD. A lower value allows higher priority fees at our cost. */
   readonly solUsdMax?: number
-  /** Whose wallets are barred; where others pay the fees it is theirs to say. */
+  /** Blocked wallets; absent where a facilitator pays the fees. */
   readonly failures?: FailedSettlements
   readonly readiness?: PaymentMethod['readiness']
 }
@@ -39,13 +39,13 @@ export type ExactSolanaOptions = {
 export const BARRED = 'invalid_exact_svm_payer_barred'
 
 /**
- * A transaction lives for 150 blocks after the one that it names: 60 s, and longer while blocks fail to
- * appear. When it was made it does not say, so this is counted from when it came here first. It bounds how
- * long the answer is kept; that a transaction can never land any more only the chain tells.
+ * A transaction is valid for 150 blocks after its blockhash: 60 s, longer while blocks are missing. Its time of signing
+ * is unknown, so this counts from its first arrival and bounds how long the answer is stored. Only the chain decides
+ * the expiry.
  */
 const LIFETIME_SECONDS = 90
 
-/** USDC on Solana, in a transaction for which the facilitator pays. */
+/** USDC on Solana in a transaction whose fees the facilitator pays. */
 export function exactSolana(
   options: ExactSolanaOptions,
 ): PaymentMethod<ExactSolanaPayment & Payment> {
@@ -82,7 +82,7 @@ export function exactSolana(
       return {
         ...payment,
         check: async () => {
-          if (feePayer === null) throw new TypeError('nothing new is sold by it')
+          if (feePayer === null) throw new TypeError('a method without a fee payer is not offered')
           const named = { network: chain.network, payer: payment.payer }
           if (failures?.isBarred(named, clock.nowMs())) return facilitatorRejection(BARRED)
           return checkTransfer(transaction, {
@@ -103,15 +103,15 @@ export function exactSolana(
   }
 }
 
-/** Whose tokens are moved. A transaction that moves none is refused later; until then its signer stands for it. */
+/** Owner of the tokens. A transaction without a transfer is rejected later; until then its signer is used. */
 function payerOf(transaction: WireTransaction): Address {
   const { signers } = transaction
   const payer = transferOf(transaction)?.authority ?? signers[1] ?? signers[0]
-  if (payer === undefined) throw new TypeError('checked: a transaction has a signer')
+  if (payer === undefined) throw new TypeError('a decoded transaction has a signer')
   return payer
 }
 
-/** The slot of the fee payer may hold anything; only the others sign for the payment. */
+/** The slot of the fee payer is ignored; only the other signatures identify the payment. */
 function paymentHash(network: string, { message, signatures }: WireTransaction): string {
   const hash = createHash('sha256').update(network).update(message)
   for (const signature of signatures.slice(1)) hash.update(signature)

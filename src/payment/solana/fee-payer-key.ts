@@ -8,18 +8,18 @@ export type FeePayer = { readonly key: Ed25519Key; readonly address: Address }
 const SEED_BYTES = 32
 
 /**
- * Reads a key as wallets export it, in base58 or as the JSON list of a key file: its seed, or the seed and
- * the public key behind it. @throws RangeError, which does not repeat the key
+ * Reads an exported key in base58 or as the JSON list of a key file: the seed, or seed and public key.
+ * @throws RangeError, which does not repeat the key
  */
 export function readFeePayer(text: string): FeePayer {
   const bytes = bytesOf(text.trim())
   const isKey = bytes?.length === SEED_BYTES || bytes?.length === 2 * SEED_BYTES
   if (bytes === null || !isKey)
-    throw new RangeError('not a key: give 32 or 64 bytes in base58, or as a JSON list of numbers')
+    throw new RangeError('not a key: use 32 or 64 bytes in base58 or as a JSON list of numbers')
   const key = ed25519Key(bytes.subarray(0, SEED_BYTES))
   const written = bytes.subarray(SEED_BYTES)
   if (written.length > 0 && !written.equals(Buffer.from(key.publicKey)))
-    throw new RangeError('not a key: its second half does not belong to its first')
+    throw new RangeError('not a key: its public key does not match its seed')
   return { key, address: getAddressDecoder().decode(key.publicKey) }
 }
 

@@ -1,13 +1,13 @@
 import { BoundedMap } from '../../domain/bounded-map.ts'
 
-/** So many payments are remembered; an older one that comes again counts as seen for the first time. */
+/** An older payment that returns counts as new. */
 const REMEMBERED_MAX = 10_000
 
-/** When something came here for the first time. */
+/** Time of the first arrival of each payment. */
 export class FirstSeen {
   readonly #seconds = new BoundedMap<string, number>(REMEMBERED_MAX)
 
-  /** @returns Unix time, seconds: `nowSeconds`, or when the same name was asked for first */
+  /** @returns Unix time, seconds: of the first call with this name */
   at(name: string, nowSeconds: number): number {
     const before = this.#seconds.get(name)
     if (before !== undefined) return before

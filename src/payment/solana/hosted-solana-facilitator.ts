@@ -1,14 +1,14 @@
 import type { Facilitator } from '../payment.ts'
 import type { ExactSolanaPayment } from './exact-solana.ts'
 
-/** What the SDK's facilitator says of a transaction that would fail, also of one that has landed already. */
+/** Reason of the SDK's facilitator for a transaction that would fail, also for one that has landed. */
 const WOULD_FAIL = /simulation_failed/
-/** Under this name the coordinator looks for the money before it refuses. */
+/** Under this reason the settlement coordinator checks the chain before it refuses. */
 const LANDED = 'duplicate_settlement'
 
 /**
- * Somebody else's facilitator, which does not tell a payment that cannot be made from one that was made:
- * the chain does. Whoever sends a payment that has paid us gets the answer, whoever submitted it.
+ * A hosted facilitator does not distinguish an impossible payment from a settled one, so the chain decides. A payment
+ * that has paid us gets its answer, whoever submitted it.
  */
 export function hostedSolanaFacilitator(
   hosted: Facilitator<ExactSolanaPayment>,

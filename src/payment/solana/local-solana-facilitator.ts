@@ -19,17 +19,17 @@ import { encodeTransaction } from './wire-transaction.ts'
 
 export type LocalSolanaFacilitatorOptions = {
   readonly rpcUrl: string
-  /** Signs for the fees. Must not be the payee's. */
+  /** Signs for the fees. Not the key of the payee. */
   readonly feePayer: FeePayer
   readonly clock: Clock
-  /** From the begin of a settlement until its outcome is called unknown. */
+  /** From the begin of a settlement until its outcome is unknown. */
   readonly confirmationMsMax?: number
-  /** Remembers whose payments failed at our cost; in memory where none is given. */
+  /** Failed settlements; in memory by default. */
   readonly failures?: FailedSettlements
   readonly onFailedFee?: (failure: FailedFee) => void
 }
 
-/** What was paid for a transaction that moved nothing. */
+/** Fee of a failed transaction. */
 export type FailedFee = { readonly payer: string; readonly lamports: bigint }
 
 /** A transaction with all its signatures. */
@@ -39,15 +39,15 @@ type Broadcast =
   | { readonly kind: 'taken' }
   | { readonly kind: 'doubtful' | 'unreached'; readonly reason: string }
 
-/** Half a slot: the wait for a status is latency sold. */
+/** Half a slot: the buyer waits for the status. */
 const POLLING_MS = 200
-/** With one request more it is below the bound of the caller, which so learns the signature. */
+/** With one more request it stays below the settlement time-out, so that the signature is known. */
 const CONFIRMATION_MS_MAX = 7_500
 const REQUEST_MS_MAX = 2_000
 
 /**
- * Verifies and settles in this process, against one cluster. What it signs it signs the same way each
- * time, so a transaction's signature, and with it its fate, is known before it is sent and after a crash.
+ * Verifies and settles in this process on one cluster. Signing is deterministic, so the signature and the outcome of a
+ * transaction are known before it is sent and after a crash.
  */
 export function localSolanaFacilitator({
   rpcUrl,
@@ -68,7 +68,7 @@ export function localSolanaFacilitator({
     }
   }
 
-  /** @returns whether the node took it, which it may have done also where it says that it did not */
+  /** @returns whether the node took it; it may have done so in spite of an error */
   async function broadcast({ transaction }: Sealed): Promise<Broadcast> {
     try {
       await node.send(transaction)
@@ -79,7 +79,7 @@ export function localSolanaFacilitator({
     }
   }
 
-  /** Asks what became of a transaction until the chain is as sure of it as `finality` wants. */
+  /** Polls the status until it has `finality`. */
   async function confirmed(
     { signature }: Sealed,
     finality: Finality,
@@ -103,7 +103,7 @@ export function localSolanaFacilitator({
     clock,
     ask: (payments) => screenHoldings(node, payments),
   })
-  /** It landed and moved nothing, whether we hear of it at once or after a restart. */
+  /** Records a failed transaction, immediately or after a restart. */
   function failed({ payer, chain, transaction }: ExactSolanaPayment, signature: string): void {
     const lamports = transactionFeeLamports(transaction)
     const isNew = failures.failed(
@@ -117,7 +117,9 @@ export function localSolanaFacilitator({
     if (isNew) onFailedFee?.({ payer, lamports })
   }
 
-  /** Before the answer exists, so the node gets a transaction that it cannot send: one signature is missing. */
+  /**
+   * Before the answer exists, the node gets a transaction without the signature of the fee payer, so it cannot send it.
+   */
   async function verify({ transaction }: ExactSolanaPayment): Promise<Verification> {
     try {
       const err = await node.simulationError(encodeTransaction(transaction, null))
@@ -150,7 +152,7 @@ export function localSolanaFacilitator({
       const named = { network: payment.chain.network, payer: payment.payer }
       const atOnceMax = () => failures.atOnceMax(named)
       return concurrency.run(payment.payer, atOnceMax, async (hasWaited): Promise<Settlement> => {
-        // Others of the same wallet may have failed since it was checked, or have taken its money.
+        // Other payments of this wallet can have failed or taken its balance since the check.
         if (failures.isBarred(named, clock.nowMs())) return { kind: 'rejected', reason: BARRED }
         const verification = hasWaited ? await verify(payment) : null
         if (verification?.kind === 'invalid') return { ...verification, kind: 'rejected' }
@@ -158,7 +160,7 @@ export function localSolanaFacilitator({
       })
     },
 
-    /** A payment from before the key was changed has a signature that we cannot make. */
+    /** A payment from before a change of the fee payer has a signature that we cannot make. */
     async outcome(payment) {
       const outcome =
         payment.transaction.signers[0] === feePayer.address
@@ -171,7 +173,7 @@ export function localSolanaFacilitator({
   }
 }
 
-/** Null where the chain may still change its mind. What failed is final only once it is confirmed. */
+/** null while the status can change. A failure is final once it is confirmed. */
 function settlementOf(
   signature: string,
   { err, confirmationStatus }: SignatureStatus,

@@ -1,13 +1,13 @@
 import type { Address } from '@solana/kit'
 import { address } from '@solana/kit'
 
-/** A Solana cluster on which USDC is taken. */
+/** A Solana cluster with USDC. */
 export type SolanaNetwork = {
-  /** CAIP-2, as x402 version 2 writes it: the first 32 characters of the genesis hash. */
+  /** CAIP-2, as in x402 version 2: the first 32 characters of the genesis hash. */
   readonly network: `solana:${string}`
-  /** As x402 version 1 writes it. */
+  /** Name in x402 version 1. */
   readonly legacyName: string
-  /** The mint of USDC, of the classic token program and with six decimals. */
+  /** The mint of USDC, of the classic token program with six decimals. */
   readonly asset: Address
 }
 

@@ -16,8 +16,12 @@ describe('money is paid neither', () => {
     ['to its successor', TOKEN_2022_PROGRAM, 'token program'],
     ['to the mint of USDC', solanaMainnet.asset, 'mint of USDC'],
     ['to wrapped SOL', 'So11111111111111111111111111111111111111112', 'wrapped SOL'],
-    ['to a sysvar', 'SysvarRent111111111111111111111111111111111', "cluster's own"],
-    ['to the vote program', 'Vote111111111111111111111111111111111111111', "cluster's own"],
+    ['to a sysvar', 'SysvarRent111111111111111111111111111111111', 'native account of the cluster'],
+    [
+      'to the vote program',
+      'Vote111111111111111111111111111111111111111',
+      'native account of the cluster',
+    ],
   ])('%s', (_what, payTo, words) => {
     expect(solanaPayeeFaults(address(payTo), null)).toEqual([expect.stringContaining(words)])
   })
@@ -28,7 +32,9 @@ describe('money is paid neither', () => {
   })
 
   test('to who pays the fees', () => {
-    expect(solanaPayeeFaults(wallet, wallet)).toEqual([expect.stringContaining('pays the fees')])
+    expect(solanaPayeeFaults(wallet, wallet)).toEqual([
+      expect.stringContaining('is also the fee payer'),
+    ])
   })
 
   test('but to a wallet it is', () => {

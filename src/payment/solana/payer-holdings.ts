@@ -4,7 +4,7 @@ import type { SolanaNode } from './solana-node.ts'
 import { associatedTokenAccount } from './token-account.ts'
 import { INSUFFICIENT } from './transaction-error.ts'
 
-/** One question for all of them: whether the payers hold the price. */
+/** Checks the balances of all payers in one request. */
 export async function screenHoldings(
   node: SolanaNode,
   payments: readonly ExactSolanaPayment[],

@@ -1,6 +1,6 @@
 import type { Clock } from '../../domain/clock.ts'
 
-/** What a node says of a transaction. */
+/** Status of a transaction. */
 export type SignatureStatus = {
   readonly err: unknown
   readonly confirmationStatus: 'processed' | 'confirmed' | 'finalized'
@@ -8,7 +8,7 @@ export type SignatureStatus = {
 
 type Commitment = SignatureStatus['confirmationStatus']
 
-/** A value, and as of which slot. */
+/** A value and its slot. */
 export type AtSlot<T> = { readonly slot: number; readonly value: T }
 
 export type NodeAccount = {
@@ -17,10 +17,10 @@ export type NodeAccount = {
   readonly lamports: number
 }
 
-/** `unreached`: surely nobody heard the request. `unanswered`: perhaps somebody did. */
+/** `unreached`: the request was certainly not received. `unanswered`: it may have been. */
 export type NodeFailure = 'unreached' | 'unanswered' | 'refused'
 
-/** Why a node did not do what it was asked. Never holds the node's URL. */
+/** Error of a request. Never contains the URL of the node. */
 export class SolanaNodeError extends Error {
   override readonly name = 'SolanaNodeError'
   readonly kind: NodeFailure
@@ -34,17 +34,17 @@ export class SolanaNodeError extends Error {
 type SolanaNodeOptions = {
   readonly rpcUrl: string
   readonly clock: Clock
-  /** How long one answer may take. */
+  /** Time-out of one request. */
   readonly requestMsMax?: number
 }
 
 const REQUEST_MS_MAX = 5_000
 const NEVER_CONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/
-/** Where the token program keeps the amount: https://docs.rs/spl-token/latest/spl_token/state/struct.Account.html. */
+/** Position of the amount: https://docs.rs/spl-token/latest/spl_token/state/struct.Account.html. */
 const AMOUNT_SLICE = { offset: 64, length: 8 }
 const BASE64 = { encoding: 'base64' } as const
 
-/** A node of Solana over JSON-RPC. Every call may throw SolanaNodeError; none is repeated. */
+/** A Solana node over JSON-RPC. Every call can throw SolanaNodeError; none is retried. */
 export class SolanaNode {
   readonly #rpcUrl: string
   readonly #clock: Clock
@@ -71,7 +71,7 @@ export class SolanaNode {
     return { owner, lamports, data: bytesOf(data) }
   }
 
-  /** What token accounts hold, in atoms and in their order; 0 for one that does not exist. At most 100. */
+  /** Balances of token accounts in atoms, in their order; 0 for a missing one. At most 100. */
   async tokenBalances(accounts: readonly string[]): Promise<readonly bigint[]> {
     const { value } = await this.#atSlot('getMultipleAccounts', [
       accounts,
@@ -86,7 +86,7 @@ export class SolanaNode {
     })
   }
 
-  /** The error that a transaction would end with, null for none. Signatures are not looked at. */
+  /** Error of the simulated transaction, null for success. Signatures are not checked. */
   async simulationError(transaction: string): Promise<unknown> {
     const { value } = await this.#atSlot('simulateTransaction', [
       transaction,
@@ -99,7 +99,7 @@ export class SolanaNode {
     await this.#call('sendTransaction', [transaction, { ...BASE64, skipPreflight: true }])
   }
 
-  /** Looked for in the node's archive as well. */
+  /** Includes the archive of the node. */
   async status(signature: string): Promise<AtSlot<SignatureStatus | null>> {
     const { slot, value } = await this.#atSlot('getSignatureStatuses', [
       [signature],
@@ -108,7 +108,7 @@ export class SolanaNode {
     const [found] = list(value)
     if (found === null) return { slot, value: null }
     const { confirmationStatus: told } = record(found)
-    // Whatever else a node says is less than we wait for.
+    // Any other status is below `confirmed`.
     const confirmationStatus = told === 'confirmed' || told === 'finalized' ? told : 'processed'
     return { slot, value: { err: errorIn(found), confirmationStatus } }
   }
@@ -119,7 +119,10 @@ export class SolanaNode {
     return { slot, value }
   }
 
-  /** Transactions that name an account, newest first. @throws where the node knows less than `slot` */
+  /**
+   * Transactions with an account, newest first.
+   * @throws if the node is behind `slot`
+   */
   async signaturesFor(key: string, limit: number, slot: number): Promise<readonly string[]> {
     const found = await this.#call('getSignaturesForAddress', [
       key,
@@ -128,7 +131,7 @@ export class SolanaNode {
     return list(found).map((one) => textOf(record(one)['signature']))
   }
 
-  /** A confirmed transaction and what it ended with; null for none of this signature. */
+  /** A confirmed transaction with its error; null if there is none. */
   async transaction(signature: string): Promise<{ bytes: Buffer; err: unknown } | null> {
     const found = await this.#call('getTransaction', [
       signature,
@@ -151,7 +154,10 @@ export class SolanaNode {
     const { result, error } = record(reply)
     if (result !== undefined) return result
     const { message, code } = record(error)
-    throw new SolanaNodeError('refused', `the node answers ${method} with ${message} (${code})`)
+    throw new SolanaNodeError(
+      'refused',
+      `the node answered ${method} with error ${code}: ${message}`,
+    )
   }
 
   async #reply(body: string): Promise<unknown> {
@@ -166,11 +172,11 @@ export class SolanaNode {
       })
       const text = await response.text()
       if (!response.ok)
-        throw new SolanaNodeError('refused', `the node answers with status ${response.status}`)
+        throw new SolanaNodeError('refused', `the node answered with status ${response.status}`)
       return JSON.parse(text)
     } catch (cause) {
       if (cause instanceof SolanaNodeError) throw cause
-      if (neverConnected(cause)) throw new SolanaNodeError('unreached', 'the node is not reached')
+      if (neverConnected(cause)) throw new SolanaNodeError('unreached', 'no connection to the node')
       throw unreadable()
     } finally {
       cancel()
@@ -179,7 +185,7 @@ export class SolanaNode {
 }
 
 function unreadable(): SolanaNodeError {
-  return new SolanaNodeError('unanswered', 'the node gives no answer that can be read')
+  return new SolanaNodeError('unanswered', 'no valid answer from the node')
 }
 
 function record(value: unknown): Readonly<Record<string, unknown>> {
@@ -197,14 +203,14 @@ function textOf(value: unknown): string {
   return value
 }
 
-/** Null for none. That nothing is said of an error does not mean that there was none. */
+/** null for success. A missing member does not mean success. */
 function errorIn(value: unknown): unknown {
   const { err } = record(value)
   if (err === undefined) throw unreadable()
   return err
 }
 
-/** Of what is given as base64 and the name of that. */
+/** Decodes the pair of base64 data and its encoding name. */
 function bytesOf(value: unknown): Buffer {
   return Buffer.from(textOf(list(value)[0]), 'base64')
 }

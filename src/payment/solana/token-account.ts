@@ -4,7 +4,7 @@ import { ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 
 const keys = getAddressEncoder()
 
-/** Where a wallet holds a token unless it says otherwise: wallets and the protocol know no other place. */
+/** The associated token account of a wallet, which wallets and the protocol use by default. */
 export async function associatedTokenAccount(owner: Address, mint: Address): Promise<Address> {
   const [account] = await getProgramDerivedAddress({
     programAddress: ASSOCIATED_TOKEN_PROGRAM,

@@ -1,23 +1,23 @@
 export const INSUFFICIENT = 'invalid_exact_svm_insufficient_funds'
 
 const TRANSFER_AT = 2
-/** Of the token program: https://docs.rs/spl-token/latest/spl_token/error/enum.TokenError.html. */
+/** Token program error: https://docs.rs/spl-token/latest/spl_token/error/enum.TokenError.html. */
 const INSUFFICIENT_FUNDS = 1
-/** What the token program says of a source account that does not exist. */
+/** Errors of the token program for a missing source account. */
 const NO_ACCOUNT =
   /^(InvalidAccountData|UninitializedAccount|IncorrectProgramId|InvalidAccountOwner)$/
 
-/** The fee payer's account, or the state of the cluster: nothing that a buyer could repair. */
+/** Caused by the fee payer or the cluster; the buyer cannot correct it. */
 const OURS =
   /^(AccountNotFound|InsufficientFundsForFee|InvalidAccountForFee|ClusterMaintenance|AccountInUse|WouldExceed\w+|ProgramCacheHitMaxLimit|CommitCancelled)$/
 
 export type Failure =
-  /** The payment cannot be taken. */
+  /** The payment is invalid. */
   | { readonly fault: 'payment'; readonly reason: string }
-  /** The buyer did nothing wrong. */
+  /** The buyer is not at fault. */
   | { readonly fault: 'ours'; readonly reason: string }
 
-/** Whose fault it is that a transaction would fail or has failed, from the chain's own error. */
+/** Classifies an error of the chain by who is at fault. */
 export function failureOf(err: unknown): Failure {
   if (err === 'BlockhashNotFound')
     return { fault: 'payment', reason: 'invalid_exact_svm_payment_expired' }

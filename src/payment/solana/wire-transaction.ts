@@ -2,29 +2,29 @@ import type { Address } from '@solana/kit'
 import { getAddressDecoder } from '@solana/kit'
 import { MalformedPayment } from '../payload.ts'
 
-/** An instruction; an account is null where only a lookup table names it. */
+/** An instruction; an account is null if it is in a lookup table. */
 export type Instruction = {
   readonly program: Address
   readonly accounts: readonly (Address | null)[]
   readonly data: Buffer
 }
 
-/** A transaction as it travels, signed by some of its signers or by all. */
+/** A serialized transaction with some or all signatures. */
 export type WireTransaction = {
   readonly version: 'legacy' | 0
-  /** One a signer, in their order; zeros for one that is to come. */
+  /** In the order of signers; zeros for a missing one. */
   readonly signatures: readonly Buffer[]
-  /** What is signed. */
+  /** The signed bytes. */
   readonly message: Buffer
-  /** The first one pays the fees. */
+  /** The first one is the fee payer. */
   readonly signers: readonly Address[]
   readonly blockhash: string
   readonly instructions: readonly Instruction[]
-  /** Of how many lookup tables it takes accounts. */
+  /** Number of lookup tables. */
   readonly lookupTables: number
 }
 
-/** What one packet of the network carries. */
+/** Packet size of the network. */
 const TRANSACTION_BYTES_MAX = 1_232
 const SIGNATURE_BYTES = 64
 const KEY_BYTES = 32
@@ -33,8 +33,8 @@ const VERSIONED = 0x80
 const keys = getAddressDecoder()
 
 /**
- * Reads a transaction of either format, legacy or version 0. The network takes one spelling of it only,
- * and so do we. @throws MalformedPayment
+ * Decodes a legacy or version 0 transaction in its canonical encoding.
+ * @throws MalformedPayment
  */
 export function decodeTransaction(base64: string): WireTransaction {
   if (base64.length > Math.ceil(TRANSACTION_BYTES_MAX / 3) * 4)
@@ -54,7 +54,7 @@ export function decodeTransaction(base64: string): WireTransaction {
     data: reader.take(reader.length()),
   }))
   const lookedUp = version === 'legacy' ? [] : reader.list(() => readLookup(reader))
-  if (!reader.isAtEnd) throw malformed('bytes follow its end')
+  if (!reader.isAtEnd) throw malformed('has extra bytes at its end')
   checkHeader(header, accounts.length, signatures.length)
   const known: (Address | null)[] = [...accounts, ...lookedUp.flatMap(nulls)]
   return {
@@ -72,19 +72,25 @@ export function decodeTransaction(base64: string): WireTransaction {
   }
 }
 
-/** As base64, with another signature of the fee payer. @param feePayerSignature null: not signed by it yet */
+/**
+ * Encodes in base64 with another fee payer signature.
+ * @param feePayerSignature null: unsigned
+ */
 export function encodeTransaction(
   { signatures, message }: WireTransaction,
   feePayerSignature: Uint8Array | null,
 ): string {
   const [, ...others] = signatures
   const first = feePayerSignature ?? new Uint8Array(SIGNATURE_BYTES)
-  // A packet has room for far fewer signatures than need a second byte.
+  // A packet cannot hold enough signatures for a second length byte.
   const count = Uint8Array.of(signatures.length)
   return Buffer.concat([count, first, ...others, message]).toString('base64')
 }
 
-/** Whether a transaction is this one, whoever signed as fee payer. @param bytes as it travelled */
+/**
+ * Whether a transaction has the same message, whoever signed as fee payer.
+ * @param bytes serialized
+ */
 export function hasMessage(bytes: Buffer, { message, signatures }: WireTransaction): boolean {
   const messageAt = 1 + signatures.length * SIGNATURE_BYTES
   return bytes[0] === signatures.length && bytes.subarray(messageAt).equals(message)
@@ -93,12 +99,13 @@ export function hasMessage(bytes: Buffer, { message, signatures }: WireTransacti
 function readVersion(reader: Reader): 'legacy' | 0 {
   const prefix = reader.peek()
   if (prefix < VERSIONED) return 'legacy'
-  if (prefix !== VERSIONED) throw malformed(`has version ${prefix - VERSIONED}, not 0 or legacy`)
+  if (prefix !== VERSIONED)
+    throw malformed(`has version ${prefix - VERSIONED}; only 0 and legacy are supported`)
   reader.byte()
   return 0
 }
 
-/** @returns how many accounts it takes from the table */
+/** @returns the number of accounts from the table */
 function readLookup(reader: Reader): number {
   reader.take(KEY_BYTES)
   const writable = reader.list(() => reader.byte())
@@ -106,20 +113,20 @@ function readLookup(reader: Reader): number {
   return writable.length + readonly.length
 }
 
-/** As the network itself requires. */
+/** As required by the network. */
 function checkHeader(
   [signers, readonlySigners, readonlyOthers]: readonly [number, number, number],
   accounts: number,
   signatures: number,
 ): void {
   if (readonlySigners >= signers || signers + readonlyOthers > accounts)
-    throw malformed('has a header that does not fit its accounts')
-  if (signatures !== signers) throw malformed('has not one signature for each signer')
+    throw malformed('has a header that contradicts its accounts')
+  if (signatures !== signers) throw malformed('does not have one signature per signer')
 }
 
 function named<T>(accounts: readonly T[], index: number): T {
   const account = accounts[index]
-  if (account === undefined) throw malformed(`names account ${index}, which it does not have`)
+  if (account === undefined) throw malformed(`refers to account ${index}, which does not exist`)
   return account
 }
 
@@ -128,10 +135,10 @@ function nulls(count: number): null[] {
 }
 
 function malformed(what: string): MalformedPayment {
-  return new MalformedPayment(`the transaction ${what}`)
+  return new MalformedPayment(`The transaction ${what}`)
 }
 
-/** Reads forwards and never beyond the end. */
+/** Reads forwards within the buffer. */
 class Reader {
   readonly #bytes: Buffer
   #at = 0
@@ -154,7 +161,7 @@ class Reader {
 
   peek(): number {
     const byte = this.#bytes[this.#at]
-    if (byte === undefined) throw malformed('ends too early')
+    if (byte === undefined) throw malformed('is truncated')
     return byte
   }
 
@@ -166,13 +173,13 @@ class Reader {
 
   take(length: number): Buffer {
     const end = this.#at + length
-    if (end > this.#bytes.length) throw malformed('ends too early')
+    if (end > this.#bytes.length) throw malformed('is truncated')
     const taken = this.#bytes.subarray(this.#at, end)
     this.#at = end
     return taken
   }
 
-  /** A compact-u16: seven bits a byte, lowest first, in as few bytes as it needs. */
+  /** A canonical compact-u16: seven bits per byte, lowest first. */
   length(): number {
     let value = 0
     for (let shift = 0; shift < 21; shift += 7) {
@@ -182,7 +189,7 @@ class Reader {
       if (isLongerThanNeeded || value > 0xffff) break
       if (byte < 0x80) return value
     }
-    throw malformed('has a length that cannot be read')
+    throw malformed('has an invalid length')
   }
 
   list<T>(item: () => T): T[] {

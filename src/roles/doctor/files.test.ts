@@ -147,7 +147,7 @@ describe('the ledger', () => {
     expect(statSync(join(copy, 'ledger.db')).size).toBe(4_096)
     expect(checkLedger(copy)).toMatchObject({
       status: 'warn',
-      found: expect.stringContaining('is empty, this is no ledger (4096 bytes)'),
+      found: expect.stringContaining('is not a ledger: it has no tables (4096 bytes)'),
       advice: expect.stringContaining('restore a backup first'),
     })
     rmSync(copy, { recursive: true })
@@ -161,7 +161,7 @@ describe('the ledger', () => {
     write()
     expect(checkLedger(dataDir)).toMatchObject({
       status: 'fail',
-      found: expect.stringContaining('this is no ledger'),
+      found: expect.stringContaining('is not a ledger'),
     })
   })
 
