@@ -1,4 +1,4 @@
-import type { MarginTier } from './catalog.ts'
+import type { MarginTier } from '../../domain/listing.ts'
 import { marginTables } from './catalog.ts'
 
 /** A range of notional, and what maintenance costs in it: `notional * rate - deduction`. */
