@@ -22,7 +22,7 @@ import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import { noiseKey, uniform } from '../src/simulator/market/noise.ts'
 import { modelCoins } from '../src/simulator/market/seeded-market.ts'
-import type { Fault } from '../src/simulator/venue/fault.ts'
+import type { VenueFault } from '../src/simulator/venue/fault.ts'
 import { venueCadences, venueLimits } from '../src/simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { walCheckpointThread } from '../src/store/wal-checkpoint-thread.ts'
@@ -263,11 +263,11 @@ async function runVenue(untilMs: number, rate: number): Promise<void> {
   tell({ kind: 'venue', wsUrl: venue.wsUrl, infoUrl: venue.httpUrl })
 }
 
-function faultBy(chance: () => number): Fault {
+function faultBy(chance: () => number): VenueFault {
   const durationMs = 1_000 + Math.floor(chance() * 7_000)
   const share = 0.02 + 0.2 * chance()
   const coin = catalog[Math.floor(chance() * 20)]?.[0] ?? 'BTC'
-  const faults: readonly Fault[] = [
+  const faults: readonly VenueFault[] = [
     { kind: 'drop-connections' },
     { kind: 'refuse-connections', durationMs },
     { kind: 'half-open', durationMs },

@@ -36,7 +36,7 @@ describe('margin by the simulated venue and by the engine', () => {
       fc.pre(accountValueUsd > venue.maintenanceUsd(tiers, notionalUsd) + otherMaintenanceUsd)
       const sizeBase = (side * notionalUsd) / price
       const rawUsd = accountValueUsd - sizeBase * price
-      const told = venue.liquidationPrice(tiers, sizeBase, rawUsd, otherMaintenanceUsd)
+      const told = venue.modelLiquidationPrice(tiers, sizeBase, rawUsd, otherMaintenanceUsd)
       const found = engine.liquidationPrice(
         { sizeBase, price, accountValueUsd, otherMaintenanceUsd },
         bracketsOf(table),

@@ -1,5 +1,5 @@
 import type { NewListing } from '../../src/simulator/market/market.ts'
-import type { Fault } from '../../src/simulator/venue/fault.ts'
+import type { VenueFault } from '../../src/simulator/venue/fault.ts'
 import { coinChannels } from '../../src/simulator/venue/fault.ts'
 import type { Chance } from './chance.ts'
 
@@ -12,7 +12,7 @@ type OwnFault =
   /** The machine sleeps: frames queue up, timers are late. */
   | { readonly kind: 'sleep'; readonly durationMs: number }
 
-export type SimulatedFault = Fault | OwnFault
+export type SimulatedFault = VenueFault | OwnFault
 
 export type FaultKind = SimulatedFault['kind']
 
@@ -273,7 +273,7 @@ function instants(
 }
 
 function frames(kind: 'drop-frames' | 'duplicate-frames' | 'reorder-frames' | 'garble-frames') {
-  return (chance: Chance): Fault => ({
+  return (chance: Chance): VenueFault => ({
     kind,
     share: chance.between(0.02, 0.6),
     durationMs: chance.integer(500, 8_000),

@@ -1,5 +1,5 @@
 import { bps, price, usd } from '../../src/compute/render/significance.ts'
-import type { Book, Context, FundingRow, Level } from '../../src/simulator/market/market.ts'
+import type { Book, Context, Level, SettledFunding } from '../../src/simulator/market/market.ts'
 import type { Body, SettledRow, SpreadBody } from './reading.ts'
 
 const BPS = 10_000
@@ -82,7 +82,7 @@ export function isRateOf({ funding }: Body, { fundingRateHourly }: Context): boo
   return Math.abs((funding?.current_rate ?? Number.NaN) - fundingRateHourly) < RATE_STEP
 }
 
-export function isSettlementOf(row: SettledRow, { fundingRateHourly }: FundingRow): boolean {
+export function isSettlementOf(row: SettledRow, { fundingRateHourly }: SettledFunding): boolean {
   return Math.abs(row.rate - fundingRateHourly) < RATE_STEP
 }
 

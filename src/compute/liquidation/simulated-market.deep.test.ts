@@ -6,7 +6,10 @@ import type { CoinEvent } from '../../domain/event.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { Accounts } from '../../simulator/market/accounts.ts'
 import { maxLeverageOf } from '../../simulator/market/catalog.ts'
-import { maintenanceTiers, liquidationPrice as marginPrice } from '../../simulator/market/margin.ts'
+import {
+  maintenanceTiers,
+  modelLiquidationPrice as marginPrice,
+} from '../../simulator/market/margin.ts'
 import type { Market } from '../../simulator/market/market.ts'
 import { seededMarket } from '../../simulator/market/seeded-market.ts'
 import { CandleLadder } from '../candles/candle-ladder.ts'

@@ -1,7 +1,7 @@
 import type { HeldPosition } from './coin-positions.ts'
 import { CoinPositions } from './coin-positions.ts'
 import { crossValueShare, freeUsd, slotsOf } from './holders.ts'
-import { liquidationPrice, maintenanceUsd } from './margin.ts'
+import { maintenanceUsd, modelLiquidationPrice } from './margin.ts'
 import type { Instrument, Market } from './market.ts'
 
 /** One position of an account as the venue's books have it. */
@@ -49,8 +49,8 @@ export class Accounts {
       const { sizeBase, markPrice, rawUsd, isIsolated, instrument } = position
       const { tiers } = this.#positionsOf(instrument)
       const price = isIsolated
-        ? liquidationPrice(tiers, sizeBase, rawUsd)
-        : liquidationPrice(
+        ? modelLiquidationPrice(tiers, sizeBase, rawUsd)
+        : modelLiquidationPrice(
             tiers,
             sizeBase,
             crossValueUsd - sizeBase * markPrice,

@@ -3,10 +3,8 @@ import { join } from 'node:path'
 import type { Bar } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import { catalog, maxLeverageOf, strictlyIsolatedCoins } from './catalog.ts'
-import { CoinMarket } from './coin-market.ts'
 import { CoinMarkets } from './coin-markets.ts'
 import { csvRows } from './csv-file.ts'
-import { HOUR_MS } from './funding.ts'
 import { MINUTE_MS, QUARTER_MS, QUARTERS_A_DAY } from './lot-bar.ts'
 import type { Market } from './market.ts'
 import { noiseKey } from './noise.ts'
@@ -14,6 +12,9 @@ import type { CoinRecord } from './recorded-bars.ts'
 import { RecordedBars, RecordedSeries } from './recorded-bars.ts'
 import { meanTradeUsd } from './seeded-bars.ts'
 import { modelCoins } from './seeded-market.ts'
+import { SimulatedCoin } from './simulated-coin.ts'
+
+const HOUR_MS = 3_600_000
 
 /** The clock is shifted by whole multiples of this, so that the boundaries of all bars stay. */
 const SHIFT_STEP_MS = 4 * HOUR_MS
@@ -62,7 +63,7 @@ export function candleReplayMarket(
       catalogNotionalUsd === undefined || catalogInterestUsd === undefined
         ? DEFAULT_OPEN_INTEREST_DAYS
         : catalogInterestUsd / catalogNotionalUsd
-    return new CoinMarket({
+    return new SimulatedCoin({
       instrument: {
         coin,
         sizeDecimals,

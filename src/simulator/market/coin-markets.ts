@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import type { CoinMarket } from './coin-market.ts'
 import type {
   Book,
   Candle,
   CandleInterval,
   Context,
-  FundingRow,
   Instrument,
   Market,
   NewListing,
+  SettledFunding,
   TimeRange,
   Trade,
 } from './market.ts'
+import type { SimulatedCoin } from './simulated-coin.ts'
 
 /** Coins that the venue can list at most. */
 const COINS_MAX = 1000
@@ -19,12 +19,12 @@ const COINS_MAX = 1000
 /** A market of coins that are each derived from their own bars. */
 export class CoinMarkets implements Market {
   readonly clockShiftMs: number
-  readonly #coins = new Map<string, CoinMarket>()
-  readonly #newCoin: (listing: NewListing, atMs: number) => CoinMarket
+  readonly #coins = new Map<string, SimulatedCoin>()
+  readonly #newCoin: (listing: NewListing, atMs: number) => SimulatedCoin
 
   constructor(options: {
-    readonly coins: Iterable<CoinMarket>
-    readonly newCoin: (listing: NewListing, atMs: number) => CoinMarket
+    readonly coins: Iterable<SimulatedCoin>
+    readonly newCoin: (listing: NewListing, atMs: number) => SimulatedCoin
     readonly clockShiftMs: number
   }) {
     this.clockShiftMs = options.clockShiftMs
@@ -74,7 +74,7 @@ export class CoinMarkets implements Market {
     range: TimeRange,
     atMs: number,
     rowsMax: number,
-  ): readonly FundingRow[] {
+  ): readonly SettledFunding[] {
     return this.#coins.get(coin)?.fundingHistory(range, atMs, rowsMax) ?? []
   }
 

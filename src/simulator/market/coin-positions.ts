@@ -1,8 +1,8 @@
-import type { Slot } from './holders.ts'
+import type { HolderSlot } from './holders.ts'
 import { slotsOf } from './holders.ts'
 import { MINUTE_MS } from './lot-bar.ts'
 import type { MaintenanceTier } from './margin.ts'
-import { liquidationPrice, maintenanceTiers, tierAt } from './margin.ts'
+import { maintenanceTiers, modelLiquidationPrice, tierAt } from './margin.ts'
 import type { Instrument, Market } from './market.ts'
 import { bits, noiseKey, uniform } from './noise.ts'
 import { lotsOf, sizeOf } from './precision.ts'
@@ -22,7 +22,7 @@ const START_PROFIT_MAX = 1
 
 /** What a slot holds. All of it changes by whole lots, so that both sides stay equal. */
 type Holding = {
-  readonly slot: Slot
+  readonly slot: HolderSlot
   /** Without a sign. */
   lots: number
   entryPrice: number
@@ -258,7 +258,7 @@ export class CoinPositions {
   #liquidationPrice({ slot, lots, rawUsd }: Holding): number | null {
     if (lots === 0 || !slot.isIsolated) return null
     const sizeBase = slot.side * sizeOf(lots, this.#instrument.sizeDecimals)
-    return liquidationPrice(this.tiers, sizeBase, rawUsd)
+    return modelLiquidationPrice(this.tiers, sizeBase, rawUsd)
   }
 
   #context(atMs: number): { readonly openInterestBase: number; readonly markPrice: number } {

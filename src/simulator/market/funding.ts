@@ -1,6 +1,6 @@
 import { drift } from './noise.ts'
 
-export const HOUR_MS = 3_600_000
+const HOUR_MS = 3_600_000
 const HOURS_A_FUNDING_PERIOD = 8
 const INTEREST_RATE = 0.0001
 const CLAMP = 0.0005

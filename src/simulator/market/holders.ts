@@ -29,7 +29,7 @@ const FREE_USD_MAX = 50_000
 const key = noiseKey(0, 'holders')
 
 /** A slot of a coin: who holds it, on which side, how much compared with others, at what leverage. */
-export type Slot = {
+export type HolderSlot = {
   readonly account: number
   readonly side: 1 | -1
   readonly weight: number
@@ -38,7 +38,7 @@ export type Slot = {
 }
 
 /** Who may hold a coin, the same for good: only how much they hold changes. */
-export function slotsOf(instrument: Instrument): readonly Slot[] {
+export function slotsOf(instrument: Instrument): readonly HolderSlot[] {
   const { coin, maxLeverage, isStrictlyIsolated } = instrument
   const coinKey = noiseKey(key, coin)
   return Array.from({ length: SLOTS }, (_, slot) => {

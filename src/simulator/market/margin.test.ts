@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
-import { liquidationPrice, maintenanceTiers, maintenanceUsd } from './margin.ts'
+import { maintenanceTiers, maintenanceUsd, modelLiquidationPrice } from './margin.ts'
 
 const examples = join(
   import.meta.dirname,
@@ -28,24 +28,33 @@ describe('maintenance margin', () => {
 describe('the liquidation price', () => {
   test('of a fresh isolated position is where its equity is the maintenance margin', () => {
     // Entry 100, 5x, at most 10x: 100 * (1 - 1/5) / (1 - 1/20), and its mirror image.
-    expect(liquidationPrice(maintenanceTiers(10), 1, 20 - 100)).toBeCloseTo(84.21052631578947, 12)
-    expect(liquidationPrice(maintenanceTiers(10), -1, 20 + 100)).toBeCloseTo(114.28571428571428, 12)
+    expect(modelLiquidationPrice(maintenanceTiers(10), 1, 20 - 100)).toBeCloseTo(
+      84.21052631578947,
+      12,
+    )
+    expect(modelLiquidationPrice(maintenanceTiers(10), -1, 20 + 100)).toBeCloseTo(
+      114.28571428571428,
+      12,
+    )
   })
 
   test('of an isolated position of the documentation is the venue’s own figure', () => {
     // At most 50x. Its rawUsd is rounded to a millionth, which is so much of the price.
-    expect(liquidationPrice(maintenanceTiers(50), 0.0335, -95.059824)).toBeCloseTo(2866.26936529, 4)
+    expect(modelLiquidationPrice(maintenanceTiers(50), 0.0335, -95.059824)).toBeCloseTo(
+      2866.26936529,
+      4,
+    )
   })
 
   test('is none of a long that was paid in full', () => {
-    expect(liquidationPrice(maintenanceTiers(3), 2, 0)).toBeNull()
-    expect(liquidationPrice(maintenanceTiers(3), 2, 500)).toBeNull()
+    expect(modelLiquidationPrice(maintenanceTiers(3), 2, 0)).toBeNull()
+    expect(modelLiquidationPrice(maintenanceTiers(3), 2, 500)).toBeNull()
   })
 
   test('leaves less room to an account that has other positions', () => {
     const tiers = maintenanceTiers(10)
-    const alone = liquidationPrice(tiers, 1, -80) ?? Number.NaN
-    expect(liquidationPrice(tiers, 1, -80, 5)).toBeGreaterThan(alone)
+    const alone = modelLiquidationPrice(tiers, 1, -80) ?? Number.NaN
+    expect(modelLiquidationPrice(tiers, 1, -80, 5)).toBeGreaterThan(alone)
   })
 
   property.prop([
@@ -65,7 +74,7 @@ describe('the liquidation price', () => {
       const surplus = (price: number) =>
         rawUsd + side * size * price - maintenanceUsd(tiers, size * price) - otherUsd
       fc.pre(surplus(entry) > 1e-9 * notionalUsd)
-      const price = liquidationPrice(tiers, side * size, rawUsd, otherUsd)
+      const price = modelLiquidationPrice(tiers, side * size, rawUsd, otherUsd)
       if (price === null) {
         expect(side).toBe(1)
         for (const share of [0.75, 0.5, 0.25, 0.01])
@@ -87,7 +96,7 @@ describe('the liquidation price', () => {
     const all = JSON.parse(readFileSync(examples, 'utf8')) as readonly Example[]
     const example = all.find((one) => one.function === 'calculatePerpLiquidationPrice')
     // One unit at 100 with 20 of isolated margin, at most 10x.
-    expect(liquidationPrice(maintenanceTiers(10), 1, 20 - 100)).toBeCloseTo(
+    expect(modelLiquidationPrice(maintenanceTiers(10), 1, 20 - 100)).toBeCloseTo(
       Number(example?.expectedValue.data.liquidationPrice),
       12,
     )

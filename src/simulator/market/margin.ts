@@ -46,7 +46,7 @@ export function maintenanceUsd(tiers: readonly MaintenanceTier[], notionalUsd: n
  * @param rawUsd account value without the position's own worth: `accountValue - size * mark`
  * @returns null where no positive price does it
  */
-export function liquidationPrice(
+export function modelLiquidationPrice(
   tiers: readonly MaintenanceTier[],
   sizeBase: number,
   rawUsd: number,

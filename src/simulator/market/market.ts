@@ -64,7 +64,7 @@ export type Context = {
   readonly dayVolumeBase: number
 }
 
-export type FundingRow = {
+export type SettledFunding = {
   readonly timeMs: number
   readonly fundingRateHourly: number
   readonly premium: number
@@ -103,7 +103,7 @@ export interface Market {
     range: TimeRange,
     atMs: number,
     rowsMax: number,
-  ): readonly FundingRow[]
+  ): readonly SettledFunding[]
   /** Whether the recorded connection was down at an instant. */
   isOutage(atMs: number): boolean
   addListing(listing: NewListing, atMs: number): void

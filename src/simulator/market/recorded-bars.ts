@@ -1,11 +1,12 @@
 import type { Bar } from '../../domain/bar.ts'
 import { barFault } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
-import { HOUR_MS } from './funding.ts'
 import type { BarSource, LotBar } from './lot-bar.ts'
 import { flatBar, MINUTE_MS, MINUTES_A_QUARTER, QUARTER_MS, tradesAtLeast } from './lot-bar.ts'
 import { gaussian } from './noise.ts'
 import { lotsOf } from './precision.ts'
+
+const HOUR_MS = 3_600_000
 
 /** Consecutive recorded bars of one length; recorded time. */
 export class RecordedSeries {

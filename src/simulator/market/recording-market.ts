@@ -6,10 +6,10 @@ import type {
   Candle,
   CandleInterval,
   Context,
-  FundingRow,
   Instrument,
   Market,
   NewListing,
+  SettledFunding,
   TimeRange,
   Trade,
 } from './market.ts'
@@ -230,7 +230,7 @@ class RecordingMarket implements Market {
     range: TimeRange,
     atMs: number,
     rowsMax: number,
-  ): readonly FundingRow[] {
+  ): readonly SettledFunding[] {
     return this.#base.fundingHistory(coin, range, atMs, rowsMax)
   }
 

@@ -15,7 +15,7 @@ export function meanTradeUsd(dayNotionalUsd: number): number {
   return 20 + 0.1 * Math.sqrt(dayNotionalUsd)
 }
 
-export type Exposure = { readonly path: MeanRevertingPath; readonly weight: number }
+export type FactorExposure = { readonly path: MeanRevertingPath; readonly weight: number }
 
 /**
  * Quarter bars of a model coin: log price is a weighted sum of common paths and one of its own;
@@ -26,7 +26,7 @@ export class SeededBars implements BarSource {
   readonly #key: number
   readonly #sizeDecimals: number
   readonly #price: number
-  readonly #exposures: readonly Exposure[]
+  readonly #exposures: readonly FactorExposure[]
   readonly #tradesAQuarter: number
   readonly #spareLotsATrade: number
   /** Bars are mostly read in order, and each needs the close before its own. */
@@ -38,7 +38,7 @@ export class SeededBars implements BarSource {
     readonly sizeDecimals: number
     /** Price where all paths are 0. */
     readonly price: number
-    readonly exposures: readonly Exposure[]
+    readonly exposures: readonly FactorExposure[]
     readonly dayNotionalUsd: number
   }) {
     this.firstQuarter = options.firstQuarter

@@ -1,6 +1,5 @@
 import type { CatalogRow } from './catalog.ts'
 import { catalog, maxLeverageOf, strictlyIsolatedCoins } from './catalog.ts'
-import { CoinMarket } from './coin-market.ts'
 import { CoinMarkets } from './coin-markets.ts'
 import type { FundingRule } from './funding.ts'
 import { mainDexFunding } from './funding.ts'
@@ -8,8 +7,9 @@ import { QUARTER_MS, QUARTERS_A_DAY } from './lot-bar.ts'
 import type { Instrument, Market, NewListing } from './market.ts'
 import { MeanRevertingPath } from './mean-reverting-path.ts'
 import { bits, noiseKey, uniform } from './noise.ts'
-import type { Exposure } from './seeded-bars.ts'
+import type { FactorExposure } from './seeded-bars.ts'
 import { SeededBars } from './seeded-bars.ts'
+import { SimulatedCoin } from './simulated-coin.ts'
 
 /** Enough for 5,000 bars of four hours. */
 const HISTORY_QUARTERS = 900 * QUARTERS_A_DAY
@@ -45,8 +45,8 @@ export function modelCoins(
   startMs: number,
   funding: FundingRule = mainDexFunding,
 ): {
-  readonly ofCatalog: (row: CatalogRow) => CoinMarket
-  readonly ofListing: (listing: NewListing, atMs: number) => CoinMarket
+  readonly ofCatalog: (row: CatalogRow) => SimulatedCoin
+  readonly ofListing: (listing: NewListing, atMs: number) => SimulatedCoin
 } {
   const startQuarter = Math.floor(startMs / QUARTER_MS)
   const path = (
@@ -68,7 +68,7 @@ export function modelCoins(
     path(`sector ${i}`, SECTOR_DEVIATION, OWN_HALF_LIFE_QUARTERS, startQuarter, common),
   )
 
-  const exposuresOf = (coin: string, key: number): Exposure[] => {
+  const exposuresOf = (coin: string, key: number): FactorExposure[] => {
     const sector = sectors[bits(key, 1) % SECTORS] ?? common
     const isReference = coin === 'BTC'
     const ownDeviation = OWN_DEVIATION_MIN + OWN_DEVIATION_SPAN * uniform(key, 2)
@@ -95,7 +95,7 @@ export function modelCoins(
       const key = noiseKey(seed, 'coin', coin)
       const delistedDays = DELISTED_DAYS_MIN + Math.floor(DELISTED_DAYS_SPAN * uniform(key, 5))
       const delistedAtQuarter = startQuarter - delistedDays * QUARTERS_A_DAY
-      return new CoinMarket({
+      return new SimulatedCoin({
         instrument: instrumentOf(coin, sizeDecimals, marginTableId, isDelisted),
         source: new SeededBars({
           key,
@@ -115,7 +115,7 @@ export function modelCoins(
     },
     ofListing({ coin, sizeDecimals, maxLeverage, priceUsd, dayNotionalUsd }, atMs) {
       const key = noiseKey(seed, 'coin', coin)
-      return new CoinMarket({
+      return new SimulatedCoin({
         instrument: {
           coin,
           sizeDecimals,

@@ -37,7 +37,7 @@ export type Landed = {
   readonly after: readonly (EncodedAccount | null)[]
 }
 
-export type Simulation = Pick<Landed, 'err' | 'logs' | 'unitsConsumed'>
+export type SimulatedTransaction = Pick<Landed, 'err' | 'logs' | 'unitsConsumed'>
 
 export type BankOptions = {
   readonly clock: Clock
@@ -152,7 +152,10 @@ export class Bank {
     return signatureOf(bytes)
   }
 
-  simulate(bytes: Uint8Array, { sigVerify, replaceBlockhash }: SimulationChoices): Simulation {
+  simulate(
+    bytes: Uint8Array,
+    { sigVerify, replaceBlockhash }: SimulationChoices,
+  ): SimulatedTransaction {
     const nothing = { logs: [], unitsConsumed: 0 }
     const transaction = getTransactionDecoder().decode(bytes)
     if (!replaceBlockhash) {

@@ -1,7 +1,7 @@
 /** What every answer of a node is made of. */
-export type Answer = { readonly result: unknown } | { readonly error: RpcError }
+export type RpcAnswer = { readonly result: unknown } | { readonly error: RpcError }
 type RpcError = { readonly code: number; readonly message: string; readonly data?: unknown }
-export type Call = (params: readonly unknown[]) => Answer
+export type RpcMethod = (params: readonly unknown[]) => RpcAnswer
 type Config = Readonly<Record<string, unknown>>
 
 const BATCH_MAX = 100
@@ -19,7 +19,7 @@ export class CallFailure extends Error {
 }
 
 /** Answers one request or a batch of them, by the names of the calls. */
-export function replyTo(calls: ReadonlyMap<string, Call>, body: string): unknown {
+export function replyTo(calls: ReadonlyMap<string, RpcMethod>, body: string): unknown {
   let asked: unknown
   try {
     asked = JSON.parse(body)
@@ -41,16 +41,16 @@ export function invalid(message: string): CallFailure {
   return new CallFailure(-32602, message)
 }
 
-function replyToOne(calls: ReadonlyMap<string, Call>, asked: unknown): unknown {
+function replyToOne(calls: ReadonlyMap<string, RpcMethod>, asked: unknown): unknown {
   const { id = null, method, params } = configOf(asked)
   return { jsonrpc: '2.0', ...answered(calls, method, Array.isArray(params) ? params : []), id }
 }
 
 function answered(
-  calls: ReadonlyMap<string, Call>,
+  calls: ReadonlyMap<string, RpcMethod>,
   method: unknown,
   params: readonly unknown[],
-): Answer {
+): RpcAnswer {
   if (typeof method !== 'string') return failure(-32600, 'Invalid request')
   const call = calls.get(method)
   if (call === undefined) return failure(-32601, 'Method not found')
@@ -62,6 +62,6 @@ function answered(
   }
 }
 
-function failure(code: number, message: string, data?: unknown): Answer {
+function failure(code: number, message: string, data?: unknown): RpcAnswer {
   return { error: { code, message, ...(data !== undefined && { data }) } }
 }

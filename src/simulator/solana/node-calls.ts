@@ -3,7 +3,7 @@ import { getBase58Decoder, getBase58Encoder, getTransactionDecoder, isAddress } 
 import type { Bank, Commitment, Landed } from './bank.ts'
 import { FINALIZED_BEHIND, signatureOf } from './bank.ts'
 import { compiledMessage, feeLamports } from './compiled-message.ts'
-import type { Answer, Call } from './json-rpc.ts'
+import type { RpcAnswer, RpcMethod } from './json-rpc.ts'
 import { CallFailure, configOf, invalid } from './json-rpc.ts'
 import { landedJson, tokenJson } from './landed-json.ts'
 
@@ -21,8 +21,8 @@ const RENT_EPOCH = 2 ** 64
 /** Of the main net. */
 export const GENESIS_HASH = '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d'
 
-export function nodeCalls(bank: Bank): ReadonlyMap<string, Call> {
-  const calls: Readonly<Record<string, Call>> = {
+export function nodeCalls(bank: Bank): ReadonlyMap<string, RpcMethod> {
+  const calls: Readonly<Record<string, RpcMethod>> = {
     getHealth: () => ({ result: 'ok' }),
     getVersion: () => ({ result: { 'feature-set': 3_294_202_862, 'solana-core': VERSION } }),
     getGenesisHash: () => ({ result: GENESIS_HASH }),
@@ -66,7 +66,7 @@ function atContext(
   bank: Bank,
   config: unknown,
   value: (commitment: Commitment) => unknown,
-): Answer {
+): RpcAnswer {
   const commitment = commitmentIn(config)
   const slot = contextSlot(bank, config, commitment)
   return { result: { context: { apiVersion: VERSION, slot }, value: value(commitment) } }
@@ -156,7 +156,7 @@ function decoded<T>(decode: () => T): T {
   }
 }
 
-function simulated(bank: Bank, transaction: unknown, config: unknown): Answer {
+function simulated(bank: Bank, transaction: unknown, config: unknown): RpcAnswer {
   const { sigVerify = false, replaceRecentBlockhash = false } = configOf(config)
   if (sigVerify === true && replaceRecentBlockhash === true)
     throw invalid('sigVerify may not be used with replaceRecentBlockhash')
@@ -173,7 +173,7 @@ function simulated(bank: Bank, transaction: unknown, config: unknown): Answer {
   }))
 }
 
-function sent(bank: Bank, transaction: unknown, config: unknown): Answer {
+function sent(bank: Bank, transaction: unknown, config: unknown): RpcAnswer {
   const bytes = wireBytes(transaction, config)
   const { skipPreflight = false } = configOf(config)
   if (skipPreflight !== true) {
@@ -212,7 +212,7 @@ function statusOf(bank: Bank, signature: unknown, config: unknown): unknown {
   }
 }
 
-function signaturesFor(bank: Bank, key: string, config: unknown): Answer {
+function signaturesFor(bank: Bank, key: string, config: unknown): RpcAnswer {
   const commitment = commitmentIn(config)
   contextSlot(bank, config, commitment)
   const { limit = SIGNATURES_LISTED_MAX } = configOf(config)

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Call } from './json-rpc.ts'
+import type { RpcMethod } from './json-rpc.ts'
 import { replyTo } from './json-rpc.ts'
 
 /** What a node of Solana reads of one request. */
@@ -11,7 +11,7 @@ export type NodeServer = { readonly url: string; close(): Promise<void> }
 
 /** JSON-RPC over HTTP on loopback. @param port 0 for any */
 export async function startNode(
-  calls: ReadonlyMap<string, Call>,
+  calls: ReadonlyMap<string, RpcMethod>,
   port: number,
 ): Promise<NodeServer> {
   const server = createServer(async (request, response) => {

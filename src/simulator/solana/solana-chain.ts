@@ -6,11 +6,11 @@ import { Bank } from './bank.ts'
 import { GENESIS_HASH, nodeCalls } from './node-calls.ts'
 import { startNode } from './node-server.ts'
 import {
-  associatedTokenAccount,
   mintData,
   TOKEN_ACCOUNT_BYTES,
   TOKEN_PROGRAM,
   tokenAccountData,
+  tokenAccountOf,
   tokenAmount,
 } from './token-program.ts'
 
@@ -78,13 +78,13 @@ export async function startSolanaChain(options: SolanaChainOptions): Promise<Sol
     throw new TypeError('three names make three accounts')
 
   const balanceOf = (owner: string) => {
-    const account = bank.account(associatedTokenAccount(address(owner), USDC))
+    const account = bank.account(tokenAccountOf(address(owner), USDC))
     return account === null ? 0n : tokenAmount(account.data)
   }
   const fundUsdc = (owner: string, atomic: bigint) => {
     const data = tokenAccountData(USDC, address(owner), balanceOf(owner) + atomic)
     const rent = bank.rentExemptLamports(TOKEN_ACCOUNT_BYTES)
-    bank.setAccount(associatedTokenAccount(address(owner), USDC), TOKEN_PROGRAM, data, rent)
+    bank.setAccount(tokenAccountOf(address(owner), USDC), TOKEN_PROGRAM, data, rent)
   }
   const mint = mintData(SUPPLY_ATOMIC, USDC_DECIMALS)
   bank.setAccount(USDC, TOKEN_PROGRAM, mint, bank.rentExemptLamports(mint.length))

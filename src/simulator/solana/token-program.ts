@@ -10,7 +10,7 @@ const MINT_BYTES = 82
 const AMOUNT_AT = 64
 
 /** Where a wallet holds a token, unless it says otherwise. */
-export function associatedTokenAccount(owner: Address, mint: Address): Address {
+export function tokenAccountOf(owner: Address, mint: Address): Address {
   const seeds = [owner, TOKEN_PROGRAM, mint].map(addressBytes)
   return programAddress(ASSOCIATED_TOKEN_PROGRAM, seeds).address
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { Allowance } from './allowance.ts'
+import { MinuteAllowance } from './allowance.ts'
 
 const MINUTE_MS = 60_000
 
 describe('an allowance of so much a minute', () => {
   test('is never passed in any minute, and is given back a minute after it was taken', () => {
-    const allowance = new Allowance(10)
+    const allowance = new MinuteAllowance(10)
     const takenMs: number[] = []
     for (let atMs = 0; atMs < 5 * MINUTE_MS; atMs += 700)
       if (allowance.take(1, atMs)) takenMs.push(atMs)
@@ -17,7 +17,7 @@ describe('an allowance of so much a minute', () => {
   })
 
   test('takes nothing where it refuses', () => {
-    const allowance = new Allowance(10)
+    const allowance = new MinuteAllowance(10)
     expect([7, 4, 3, 1].map((amount) => allowance.take(amount, 0))).toEqual([
       true,
       false,
@@ -27,7 +27,7 @@ describe('an allowance of so much a minute', () => {
   })
 
   test('may be left in debt by what is charged afterwards, until that is a minute old', () => {
-    const allowance = new Allowance(10)
+    const allowance = new MinuteAllowance(10)
     expect(allowance.take(2, 0)).toBe(true)
     allowance.charge(20)
     expect(allowance.take(1, MINUTE_MS - 1)).toBe(false)

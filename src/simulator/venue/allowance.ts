@@ -9,7 +9,7 @@ type Taken = { readonly atMs: number; amount: number }
  * So much in any minute that one looks back on. A bucket that refills would let twice as much pass in its
  * first minute. What is charged afterwards may leave it in debt.
  */
-export class Allowance {
+export class MinuteAllowance {
   readonly #perMinute: number
   /**
    * By time, one entry an instant: never more than are allowed a minute, and as many again that are over.
@@ -57,9 +57,9 @@ export class Allowance {
 
 /** What one client address has in use. */
 export class AddressUse {
-  readonly restWeight: Allowance
-  readonly messages: Allowance
-  readonly newConnections: Allowance
+  readonly restWeight: MinuteAllowance
+  readonly messages: MinuteAllowance
+  readonly newConnections: MinuteAllowance
   connections = 0
   subscriptions = 0
   pendingPosts = 0
@@ -67,9 +67,9 @@ export class AddressUse {
   readonly #users = new Map<string, number>()
 
   constructor(limits: VenueLimits) {
-    this.restWeight = new Allowance(limits.restWeightPerMinute)
-    this.messages = new Allowance(limits.messagesPerMinute)
-    this.newConnections = new Allowance(limits.newConnectionsPerMinute)
+    this.restWeight = new MinuteAllowance(limits.restWeightPerMinute)
+    this.messages = new MinuteAllowance(limits.messagesPerMinute)
+    this.newConnections = new MinuteAllowance(limits.newConnectionsPerMinute)
   }
 
   /** @returns false when that would be one user too many. */

@@ -3,7 +3,7 @@ import { candleIntervalMs, isCandleInterval } from '../market/market.ts'
 import { noiseKey, uniform } from '../market/noise.ts'
 import { coarseBook, deepenedSide } from '../market/synthetic-book.ts'
 import type { Dexes } from './dexes.ts'
-import type { InfoAnswer, View } from './info-answer.ts'
+import type { InfoAnswer, VenueInstant } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN, withoutNulls } from './info-answer.ts'
 import { isSpotPair, spotInstrument } from './spot.ts'
 import { areFigures, isMantissa, isRecord } from './subscription.ts'
@@ -31,7 +31,7 @@ export function bookData(
     readonly mantissa: number | null
   },
   levels: number,
-  { atMs, stampMs }: Pick<View, 'atMs' | 'stampMs'>,
+  { atMs, stampMs }: Pick<VenueInstant, 'atMs' | 'stampMs'>,
 ): object | null {
   const { coin, nSigFigs, mantissa } = request
   // A market knows no spot pair, and answers as an empty one.
@@ -62,7 +62,7 @@ export function bookData(
   }
 }
 
-export function bookAnswer(dexes: Dexes, body: Body, view: View): InfoAnswer {
+export function bookAnswer(dexes: Dexes, body: Body, view: VenueInstant): InfoAnswer {
   const { coin, nSigFigs = null, mantissa = null } = body
   if (typeof coin !== 'string') return MALFORMED
   if (nSigFigs !== null && typeof nSigFigs !== 'number') return MALFORMED
@@ -71,7 +71,7 @@ export function bookAnswer(dexes: Dexes, body: Body, view: View): InfoAnswer {
   return data(bookData(dexes.marketOf(coin), { coin, nSigFigs, mantissa }, BOOK_LEVELS, view))
 }
 
-export function candleAnswer(dexes: Dexes, request: unknown, view: View): InfoAnswer {
+export function candleAnswer(dexes: Dexes, request: unknown, view: VenueInstant): InfoAnswer {
   if (!isRecord(request)) return MALFORMED
   const { atMs } = view
   const { coin, interval, startTime, endTime } = withoutNulls(request, { endTime: atMs })
@@ -95,7 +95,7 @@ function isToldAt(
   market: Market,
   { coin }: Instrument,
   interval: CandleInterval,
-  { atMs, isFlatBarLate }: View,
+  { atMs, isFlatBarLate }: VenueInstant,
 ): (candle: Candle) => boolean {
   const newest = isFlatBarLate ? market.lastTrades(coin, atMs, 1)[0] : undefined
   const stepMs = candleIntervalMs[interval]
@@ -109,7 +109,7 @@ function isToldAt(
   }
 }
 
-export function fundingAnswer(dexes: Dexes, body: Body, { atMs }: View): InfoAnswer {
+export function fundingAnswer(dexes: Dexes, body: Body, { atMs }: VenueInstant): InfoAnswer {
   const { coin, startTime, endTime } = withoutNulls(body, { endTime: atMs })
   if (typeof coin !== 'string') return MALFORMED
   if (typeof startTime !== 'number' || typeof endTime !== 'number') return MALFORMED
@@ -122,7 +122,7 @@ export function fundingAnswer(dexes: Dexes, body: Body, { atMs }: View): InfoAns
   )
 }
 
-export function recentTradesAnswer(dexes: Dexes, body: Body, { atMs }: View): InfoAnswer {
+export function recentTradesAnswer(dexes: Dexes, body: Body, { atMs }: VenueInstant): InfoAnswer {
   const { coin } = body
   if (typeof coin !== 'string') return MALFORMED
   const instrument = dexes.instrument(coin)

@@ -2,7 +2,7 @@ import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market } from '../market/market.ts'
 import { noiseKey, uniform } from '../market/noise.ts'
 import { decimalText } from '../market/precision.ts'
-import type { Dex } from './dexes.ts'
+import type { SimulatedDex } from './dexes.ts'
 import { hexText } from './hex.ts'
 
 const ADDRESS_DIGITS = 40
@@ -39,7 +39,7 @@ export function perpDexWire(dex: BuilderDex, atMs: number): object {
 }
 
 /** null for the main dex, which has no limits of this kind. */
-export function perpDexLimitsWire({ builder }: Dex, atMs: number): object | null {
+export function perpDexLimitsWire({ builder }: SimulatedDex, atMs: number): object | null {
   if (builder === undefined) return null
   const caps = capsOf(builder, atMs)
   const totalUsd = caps.reduce((sum, [, capUsd]) => sum + Number(capUsd), 0)
@@ -51,7 +51,7 @@ export function perpDexLimitsWire({ builder }: Dex, atMs: number): object | null
   }
 }
 
-export function perpDexStatusWire({ market, builder }: Dex, atMs: number): object {
+export function perpDexStatusWire({ market, builder }: SimulatedDex, atMs: number): object {
   const depositsUsd =
     builder === undefined
       ? DEPOSITS_OF_MAIN
@@ -60,7 +60,7 @@ export function perpDexStatusWire({ market, builder }: Dex, atMs: number): objec
 }
 
 /** Names of the coins whose open interest may not grow. */
-export function coinsAtCap({ market }: Dex): readonly string[] {
+export function coinsAtCap({ market }: SimulatedDex): readonly string[] {
   return market
     .universe()
     .filter(({ isDelisted }) => !isDelisted)

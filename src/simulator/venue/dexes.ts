@@ -3,7 +3,7 @@ import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Instrument, Market } from '../market/market.ts'
 
 /** One perpetual exchange of the venue. */
-export type Dex = {
+export type SimulatedDex = {
   /** Empty for the main dex. */
   readonly name: string
   readonly market: Market
@@ -13,13 +13,13 @@ export type Dex = {
 
 /** The venue's main dex and those of builders, found by name or by the full name of a coin. */
 export class Dexes {
-  readonly main: Dex
+  readonly main: SimulatedDex
   readonly builders: readonly BuilderDex[]
   /** In the venue's order, the main dex first. */
-  readonly all: readonly Dex[]
+  readonly all: readonly SimulatedDex[]
   /** Who holds what on the main dex. Nobody holds anything on the others. */
   readonly accounts: Accounts
-  readonly #byName: ReadonlyMap<string, Dex>
+  readonly #byName: ReadonlyMap<string, SimulatedDex>
 
   /** @param startMs from when on positions change */
   constructor(main: Market, builders: readonly BuilderDex[], startMs: number) {
@@ -33,12 +33,12 @@ export class Dexes {
     this.#byName = new Map(this.all.map((dex) => [dex.name, dex]))
   }
 
-  named(name: string): Dex | undefined {
+  named(name: string): SimulatedDex | undefined {
     return this.#byName.get(name)
   }
 
   /** By the name before the colon, the main one where there is none; undefined for one that does not exist. */
-  dexOf(coin: string): Dex | undefined {
+  dexOf(coin: string): SimulatedDex | undefined {
     const end = coin.indexOf(':')
     return end === -1 ? this.main : this.#byName.get(coin.slice(0, end))
   }

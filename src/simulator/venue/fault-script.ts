@@ -4,7 +4,7 @@ import { OperatingError } from '../../domain/errors.ts'
 import type { NewListing } from '../market/market.ts'
 import { priceDecimalsMax, sizeOf } from '../market/precision.ts'
 import type { Dexes } from './dexes.ts'
-import type { CloseCode, Fault } from './fault.ts'
+import type { CloseCode, VenueFault } from './fault.ts'
 import { closeCodes, coinChannels } from './fault.ts'
 import { JsonMembers } from './json-members.ts'
 import type { TextObject } from './json-objects.ts'
@@ -16,7 +16,7 @@ export type ScriptedFault = {
   readonly atMs: number
   /** Again and again after that; once where absent. */
   readonly everyMs?: number
-  readonly fault: Fault
+  readonly fault: VenueFault
   /** The entry as one line of JSON, as its author wrote it. */
   readonly text: string
   readonly line: number
@@ -151,9 +151,9 @@ const kinds = [
   'delist',
   'relist',
   'clock-skew',
-] as const satisfies readonly Fault['kind'][]
+] as const satisfies readonly VenueFault['kind'][]
 
-function faultOf(entry: JsonMembers, bad: (problem: string) => OperatingError): Fault {
+function faultOf(entry: JsonMembers, bad: (problem: string) => OperatingError): VenueFault {
   const kind = entry.oneOf('kind', kinds)
   const durationMs = (): number => entry.number('duration_ms', { min: 1, max: DAY_MS })
   switch (kind) {

@@ -4,7 +4,7 @@ import { catalog } from '../market/catalog.ts'
 import { CoinMarkets } from '../market/coin-markets.ts'
 import type { NewListing } from '../market/market.ts'
 import { modelCoins } from '../market/seeded-market.ts'
-import type { Fault } from './fault.ts'
+import type { VenueFault } from './fault.ts'
 import { venueCadences, venueLimits } from './limits.ts'
 import type { Frame } from './testing/scripted-client.ts'
 import { ScriptedClient } from './testing/scripted-client.ts'
@@ -63,7 +63,7 @@ describe('a fault of the simulated venue', () => {
     clock.advance(byMs)
     return of.channels.slice(before)
   }
-  const inject = (fault: Fault): void => {
+  const inject = (fault: VenueFault): void => {
     venue.inject(fault)
   }
 
@@ -269,7 +269,7 @@ describe('a fault of the simulated venue', () => {
 
   describe('faults of frames', () => {
     const share = 0.4
-    const run = (faults: readonly Fault[], forMs = 20_000): Frame[] => {
+    const run = (faults: readonly VenueFault[], forMs = 20_000): Frame[] => {
       const { venue: own, clock: ownClock } = openVenue()
       const listener = new ScriptedClient(own)
       listener.subscribe({ type: 'l2Book', coin: 'BTC', fast: true })
@@ -335,7 +335,7 @@ describe('a fault of the simulated venue', () => {
     })
 
     test('do the same again, and leave no trace', () => {
-      const faults: Fault[] = [
+      const faults: VenueFault[] = [
         { kind: 'drop-frames', share, durationMs: 8_000 },
         { kind: 'garble-frames', share, durationMs: 8_000 },
         { kind: 'reorder-frames', share, durationMs: 8_000 },

@@ -10,7 +10,7 @@ export type CoinChannel = (typeof coinChannels)[number]
  * overlap compose, and one that is over leaves no trace. What is left to chance is drawn from a fixed
  * key, so that the same faults at the same instants of the same conversation do the same.
  */
-export type Fault =
+export type VenueFault =
   /** Every open connection ends, once. */
   | ({
       readonly kind: 'drop-connections'
@@ -101,7 +101,7 @@ type OneConnection = {
 }
 
 /** A fault that is over some time after it began. */
-export type LastingFault = Extract<Fault, { readonly durationMs: number }>
+export type LastingFault = Extract<VenueFault, { readonly durationMs: number }>
 
 /** A fault of the frames that carry data. */
 export type FrameFaultKind = 'drop-frames' | 'duplicate-frames' | 'reorder-frames' | 'garble-frames'

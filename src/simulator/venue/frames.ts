@@ -2,7 +2,7 @@ import type { Instrument, Market, Trade } from '../market/market.ts'
 import { BOOK_LEVELS, bookData } from './coin-info.ts'
 import type { Dexes } from './dexes.ts'
 import { allMids } from './info.ts'
-import type { View } from './info-answer.ts'
+import type { VenueInstant } from './info-answer.ts'
 import { isSpotPair, spotContextsWire } from './spot.ts'
 import type { Subscription, UserSubscription } from './subscription.ts'
 import { candleWire, contextsWire, contextWire, levelWire, midsWire, tradeWire } from './wire.ts'
@@ -33,7 +33,7 @@ export function candleFrame(
 export function bookFrame(
   dexes: Dexes,
   subscription: Of<'l2Book'>,
-  view: Pick<View, 'atMs' | 'stampMs'>,
+  view: Pick<VenueInstant, 'atMs' | 'stampMs'>,
 ): string {
   const { coin, fast } = subscription
   const levels = fast ? FAST_BOOK_LEVELS : BOOK_LEVELS

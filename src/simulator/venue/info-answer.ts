@@ -1,5 +1,5 @@
 /** What the venue knows at a moment, and how it tells it. */
-export type View = {
+export type VenueInstant = {
   /** Everything up to this instant. */
   readonly atMs: number
   /** The same instant as its clock stamps it. */

@@ -4,7 +4,7 @@ import type { AddressUse } from './allowance.ts'
 import type { Dexes } from './dexes.ts'
 import { garbled } from './garble.ts'
 import { answerInfo, infoWeight } from './info.ts'
-import type { InfoAnswer, View } from './info-answer.ts'
+import type { InfoAnswer, VenueInstant } from './info-answer.ts'
 import { isRecord } from './subscription.ts'
 
 const TOO_MANY_REQUESTS = 'Too Many Requests'
@@ -21,13 +21,13 @@ export type HttpAnswer = {
 export class InfoEndpoint {
   readonly #dexes: Dexes
   readonly #faults: ActiveFaults
-  readonly #view: () => View
+  readonly #view: () => VenueInstant
   #garbledCount = 0
 
   constructor(options: {
     readonly dexes: Dexes
     readonly faults: ActiveFaults
-    readonly view: () => View
+    readonly view: () => VenueInstant
   }) {
     this.#dexes = options.dexes
     this.#faults = options.faults

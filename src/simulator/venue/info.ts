@@ -2,8 +2,8 @@ import type { Account } from '../market/accounts.ts'
 import { accountWire } from './account-wire.ts'
 import { bookAnswer, candleAnswer, fundingAnswer, recentTradesAnswer } from './coin-info.ts'
 import { coinsAtCap, perpDexLimitsWire, perpDexStatusWire, perpDexWire } from './dex-info.ts'
-import type { Dex, Dexes } from './dexes.ts'
-import type { InfoAnswer, View } from './info-answer.ts'
+import type { Dexes, SimulatedDex } from './dexes.ts'
+import type { InfoAnswer, VenueInstant } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN } from './info-answer.ts'
 import { predictedFundingsWire } from './predicted-fundings.ts'
 import { externalMids, spotContextsWire, spotMetaWire } from './spot.ts'
@@ -49,7 +49,7 @@ export function infoWeight(body: unknown): number {
   return typeof type === 'string' && lightTypes.has(type) ? LIGHT_WEIGHT : DEFAULT_WEIGHT
 }
 
-export function answerInfo(dexes: Dexes, body: unknown, view: View): InfoAnswer {
+export function answerInfo(dexes: Dexes, body: unknown, view: VenueInstant): InfoAnswer {
   if (!isRecord(body)) return MALFORMED
   const { type, req, user } = body
   const { atMs } = view
@@ -90,7 +90,7 @@ export function answerInfo(dexes: Dexes, body: unknown, view: View): InfoAnswer 
 function answerOfDex(
   dexes: Dexes,
   body: Readonly<Record<string, unknown>>,
-  view: View,
+  view: VenueInstant,
 ): InfoAnswer {
   const { atMs } = view
   const { type, id, user } = body
@@ -137,9 +137,9 @@ function isOrder(oid: unknown): boolean {
 
 function accountAnswer(
   { accounts, main }: Dexes,
-  dex: Dex,
+  dex: SimulatedDex,
   user: string,
-  { atMs, stampMs }: View,
+  { atMs, stampMs }: VenueInstant,
 ): object {
   const trader = dex === main ? traderAt(user) : undefined
   const account = trader === undefined ? NOBODY : accounts.account(trader, atMs)
@@ -147,7 +147,11 @@ function accountAnswer(
 }
 
 /** Mids of one dex; with those of the main one the venue mixes spot pairs and outcome markets. */
-export function allMids(dexes: Dexes, dex: Dex, atMs: number): Readonly<Record<string, string>> {
+export function allMids(
+  dexes: Dexes,
+  dex: SimulatedDex,
+  atMs: number,
+): Readonly<Record<string, string>> {
   const mids = midsWire(dex.market, atMs)
   const isMixed = dex === dexes.main && dexes.builders.length > 0
   return isMixed ? { ...mids, ...externalMids(atMs) } : mids

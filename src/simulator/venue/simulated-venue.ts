@@ -8,7 +8,7 @@ import type { SimulatedSources } from '../external/simulated-sources.ts'
 import { EXTERNAL_PATH } from '../external/simulated-sources.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing } from '../market/market.ts'
-import type { Fault } from './fault.ts'
+import type { VenueFault } from './fault.ts'
 import type { HttpAnswer } from './info-endpoint.ts'
 import { plainAnswer } from './info-endpoint.ts'
 import type { VenueCadences, VenueLimits } from './limits.ts'
@@ -30,7 +30,7 @@ export type SimulatedVenue = {
   addListing(listing: NewListing): void
   delist(coin: string): void
   /** Begins a fault, or does what it does once. @returns false where there was nothing for it to befall. */
-  inject(fault: Fault): boolean
+  inject(fault: VenueFault): boolean
   /** Stops all timers and ends all connections. */
   close(): Promise<void>
 }

@@ -8,7 +8,7 @@ import { ActiveFaults } from './active-faults.ts'
 import { Addresses } from './addresses.ts'
 import { Dexes } from './dexes.ts'
 import { FastContexts } from './fast-contexts.ts'
-import type { Fault, LastingFault } from './fault.ts'
+import type { LastingFault, VenueFault } from './fault.ts'
 import {
   bboFrame,
   bestPrices,
@@ -18,7 +18,7 @@ import {
   stateFrame,
   tradesFrame,
 } from './frames.ts'
-import type { View } from './info-answer.ts'
+import type { VenueInstant } from './info-answer.ts'
 import type { HttpAnswer } from './info-endpoint.ts'
 import { InfoEndpoint } from './info-endpoint.ts'
 import type { VenueCadences, VenueLimits } from './limits.ts'
@@ -147,7 +147,7 @@ export class Venue implements SessionHost {
   }
 
   /** Begins a fault, or does what it does once. @returns false where there was nothing for it to befall. */
-  inject(fault: Fault): boolean {
+  inject(fault: VenueFault): boolean {
     switch (fault.kind) {
       case 'drop-connections': {
         const befallen = this.#befallen(fault.connection)
@@ -326,7 +326,7 @@ export class Venue implements SessionHost {
     return viewMs + this.#faults.skewMs
   }
 
-  #view(): View {
+  #view(): VenueInstant {
     const atMs = this.#viewMs()
     const isFlatBarLate = this.#faults.keyOf('late-flat-bars') !== undefined
     return { atMs, stampMs: this.#stampMs(atMs), isFlatBarLate }

@@ -4,16 +4,16 @@ import type {
   Candle,
   CandleInterval,
   Context,
-  FundingRow,
   Instrument,
   Level,
   Market,
+  SettledFunding,
   Trade,
 } from '../market/market.ts'
 import { candleIntervalMs } from '../market/market.ts'
 import { bits, noiseKey } from '../market/noise.ts'
 import { decimalText, priceDecimalsMax } from '../market/precision.ts'
-import type { Dex } from './dexes.ts'
+import type { SimulatedDex } from './dexes.ts'
 import { hexText } from './hex.ts'
 import { spotNamesOf } from './spot.ts'
 import { traderAddress } from './traders.ts'
@@ -28,7 +28,7 @@ const ZERO_HASH = `0x${'0'.repeat(64)}`
 
 const tradeKey = noiseKey(0, 'wire')
 
-export function metaWire({ market, builder }: Dex): object {
+export function metaWire({ market, builder }: SimulatedDex): object {
   const since = builder?.growthModeSince
   const isIsolated = builder?.isCrossAllowed === false
   const instruments = market.universe()
@@ -149,7 +149,7 @@ export function candleWire(
   }
 }
 
-export function fundingWire(row: FundingRow, coin: string): object {
+export function fundingWire(row: SettledFunding, coin: string): object {
   return {
     coin,
     fundingRate: decimalText(row.fundingRateHourly, FRACTION_DECIMALS),

@@ -3,7 +3,6 @@ import type { Basis, FundingRule } from './funding.ts'
 import {
   averagePremium,
   basisAt,
-  HOUR_MS,
   hourlyFundingRate,
   mainDexFunding,
   premiumForRate,
@@ -22,8 +21,8 @@ import type {
   Candle,
   CandleInterval,
   Context,
-  FundingRow,
   Instrument,
+  SettledFunding,
   TimeRange,
   Trade,
 } from './market.ts'
@@ -31,10 +30,10 @@ import { candleIntervalMs } from './market.ts'
 import { bits, drift, uniform } from './noise.ts'
 import { priceDecimals, priceDecimalsMax, roundPrice, roundTo, sizeOf } from './precision.ts'
 import { minutesOf, tradesOf } from './refine.ts'
-
 import type { Liquidity, Touch } from './synthetic-book.ts'
 import { impactNotionalUsd, impactPrice, liquidityFor, syntheticBook } from './synthetic-book.ts'
 
+const HOUR_MS = 3_600_000
 const MINUTES_KEPT_MAX = 8
 const QUARTERS_KEPT_MAX = 4
 /** How far back the newest trades of a quiet coin are looked for. */
@@ -55,7 +54,7 @@ type Span = { readonly fromMs: number; readonly untilMs: number }
 type OpenMinute = { readonly minute: number; readonly trades: number; readonly bar: LotBar }
 
 /** Everything that the venue tells about one coin, derived from its bars. */
-export class CoinMarket {
+export class SimulatedCoin {
   readonly #listing: Instrument
   readonly #source: BarSource
   readonly #key: number
@@ -211,11 +210,11 @@ export class CoinMarket {
     return this.candles(interval, { fromMs: atMs, untilMs: atMs + 1 }, atMs)[0]
   }
 
-  fundingHistory(range: TimeRange, atMs: number, rowsMax: number): readonly FundingRow[] {
+  fundingHistory(range: TimeRange, atMs: number, rowsMax: number): readonly SettledFunding[] {
     const endMs = Math.min(range.untilMs - 1, atMs, this.#delistedAtMs - 1)
     const firstHour = Math.ceil((this.#source.firstQuarter * QUARTER_MS + 1) / HOUR_MS)
     const first = Math.max(firstHour, Math.floor(range.fromMs / HOUR_MS))
-    const rows: FundingRow[] = []
+    const rows: SettledFunding[] = []
     for (let hour = first; hour * HOUR_MS <= endMs && rows.length < rowsMax; hour++) {
       const row = this.#settled(hour)
       if (row.timeMs >= range.fromMs && row.timeMs <= endMs) rows.push(row)
@@ -224,7 +223,7 @@ export class CoinMarket {
   }
 
   /** The row that closes the hour before the whole hour `hour`, a few milliseconds after it. */
-  #settled(hour: number): FundingRow {
+  #settled(hour: number): SettledFunding {
     const timeMs = hour * HOUR_MS + 1 + Math.floor(118 * uniform(this.#key ^ 0x1b, hour))
     const modelled = averagePremium(this.#basis, (hour - 1) * HOUR_MS, hour * HOUR_MS - 1)
     const recorded = this.#source.settledFunding(hour)
