@@ -40,6 +40,11 @@ describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
       ).toHaveLength(1)
     })
 
+    test('has a row in the table of the demo in README.md', () => {
+      const isPrinted = new RegExp(`^│ ${id} +│`, 'm').test(read('README.md'))
+      expect(isPrinted, 'replace that table by the one of npm run demo -- --once').toBe(true)
+    })
+
     test('has a page of formulas', () => {
       const page = `docs/numbers/${id}.md`
       expect(
