@@ -36,18 +36,17 @@ import { socketBatches } from './session/sockets.ts'
 import { SubscriptionPlan } from './session/subscription-plan.ts'
 import { dexArgument, dexOf, MAIN_DEX } from './wire/universe.ts'
 
-/** The venue allows ten for one address; the rest is room for overlapping reconnects. */
+/** The venue allows ten per IP address; the others remain for overlapping reconnections. */
 const SOCKETS_MAX = 8
 const UNIVERSE_BACK_OFF = { minMs: 1_000, maxMs: 30_000 }
-/** Between two looks whether a dex that has not answered yet is still wanted. */
+/** Between two checks whether a dex without a reply is still wanted. */
 const UNWANTED_PERIOD_MS = 10_000
 const SWEEP_PERIOD_MS = 60_000
 const RANK_PERIOD_MS = 600_000
 
 /**
- * The endless event feed of Hyperliquid's own perpetuals. It begins with the universe and all
- * contexts. Everything that goes wrong outside is healed here and told in-band or as a notice: the
- * feed neither completes nor errors, but for a bug.
+ * The event feed of Hyperliquid's perpetuals. It begins with the universe and the contexts of all coins. It recovers from
+ * every failure of the venue and reports it as an event or a feed event; it never completes, and errors only on a defect.
  */
 export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observable<Batch> {
   const { sockets } = options
@@ -76,12 +75,12 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       plan: new SubscriptionPlan(sockets, options.channels),
       dexRegister: new DexRegister(dexes, weightPerMinute, knownDexes),
       reportDexes: () => onDexes?.(feed.dexRegister.statuses(feed.plan)),
-      recalled: new Set(knownCoins),
+      loaded: new Set(knownCoins),
       backfill: new BackfillQueue(),
       audits: new AuditRotation(nowMs),
       traders: new AccountRanking(nowMs),
       accounts: new AccountRotation(accountWeightPerMinute, nowMs),
-      slow: new BackgroundRequests(),
+      background: new BackgroundRequests(),
       refresh: new UniverseRefresh(MAIN_DEX),
       collaterals: new CollateralRefresh(),
       quarantine: new Quarantine(),
@@ -91,20 +90,20 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
         subscriber.next(batch)
       },
     }
-    /** What our own history has of coins that nobody knew before. */
-    const memoriesOfNew = (dex: string) =>
+    /** Local history of coins that the engine did not know. */
+    const historyOfNew = (dex: string) =>
       defer(() => {
-        const isNew = (coin: string) => dexOf(coin) === dex && !feed.recalled.has(coin)
+        const isNew = (coin: string) => dexOf(coin) === dex && !feed.loaded.has(coin)
         return loadHistory(feed.plan.followed.filter(isNew), feed)
       })
-    const begin = (dex: string) => concat(firstUniverse(dex, feed), memoriesOfNew(dex))
+    const begin = (dex: string) => concat(firstUniverse(dex, feed), historyOfNew(dex))
     const live = concat(
       firstUniverse(MAIN_DEX, feed),
       defer(() =>
         merge(
           socketBatches(feed, runtime),
           requestedBatches(feed),
-          memoriesOfNew(MAIN_DEX),
+          historyOfNew(MAIN_DEX),
           otherDexes(feed, begin),
           sweeps(feed),
           ranking(feed),
@@ -115,10 +114,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
   })
 }
 
-/**
- * Nothing of a dex can be subscribed or joined before its universe is known, so this is asked until answered, or until the
- * dex is not to be followed any more.
- */
+/** A dex can be neither subscribed nor joined before its universe is known: repeated until answered or no longer wanted. */
 function firstUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   const { dexRegister, info, runtime } = feed
   const request = 'metaAndAssetCtxs'
@@ -132,10 +128,7 @@ function firstUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   )
 }
 
-/**
- * An acknowledgement is one reason to ask for history and not the only one: a reply may have lacked
- * bars, and the engine may have found a hole of its own. So it is asked, too, what it lacks.
- */
+/** Finds missing history without an acknowledgement: a reply may have lacked bars, and the engine may have found a gap. */
 function sweeps({ backfill, historyOf, runtime }: FeedParts): Observable<never> {
   const { scheduler } = runtime
   return interval(SWEEP_PERIOD_MS, scheduler).pipe(
@@ -147,7 +140,7 @@ function sweeps({ backfill, historyOf, runtime }: FeedParts): Observable<never> 
   )
 }
 
-/** Volumes move within hours, and with them the coins that deserve a closer look. */
+/** Ranks coins anew, because volumes change within hours. */
 function ranking(feed: FeedParts): Observable<never> {
   return interval(RANK_PERIOD_MS, feed.runtime.scheduler).pipe(
     tap(() => {

@@ -1,24 +1,20 @@
 import type { TradeEvent } from '../../../domain/event.ts'
 import { dexOf, MAIN_DEX } from '../wire/universe.ts'
 
-/** Accounts that are remembered at least; twice as many at most. */
+/** At least this many accounts are kept, at most twice as many. */
 export const ACCOUNTS_KEPT = 512
-/** What was traded so long ago counts half. */
+/** The weight of a trade halves in this time. */
 const HALF_LIFE_MS = 4 * 3_600_000
-/**
- * A trade of less counts as so much, but only with the probability of its share in it: on average all
- * is counted, and nine tenths of all trades cost nothing.
- */
+/** A smaller trade counts as this much, with the probability of its share in it: the expectation is exact, and nine of ten trades cost nothing. */
 const COUNTED_USD = 5_000
 const LOTS = 65_536
 const LOT_BITS = LOTS - 1
-/** Weights grow with time instead of shrinking; before they overflow, all of them are made small again. */
+/** Weights of new trades grow instead of old ones shrinking; all are rescaled before they overflow. */
 const EXPONENT_MAX = 64
 
 /**
- * Which accounts have traded most lately, both sides of every trade, by notional that decays. It is an
- * estimate in bounded memory: when there are too many, the smaller half is forgotten, so an account stays
- * that trades more than the median one between two such moments.
+ * Ranks accounts by traded notional with decay, both sides of every trade. An estimate in bounded memory: if there are too
+ * many accounts, the smaller half is removed.
  */
 export class AccountRanking {
   readonly #weights = new Map<string, { weight: number }>()
@@ -33,12 +29,12 @@ export class AccountRanking {
     const isSmall = notionalUsd < COUNTED_USD
     if (isSmall && (trade.tradeId & LOT_BITS) * COUNTED_USD >= notionalUsd * LOTS) return
     const { buyer, seller } = trade
-    // Positions are asked of the venue's own dex alone.
+    // Positions are requested for the main dex only.
     if (buyer === undefined || seller === undefined || dexOf(trade.coin) !== MAIN_DEX) return
     const weight = Math.max(notionalUsd, COUNTED_USD) * this.#growth(nowMs)
     this.#add(buyer, weight)
     this.#add(seller, weight)
-    if (this.#weights.size > 2 * ACCOUNTS_KEPT) this.#forgetSmall()
+    if (this.#weights.size > 2 * ACCOUNTS_KEPT) this.#removeSmall()
   }
 
   /** The largest first. */
@@ -51,11 +47,11 @@ export class AccountRanking {
   #add(account: string, weight: number): void {
     const known = this.#weights.get(account)
     if (known !== undefined) known.weight += weight
-    // A part of a frame would keep all of it in memory.
+    // A slice would keep the whole frame in memory.
     else this.#weights.set(Buffer.from(account, 'latin1').toString('latin1'), { weight })
   }
 
-  /** By how much what is traded now outweighs what was traded at the origin. */
+  /** The weight of a trade now relative to one at the origin. */
   #growth(nowMs: number): number {
     const exponent = (nowMs - this.#originMs) / HALF_LIFE_MS
     if (exponent <= EXPONENT_MAX) return 2 ** exponent
@@ -64,7 +60,7 @@ export class AccountRanking {
     return 1
   }
 
-  #forgetSmall(): void {
+  #removeSmall(): void {
     for (const [account] of this.#ranked().slice(ACCOUNTS_KEPT)) this.#weights.delete(account)
   }
 

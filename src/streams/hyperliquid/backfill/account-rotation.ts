@@ -1,40 +1,39 @@
 import { backOffMs } from '../../../domain/back-off.ts'
 import { ACCOUNT_WEIGHT } from './weight-budget.ts'
 
-/** How old what we know of an account may become before it is asked again. */
+/** Each account is requested once per round. */
 export const ROUND_MS = 600_000
-/** Share of a round that goes to accounts of which we know that they hold something. */
+/** Share of a round for accounts with known positions. */
 const HOLDERS_SHARE = 2 / 3
-/** An account without positions is not asked again for so long. */
+/** Period for an account without positions. */
 const EMPTY_MS = 3_600_000
-/** Accounts that were asked lately and are remembered; more than a round ever asks. */
+/** More accounts than a round requests. */
 const ASKED_MAX = 2_048
-/** Of one round, however much may be spent: what the engine remembers is bounded. */
+/** Upper bound per round, which bounds the memory of the engine. */
 const PLACES_MAX = 400
 const BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 const MINUTE_MS = 60_000
 
-type Asked = {
+type Requested = {
   readonly atMs: number
-  /** Of all positions; null where no reply has told yet. */
+  /** Notional of all positions; null before a reply. */
   readonly heldUsd: number | null
   readonly dueMs: number
 }
 
 /**
- * Which account's positions are asked next: within a budget of weight, one after the other, each once a
- * round. Most of a round belongs to the accounts that hold the most, because an account need not trade
- * to be liquidated; the rest goes to those that trade the most, and may turn out to hold something.
+ * Chooses the account whose positions are requested next, within a weight budget. Most of a round goes to the largest
+ * holders, because an account can be liquidated without trading; the remainder goes to the largest traders.
  */
 export class AccountRotation {
   readonly #spacingMs: number
   /** Accounts of one round. */
   readonly #places: number
-  readonly #asked = new Map<string, Asked>()
+  readonly #requested = new Map<string, Requested>()
   #nextMs: number
   #failures = 0
 
-  /** @param weightPerMinute what may be spent on it; 0 for nothing */
+  /** @param weightPerMinute the budget; 0 for none */
   constructor(weightPerMinute: number, nowMs: number) {
     this.#spacingMs = (MINUTE_MS * ACCOUNT_WEIGHT) / weightPerMinute
     this.#places = Math.min(PLACES_MAX, Math.floor(ROUND_MS / this.#spacingMs))
@@ -42,20 +41,20 @@ export class AccountRotation {
   }
 
   /**
-   * @param traders by what they traded, the largest first
-   * @returns the account that is due, if one is; it counts as asked
+   * @param traders the largest traders first
+   * @returns the account that is due, which counts as requested
    */
   next(traders: (count: number) => readonly string[], nowMs: number): string | undefined {
     if (this.#places === 0 || nowMs < this.#nextMs) return undefined
     this.#nextMs = nowMs + this.#spacingMs
-    const account = this.#longestUnasked(traders, nowMs)
+    const account = this.#leastRecent(traders, nowMs)
     if (account === undefined) return undefined
-    const heldUsd = this.#asked.get(account)?.heldUsd ?? null
+    const heldUsd = this.#requested.get(account)?.heldUsd ?? null
     this.#note(account, { atMs: nowMs, heldUsd, dueMs: nowMs + ROUND_MS })
     return account
   }
 
-  /** @param heldUsd of all its positions; 0 and it has none */
+  /** @param heldUsd notional of all positions; 0 for none */
   answered(account: string, heldUsd: number, nowMs: number): void {
     this.#failures = 0
     const pauseMs = heldUsd > 0 ? ROUND_MS : EMPTY_MS
@@ -63,7 +62,7 @@ export class AccountRotation {
   }
 
   /**
-   * The account waits for its next round, and all others a while: who did not answer is the venue.
+   * All accounts wait: the failure is the venue's, not the account's.
    * @param chance uniform in [0, 1)
    */
   failed(nowMs: number, chance: number): void {
@@ -71,20 +70,17 @@ export class AccountRotation {
     this.#nextMs = nowMs + backOffMs(BACK_OFF, this.#failures, chance)
   }
 
-  #longestUnasked(
-    traders: (count: number) => readonly string[],
-    nowMs: number,
-  ): string | undefined {
+  #leastRecent(traders: (count: number) => readonly string[], nowMs: number): string | undefined {
     const places = new Set(this.#holders())
     for (const account of traders(2 * this.#places)) {
       if (places.size >= this.#places) break
-      const isEmpty = this.#asked.get(account)?.heldUsd === 0
+      const isEmpty = this.#requested.get(account)?.heldUsd === 0
       if (!isEmpty || this.#isDue(account, nowMs)) places.add(account)
     }
     let next: string | undefined
     let nextAtMs = Number.POSITIVE_INFINITY
     for (const account of places) {
-      const atMs = this.#asked.get(account)?.atMs ?? Number.NEGATIVE_INFINITY
+      const atMs = this.#requested.get(account)?.atMs ?? Number.NEGATIVE_INFINITY
       if (atMs >= nextAtMs || !this.#isDue(account, nowMs)) continue
       next = account
       nextAtMs = atMs
@@ -92,10 +88,10 @@ export class AccountRotation {
     return next
   }
 
-  /** The largest, as many as have a place for sure. */
+  /** The largest holders with a reserved place. */
   #holders(): readonly string[] {
     const holders: [account: string, heldUsd: number][] = []
-    for (const [account, { heldUsd }] of this.#asked)
+    for (const [account, { heldUsd }] of this.#requested)
       if (heldUsd !== null && heldUsd > 0) holders.push([account, heldUsd])
     return holders
       .toSorted(([, one], [, other]) => other - one)
@@ -104,13 +100,13 @@ export class AccountRotation {
   }
 
   #isDue(account: string, nowMs: number): boolean {
-    return (this.#asked.get(account)?.dueMs ?? Number.NEGATIVE_INFINITY) <= nowMs
+    return (this.#requested.get(account)?.dueMs ?? Number.NEGATIVE_INFINITY) <= nowMs
   }
 
-  #note(account: string, asked: Asked): void {
-    this.#asked.delete(account)
-    this.#asked.set(account, asked)
-    const [oldest] = this.#asked.keys()
-    if (this.#asked.size > ASKED_MAX && oldest !== undefined) this.#asked.delete(oldest)
+  #note(account: string, requested: Requested): void {
+    this.#requested.delete(account)
+    this.#requested.set(account, requested)
+    const [oldest] = this.#requested.keys()
+    if (this.#requested.size > ASKED_MAX && oldest !== undefined) this.#requested.delete(oldest)
   }
 }

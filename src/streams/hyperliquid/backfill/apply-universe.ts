@@ -4,7 +4,7 @@ import { dexOf } from '../wire/universe.ts'
 import type { FeedParts } from './feed-parts.ts'
 import { accepted } from './feed-parts.ts'
 
-/** @returns the events to publish; none when the universe is the one that we have. */
+/** Applies a universe reply to ingest, confirmed symbols and subscriptions. @returns the events; none without a change */
 export function applyUniverse(
   arrival: Parameters<Ingest['universeReply']>[0],
   feed: FeedParts,
@@ -16,29 +16,29 @@ export function applyUniverse(
   if (ingest.isContradicted(dex)) refresh.undecided(dex, nowMs)
   else refresh.answered(dex, isNew, nowMs)
   plan.note(batch)
-  const told = ingest.universe.flatMap((listing) => listing?.coin ?? [])
-  const isSurer = names.update(
+  const listed = ingest.universe.flatMap((listing) => listing?.coin ?? [])
+  const hasConfirmed = names.update(
     dex,
-    told.filter((coin) => dexOf(coin) === dex),
+    listed.filter((coin) => dexOf(coin) === dex),
   )
   if (names.hasUnconfirmed(dex)) refresh.demand(dex)
-  if (!isNew && !isSurer) return batch
-  followSure(feed)
+  if (!isNew && !hasConfirmed) return batch
+  followConfirmed(feed)
   return batch
 }
 
-/** Ends everything about a dex that is not followed any more. @returns the events to publish */
+/** Removes a dex that is no longer followed. @returns the events */
 export function dropDex(dex: string, feed: FeedParts): Batch {
-  const { ingest, names, recalled, refresh, runtime } = feed
+  const { ingest, names, loaded, refresh, runtime } = feed
   refresh.drop(dex)
   names.drop(dex)
-  for (const coin of recalled) if (dexOf(coin) === dex) recalled.delete(coin)
+  for (const coin of loaded) if (dexOf(coin) === dex) loaded.delete(coin)
   const batch = ingest.dropDex(dex, runtime.scheduler.now())
-  followSure(feed)
+  followConfirmed(feed)
   return batch
 }
 
-function followSure(feed: FeedParts): void {
+function followConfirmed(feed: FeedParts): void {
   const { ingest, names, onFeedEvent, plan } = feed
   const before = plan.leftOutCount
   plan.setUniverse(
@@ -50,8 +50,8 @@ function followSure(feed: FeedParts): void {
   feed.reportDexes()
 }
 
-/** Forgets what was to be asked or tried of coins that are not followed any more. */
-export function keepFollowed({ backfill, quarantine, plan, slow }: FeedParts): void {
+/** Removes pending work of coins that are no longer followed. */
+export function keepFollowed({ backfill, quarantine, plan, background }: FeedParts): void {
   const isFollowed = (coin: string) => plan.follows(coin)
-  for (const one of [backfill, quarantine, slow]) one.keep(isFollowed)
+  for (const one of [backfill, quarantine, background]) one.keep(isFollowed)
 }

@@ -1,7 +1,7 @@
-/** An eighth of the weight that we plan with; all coins of the main dex have their turn in half an hour. */
+/** Uses an eighth of the planned weight; covers all coins of the main dex in half an hour. */
 export const AUDIT_SPACING_MS = 10_000
 
-/** Which coin's closed bars are compared with the venue's own account next: one after the other. */
+/** Chooses the coin whose closed bars are compared with the venue next, in turn. */
 export class AuditRotation {
   #nextMs: number
   #last: string | null = null
@@ -10,7 +10,7 @@ export class AuditRotation {
     this.#nextMs = nowMs
   }
 
-  /** @param coins in an order of their own that lasts. @returns the coin that is due, if one is. */
+  /** @param coins in a stable order. @returns the coin that is due */
   next(coins: readonly string[], nowMs: number): string | undefined {
     if (coins.length === 0 || nowMs < this.#nextMs) return undefined
     const at = this.#last === null ? 0 : coins.indexOf(this.#last) + 1

@@ -1,24 +1,23 @@
-/** Then a coin that warms up has its turn. */
+/** After this many gaps, a coin without history is served. */
 const GAPS_IN_A_ROW_MAX = 3
 
-/** One coin whose history has to be asked. A coin that was subscribed anew gets a new one. */
+/** One coin whose history must be requested. A renewed subscription creates a new task. */
 export type BackfillTask = {
   readonly coin: string
   readonly dueMs: number
-  /** Attempts so far: they failed, or the engine still lacked something after them. */
+  /** Attempts that failed or left history missing. */
   readonly attempts: number
 }
 
 /**
- * The coins whose history is still to be asked, at most one task each. A coin gets a task when the
- * venue has acknowledged its candles, so that no bar can fall between the history and the live stream,
- * and whenever a sweep finds that the engine lacks something. Both end when its socket is lost: it
- * will be acknowledged again.
+ * The coins whose history must be requested, one task each. A coin gets a task when the venue acknowledges its candles, so
+ * that no bar falls between history and live data, and when a sweep finds missing history. A lost socket ends its tasks:
+ * the next acknowledgement creates new ones.
  */
 export class BackfillQueue {
   readonly #acknowledged = new Set<string>()
   readonly #tasks = new Map<string, BackfillTask>()
-  /** Were whole once: what they lack now is a gap. */
+  /** Coins that were complete once: missing history is a gap. */
   readonly #warm = new Set<string>()
   #gapsInARow = 0
 
@@ -27,7 +26,7 @@ export class BackfillQueue {
     return [...this.#acknowledged]
   }
 
-  /** Followed, and not waiting for history. */
+  /** Acknowledged, and without a task. */
   isWhole(coin: string): boolean {
     return this.#acknowledged.has(coin) && !this.#tasks.has(coin)
   }
@@ -37,7 +36,7 @@ export class BackfillQueue {
     this.#tasks.set(coin, { coin, dueMs: nowMs, attempts: 0 })
   }
 
-  /** What it missed has to be asked, though no acknowledgement will tell. */
+  /** Requests missed history without a new acknowledgement. */
   renew(coin: string, nowMs: number): void {
     if (this.#acknowledged.has(coin)) this.acknowledge(coin, nowMs)
   }
@@ -47,7 +46,7 @@ export class BackfillQueue {
     this.#tasks.delete(coin)
   }
 
-  /** Removes what is not followed any more. */
+  /** Removes coins that are no longer followed. */
   keep(isFollowed: (coin: string) => boolean): void {
     for (const coin of this.#acknowledged) if (!isFollowed(coin)) this.remove(coin)
     for (const coin of this.#warm) if (!isFollowed(coin)) this.#warm.delete(coin)
@@ -62,8 +61,8 @@ export class BackfillQueue {
   }
 
   /**
-   * The most traded of the coins that are due. Gaps come before what is still to warm up, which takes minutes, but
-   * for every fourth: a connection that is lost again and again makes gaps without end. It stays until it is `done`.
+   * The most traded coin that is due. Gaps precede warm-up, except for every fourth task: repeated disconnections create
+   * endless gaps. The task stays until `done`.
    */
   next(nowMs: number, dayNotionalUsd: (coin: string) => number): BackfillTask | undefined {
     let next: BackfillTask | undefined
@@ -73,7 +72,7 @@ export class BackfillQueue {
     return next
   }
 
-  /** False for a task that was replaced or removed meanwhile. Such a one changes nothing below. */
+  /** False for a replaced or removed task, which the methods below ignore. */
   isCurrent(task: BackfillTask): boolean {
     return this.#tasks.get(task.coin) === task
   }

@@ -10,8 +10,8 @@ describe('what can wait', () => {
     const work = new BackgroundRequests()
     expect(work.next(view(0))).toBeUndefined()
     expect(work.next(view(60_000)), 'nothing is known yet').toBeUndefined()
-    work.recalling()
-    work.recalled()
+    work.loading()
+    work.loaded()
     work.wait(NOON_MS + 60_000)
     expect(work.next(view(64_999))).toBeUndefined()
     expect(work.next(view(65_000))).toEqual({ request: 'predictedFundings' })
@@ -32,7 +32,7 @@ describe('what can wait', () => {
     const fundings = ['A', 'B'].map((coin) => {
       const task = work.next({ ...at, nowMs: at.nowMs + 1_000 })
       expect(task).toEqual({ request: 'fundingHistory', coin, fromMs: NOON_MS - 720 * HOUR_MS })
-      work.told.answered(coin, NOON_MS - 720 * HOUR_MS, {
+      work.fundingCache.answered(coin, NOON_MS - 720 * HOUR_MS, {
         rows: [row(coin, NOON_MS - HOUR_MS)],
         isWhole: true,
       })
@@ -44,9 +44,9 @@ describe('what can wait', () => {
 
   test('of the most traded coins does not wait for a calm', () => {
     const work = new BackgroundRequests()
-    work.recalling()
+    work.loading()
     expect(work.first(view(0)), 'their own history first').toBeUndefined()
-    work.recalled()
+    work.loaded()
     work.wait(NOON_MS)
     expect(work.first({ ...view(0), coins: [] }), 'none has its candles').toBeUndefined()
     expect(work.first(view(0))).toEqual({ request: 'predictedFundings' })
@@ -56,8 +56,8 @@ describe('what can wait', () => {
 
   test('asks what is paid next every five minutes, whether or not it was told', () => {
     const work = calmWork()
-    work.told.answered('A', 0, { rows: [row('A', NOON_MS + HOUR_MS)], isWhole: true })
-    work.told.answered('B', 0, { rows: [row('B', NOON_MS + HOUR_MS)], isWhole: true })
+    work.fundingCache.answered('A', 0, { rows: [row('A', NOON_MS + HOUR_MS)], isWhole: true })
+    work.fundingCache.answered('B', 0, { rows: [row('B', NOON_MS + HOUR_MS)], isWhole: true })
     const asked: number[] = []
     for (let atMs = 10_000; atMs < 1_000_000; atMs += 1_000) {
       const task = work.next({ ...view(atMs), venueMs: NOON_MS })
@@ -80,8 +80,8 @@ describe('what can wait', () => {
 
 function calmWork(): BackgroundRequests {
   const work = new BackgroundRequests()
-  work.recalling()
-  work.recalled()
+  work.loading()
+  work.loaded()
   work.next(view(0))
   return work
 }

@@ -7,9 +7,8 @@ export type BackgroundTask =
   | ({ readonly request: 'fundingHistory' } & BackgroundNeed)
   | ({ readonly request: 'candleSnapshot' } & BackgroundNeed)
 
-/** What the choice depends on; all instants but `nowMs` are by the venue's clock. */
+/** Inputs of the choice; `venueMs` is by the venue's clock. */
 export type BackgroundView = {
-  /** That are followed. */
   readonly coins: readonly string[]
   readonly nowMs: number
   readonly venueMs: number
@@ -17,58 +16,57 @@ export type BackgroundView = {
   readonly dayNotionalUsd: (coin: string) => number
 }
 
-/** Nothing urgent was to be asked for so long: while many coins are subscribed there are short pauses. */
+/** Time without an urgent request: many subscriptions leave short pauses. */
 const CALM_MS = 5_000
-/** What every hour brings is less. */
+/** Longer than the hourly update. */
 const LONG_LACK_MS = 24 * 3_600_000
-/** All coins cost 20 weight. */
+/** One request of weight 20 covers all coins. */
 const PREDICTIONS_PERIOD_MS = 300_000
 
 /**
- * What is asked of the venue when nothing else is to be asked: what is paid next, a month of closed hours
- * where the engine lacks them, and a month of funding, which then every hour continues. The most traded
- * coins do not wait for the candles of all others.
+ * Requests without urgency: predicted funding, a month of closed hours, and a month of settled funding with an hourly
+ * update. The most traded coins do not wait until all others have candles.
  */
 export class BackgroundRequests {
-  readonly told = new FundingCache()
-  readonly #first = new BackgroundLane(this.told)
-  readonly #rest = new BackgroundLane(this.told)
-  #recallsUnderway = 0
-  #isRecalled = false
+  readonly fundingCache = new FundingCache()
+  readonly #first = new BackgroundLane(this.fundingCache)
+  readonly #rest = new BackgroundLane(this.fundingCache)
+  #loadsUnderway = 0
+  #isLoaded = false
   #calmAtMs: number | null = null
   #predictionsAtMs = Number.NEGATIVE_INFINITY
 
-  /** Our own history is being read. */
-  recalling(): void {
-    this.#recallsUnderway += 1
-    this.#isRecalled = false
+  /** Loading of local history begins. */
+  loading(): void {
+    this.#loadsUnderway += 1
+    this.#isLoaded = false
   }
 
-  /** It has told what it has: only what it lacks is asked. */
-  recalled(): void {
-    this.#recallsUnderway -= 1
-    this.#isRecalled = this.#recallsUnderway === 0
+  /** Local history is loaded: only missing data are requested. */
+  loaded(): void {
+    this.#loadsUnderway -= 1
+    this.#isLoaded = this.#loadsUnderway === 0
   }
 
-  /** Something urgent was to be asked. */
+  /** An urgent request was made. */
   wait(nowMs: number): void {
     this.#calmAtMs = nowMs + CALM_MS
   }
 
-  /** The past of the most traded coins that have their candles: it comes before the candles of others. */
+  /** History of the most traded coins, before the candles of other coins. */
   first(view: BackgroundView): BackgroundTask | undefined {
-    if (!this.#isRecalled || view.coins.length === 0) return undefined
+    if (!this.#isLoaded || view.coins.length === 0) return undefined
     return this.#predictions(view.nowMs) ?? this.#first.next(view, LONG_LACK_MS)
   }
 
   next(view: BackgroundView): BackgroundTask | undefined {
     const { nowMs } = view
     if (this.#calmAtMs === null) this.wait(nowMs)
-    if (!this.#isRecalled || nowMs < (this.#calmAtMs ?? nowMs)) return undefined
+    if (!this.#isLoaded || nowMs < (this.#calmAtMs ?? nowMs)) return undefined
     return this.#predictions(nowMs) ?? this.#rest.next(view)
   }
 
-  /** To be called when the answer was taken in: a coin that still lacks the same is put off. */
+  /** After a reply was processed: a coin with the same gap is deferred. */
   answered(
     task: BackgroundTask,
     { nowMs, venueMs, hourlyOf }: Pick<BackgroundView, 'nowMs' | 'venueMs' | 'hourlyOf'>,
@@ -77,7 +75,9 @@ export class BackgroundRequests {
     if (task.request === 'predictedFundings') return
     const { request, coin } = task
     const stillFromMs =
-      request === 'candleSnapshot' ? hourlyOf(coin, venueMs) : this.told.needFromMs(coin, venueMs)
+      request === 'candleSnapshot'
+        ? hourlyOf(coin, venueMs)
+        : this.fundingCache.needFromMs(coin, venueMs)
     for (const lane of this.#lanes)
       lane.rotationOf(request).answered(task, stillFromMs, nowMs, chance)
   }
@@ -88,7 +88,7 @@ export class BackgroundRequests {
   }
 
   keep(isFollowed: (coin: string) => boolean): void {
-    this.told.keep(isFollowed)
+    this.fundingCache.keep(isFollowed)
     for (const { hours, fundings } of this.#lanes)
       for (const rotation of [hours, fundings]) rotation.keep(isFollowed)
   }
@@ -104,21 +104,21 @@ export class BackgroundRequests {
   }
 }
 
-/** Hours before funding, of one group of coins. */
+/** Hours before funding, for one group of coins. */
 class BackgroundLane {
   readonly hours = new BackgroundRotation()
   readonly fundings = new BackgroundRotation()
-  readonly #told: FundingCache
+  readonly #fundingCache: FundingCache
 
-  constructor(told: FundingCache) {
-    this.#told = told
+  constructor(fundingCache: FundingCache) {
+    this.#fundingCache = fundingCache
   }
 
   rotationOf(request: 'candleSnapshot' | 'fundingHistory'): BackgroundRotation {
     return request === 'candleSnapshot' ? this.hours : this.fundings
   }
 
-  /** @param lackMsMin a coin that lacks less is left out */
+  /** @param lackMsMin shorter gaps are skipped */
   next(view: BackgroundView, lackMsMin = 0): BackgroundTask | undefined {
     const { coins, nowMs, venueMs, hourlyOf, dayNotionalUsd } = view
     const ifLong = (fromMs: number | null) =>
@@ -126,7 +126,7 @@ class BackgroundLane {
     const hourlyNeed = (coin: string) => ifLong(hourlyOf(coin, venueMs))
     const hours = this.hours.next(coins, nowMs, hourlyNeed, dayNotionalUsd)
     if (hours !== undefined) return { request: 'candleSnapshot', ...hours }
-    const fundingNeed = (coin: string) => ifLong(this.#told.needFromMs(coin, venueMs))
+    const fundingNeed = (coin: string) => ifLong(this.#fundingCache.needFromMs(coin, venueMs))
     const fundings = this.fundings.next(coins, nowMs, fundingNeed, dayNotionalUsd)
     return fundings === undefined ? undefined : { request: 'fundingHistory', ...fundings }
   }

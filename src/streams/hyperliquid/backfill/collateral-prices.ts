@@ -4,7 +4,7 @@ import type { Batch } from '../../../domain/event.ts'
 import type { FeedParts } from './feed-parts.ts'
 import { accepted } from './feed-parts.ts'
 
-/** What collateral is worth now. Fails where the venue does not answer, or nothing that can be read. */
+/** Requests the prices of collateral tokens. Fails without a valid reply. */
 export function collateralPrices({
   collaterals,
   dexRegister,

@@ -1,7 +1,7 @@
-/** A fiftieth of the weight that we plan with, and only where some dex is not in USDC. */
+/** Uses 2 % of the planned weight, and only if a dex has another collateral than USDC. */
 const PERIOD_MS = 60_000
 
-/** When spot prices are to be asked for again. */
+/** When spot prices are requested again. */
 export class CollateralRefresh {
   #nextMs = Number.NEGATIVE_INFINITY
 

@@ -1,45 +1,44 @@
 import type { DexReason } from '../../../domain/dex.ts'
 
-/** A dex is followed from this share of the venue's open interest or 24 h volume on ... */
+/** Share of the venue's open interest or 24 h volume from which a dex is followed. */
 export const DEX_SHARE_MIN = 0.01
-/** ... and until both are below this one: a dex near the limit does not come and go every day. */
+/** A followed dex stays until both shares are below this, so that it does not change daily. */
 export const DEX_SHARE_KEPT = DEX_SHARE_MIN / 2
 
-/** Summed over the coins that trade on one dex, in its collateral. */
+/** Sums over the live coins of one dex, in its collateral. */
 export type DexFigures = {
   readonly openInterest: number
   readonly dayNotional: number
   readonly liveCoins: number
-  /** Places of its universe, delisted coins included. */
+  /** Rows of its universe, delisted coins included. */
   readonly listedCoins: number
-  /** USD for a unit of its collateral; NaN where no source says. */
+  /** USD per unit of its collateral; NaN if unknown. */
   readonly usdPerUnit: number
 }
 
-/** What is still free for builder-deployed dexes, as a number of coins. */
+/** Capacity for builder-deployed dexes, in coins. */
 export type DexRoom = {
-  /** By the venue's subscriptions for one address. */
+  /** By the subscription limit. */
   readonly bySubscriptions: number
-  /** By the REST weight that coins need all the time. */
+  /** By the REST weight that each coin needs. */
   readonly byWeight: number
-  /** By the places that the engine has for listings. */
+  /** By the engine's limit of listings. */
   readonly byListings: number
 }
 
 export type DexVerdict = {
   readonly name: string
-  /** null: to be followed. */
+  /** null: the dex is followed. */
   readonly reason: DexReason | null
-  /** As a fraction; null where it is unknown. */
+  /** As a fraction; null if unknown. */
   readonly share: number | null
 }
 
 /**
- * Which dexes are worth following: those with a share of the venue, the largest first, as long as there is room for
- * any of their coins. Of one that has more coins than there is room for, the most traded ones are followed.
- * @param main of the venue's own dex
- * @param dexes null for one whose figures are not known
- * @param followed now
+ * Chooses the dexes with a sufficient share of the venue, the largest first, while there is capacity for any of their
+ * coins.
+ * @param main figures of the main dex
+ * @param dexes null: unknown figures
  */
 export function chosenDexes(
   main: DexFigures,
@@ -71,7 +70,7 @@ function reasonAgainst(
   isFollowed: boolean,
   left: DexRoom,
 ): DexReason | null {
-  // What is followed stays while nothing is known against it.
+  // A followed dex stays while its figures are unknown.
   if (figures === null) return isFollowed ? null : 'no_reply'
   if (figures.liveCoins === 0) return 'no_live_coins'
   if (share === null) return isFollowed ? null : 'collateral_unpriced'
@@ -81,7 +80,7 @@ function reasonAgainst(
   return figures.listedCoins > left.byListings ? 'listing_budget' : null
 }
 
-/** The larger of both shares, by dex. One whose unit has no price in USD is in no sum. */
+/** The larger of both shares per dex. A dex without a collateral price is in no sum. */
 function sharesOf(
   main: DexFigures,
   dexes: ReadonlyMap<string, DexFigures | null>,

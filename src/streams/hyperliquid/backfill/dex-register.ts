@@ -12,31 +12,31 @@ import type { DexFigures, DexVerdict } from './dex-choice.ts'
 import { chosenDexes } from './dex-choice.ts'
 import { coinsByWeight } from './weight-budget.ts'
 
-/** Of one dex, in its collateral. */
+/** Figures of one dex, in its collateral. */
 type Measured = Omit<DexFigures, 'usdPerUnit'> & { readonly token: number }
 
 export type Judgement = {
   readonly joined: readonly string[]
   readonly dropped: readonly string[]
-  /** Something is to be looked at again soon: one judgement alone drops nothing. */
+  /** A decision needs confirmation: one judgement alone drops no dex. */
   readonly isOpen: boolean
 }
 
-/** Which builder-deployed dexes are followed, what is known of the others, and why they are not. */
+/** The followed builder-deployed dexes, the figures of all dexes, and the reasons against the others. */
 export class DexRegister {
   readonly #selection: DexSelection
   readonly #weightPerMinute: number
   readonly #followed: Set<string>
   #listed: readonly ListedDex[] = []
-  /** The last that was received of each dex, the venue's own among them. */
+  /** The last figures of each dex, including the main dex. */
   readonly #measured = new Map<string, Measured>()
   readonly #tokens = new Map<number, TokenPrice>()
   #verdicts: ReadonlyMap<string, DexVerdict> = new Map()
-  /** Followed dexes that the last judgement was against. */
+  /** Followed dexes that the last judgement rejected. */
   #waning: ReadonlySet<string> = new Set()
   #judgedAtMs: number | null = null
 
-  /** @param known that the engine followed before; they stay until they are judged */
+  /** @param known dexes that the engine followed; they stay until the first judgement */
   constructor(selection: DexSelection, weightPerMinute: number, known: Iterable<string>) {
     this.#selection = selection
     this.#weightPerMinute = weightPerMinute
@@ -51,7 +51,7 @@ export class DexRegister {
     return [...this.#followed]
   }
 
-  /** Names of all that the venue has. */
+  /** Names of all dexes of the venue. */
   get listed(): readonly string[] {
     return this.#listed.map(({ name }) => name)
   }
@@ -64,7 +64,7 @@ export class DexRegister {
     this.#followed.add(name)
   }
 
-  /** All builder-deployed dexes that the venue has. */
+  /** Sets the builder-deployed dexes of the venue. */
   list(dexes: readonly ListedDex[]): void {
     this.#listed = dexes
   }
@@ -86,7 +86,7 @@ export class DexRegister {
     })
   }
 
-  /** To be called once the figures of the venue's own dex were noted, which the others are compared with. */
+  /** Requires the figures of the main dex, with which the others are compared. */
   judge(nowMs: number): Judgement {
     const main = this.#figuresOf(MAIN_DEX)
     assert(main !== null, 'the main dex was noted')
@@ -103,7 +103,7 @@ export class DexRegister {
     this.#verdicts = new Map(verdicts.map((verdict) => [verdict.name, verdict]))
     this.#judgedAtMs = nowMs
     const chosen = verdicts.flatMap(({ name, reason }) => (reason === null ? [name] : []))
-    // A dex that the venue does not list any more is not among the verdicts either.
+    // A dex that is no longer listed has no verdict.
     const against = this.followed.filter((name) => !chosen.includes(name))
     const dropped = against.filter((name) => this.#waning.has(name))
     const joined = chosen.filter((name) => !this.#followed.has(name))
@@ -113,7 +113,7 @@ export class DexRegister {
     return { joined, dropped, isOpen: this.#waning.size > 0 }
   }
 
-  /** All dexes that the venue lists or the operator named. */
+  /** All dexes that the venue lists or the operator selected. */
   statuses(plan: SubscriptionPlan): readonly DexStatus[] {
     const listed = new Map(this.#listed.map((dex) => [dex.name, dex.fullName]))
     const names = new Set([...listed.keys(), ...this.#followed])

@@ -31,46 +31,40 @@ export type HistoryRequest = { readonly timeframe: Timeframe; readonly fromMs: n
 export type FeedOptions = {
   readonly wsUrl: string
   readonly infoUrl: string
-  /** What we allow ourselves of the venue's REST weight. */
+  /** Planned REST weight. */
   readonly weightPerMinute: number
-  /** How much of it is for the positions of accounts; 6 % where absent, 0 for none. */
+  /** The part of it for positions of accounts; 6 % by default, 0 for none. */
   readonly accountWeightPerMinute?: number
-  /** Over how many websockets the coins are spread, 1 to 8. */
+  /** Number of WebSocket connections, 1 to 8. */
   readonly sockets: number
   /** Channels of single coins; those of the product by default. */
   readonly channels?: readonly CoinChannel[]
-  /** Another feed on this address ended a moment ago, and may have used up what the venue grants. */
+  /** A feed on this IP address ended a moment ago and may have used its limits. */
   readonly isRestart?: boolean
-  /** Which builder-deployed dexes are followed; none where absent. */
+  /** Followed builder-deployed dexes; none by default. */
   readonly dexes?: DexSelection
-  /** Between two judgements of which they are; a day where absent. */
+  /** Between two decisions which dexes to follow; a day by default. */
   readonly dexPeriodMs?: number
-  /**
-   * Which past bars the engine still needs of a coin. It must be true as soon as a batch has been
-   * delivered: what remains needed then is asked for again.
-   */
+  /** The past bars that the engine lacks. Must be current after every delivered batch: missing bars are requested again. */
   readonly historyOf: (coin: string, nowMs: number) => readonly HistoryRequest[]
-  /** Which closed bars of a coin the engine wants compared with the venue's own account. */
+  /** The closed bars of a coin that are compared with the venue. */
   readonly auditOf?: (coin: string) => HistoryRequest | null
-  /** From which open time on the engine lacks closed 1h bars of a coin; null for none. */
+  /** The first open time of missing closed 1h bars; null for none. */
   readonly hourlyOf?: (coin: string, nowMs: number) => number | null
-  /** Reads what our own history has of a coin; null for nothing. Asked once, when the feed begins. */
+  /** Loads one series of a coin from the local history; null for none. Called once per coin. */
   readonly loadHistory?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
-  /**
-   * What the engine knows already: our own history of these is asked at once, whether or not the venue is there,
-   * and they stay listed until their dex has told of itself.
-   */
+  /** Listings that the engine knows. Their local history is loaded at once; they hold for a dex until its first universe. */
   readonly known?: readonly Listing[]
-  /** Of the newest trade of a coin that the engine knows already, by the venue's clock; NaN for none. */
+  /** Exchange time of the newest known trade of a coin; NaN for none. */
   readonly tradesKnownUntilMs?: (coin: string) => number
   readonly onFeedEvent?: (notice: FeedEvent) => void
-  /** Called with all of them whenever one is followed or left, and every ten minutes. */
+  /** Called when the followed dexes change, and every ten minutes. */
   readonly onDexes?: (dexes: readonly DexStatus[]) => void
-  /** Hears everything that the events depend on, before it is taken in. */
+  /** Receives every arrival before it is processed. */
   readonly onArrival?: OnArrival
 }
 
-/** What one feed consists of: each knows one thing, and what flows between them is in `feed.ts`. */
+/** The parts of one feed. */
 export type FeedParts = FeedOptions & {
   readonly onFeedEvent: OnFeedEvent
   readonly runtime: Runtime
@@ -79,23 +73,23 @@ export type FeedParts = FeedOptions & {
   readonly names: ConfirmedSymbols
   readonly plan: SubscriptionPlan
   readonly dexRegister: DexRegister
-  /** Reports what `dexRegister` says now. */
+  /** Calls `onDexes`. */
   readonly reportDexes: () => void
-  /** Coins whose own history was read already. */
-  readonly recalled: Set<string>
+  /** Coins whose local history was loaded. */
+  readonly loaded: Set<string>
   readonly backfill: BackfillQueue
   readonly audits: AuditRotation
   readonly traders: AccountRanking
   readonly accounts: AccountRotation
-  readonly slow: BackgroundRequests
+  readonly background: BackgroundRequests
   readonly refresh: UniverseRefresh
   readonly collaterals: CollateralRefresh
   readonly quarantine: Quarantine
-  /** To whoever listens to the feed. */
+  /** Emits a batch of the feed. */
   readonly deliver: (batch: Batch) => void
 }
 
-/** Long, because the weight of a request in vain is gone too. */
+/** Long, because failed requests cost weight too. */
 export const PATIENT_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 
 export function accepted<Reply extends object>(reply: Reply | Rejected): Reply {
@@ -107,13 +101,13 @@ function isRejected(reply: object): reply is Rejected {
   return 'kind' in reply && reply.kind === 'rejected'
 }
 
-/** Rethrows whatever is no failure of the venue: that is a bug, and no repetition would mend it. */
+/** Reports a failure of the venue; rethrows a defect, which no retry repairs. */
 export function noteFailure(request: string, cause: unknown, { onFeedEvent }: FeedParts): void {
   if (!(cause instanceof OperatingError)) throw cause
   onFeedEvent({ kind: 'request-failed', request, reason: `${cause.code}: ${cause.message}` })
 }
 
-/** Asks again, more and more rarely, until the venue answers. */
+/** Repeats a request with back-off until it succeeds. */
 export function untilAnswered<T>(
   request: string,
   feed: FeedParts,

@@ -67,22 +67,22 @@ describe('funding that is lacking', () => {
   test('begins at the first hole of what our history remembers', () => {
     const told = new FundingCache()
     const rows = hours(FIRST_MS - 24 * HOUR_MS, 744)
-    told.remembered('WHOLE', rows)
+    told.loaded('WHOLE', rows)
     expect(told.needFromMs('WHOLE', NOW_MS)).toBeNull()
-    told.remembered('HOLE', rows.toSpliced(700, 1))
+    told.loaded('HOLE', rows.toSpliced(700, 1))
     expect(told.needFromMs('HOLE', NOW_MS)).toBe(rows[700]?.timeMs)
     const estimated = rows.map((row, at) => (at < 740 ? row : { ...row, isSettled: false }))
-    told.remembered('ESTIMATED', estimated)
+    told.loaded('ESTIMATED', estimated)
     expect(told.needFromMs('ESTIMATED', NOW_MS)).toBe(rows[740]?.timeMs)
-    told.remembered('SHORT', rows.slice(-100))
+    told.loaded('SHORT', rows.slice(-100))
     expect(told.needFromMs('SHORT', NOW_MS)).toBe(FIRST_MS)
-    told.remembered('NOTHING', estimated.slice(740))
+    told.loaded('NOTHING', estimated.slice(740))
     expect(told.needFromMs('NOTHING', NOW_MS)).toBe(FIRST_MS)
   })
 
   test('is all of it after longer than a month', () => {
     const told = new FundingCache()
-    told.remembered('BTC', hours(FIRST_MS - 800 * HOUR_MS, 700))
+    told.loaded('BTC', hours(FIRST_MS - 800 * HOUR_MS, 700))
     expect(told.needFromMs('BTC', NOW_MS)).toBe(FIRST_MS)
   })
 

@@ -1,31 +1,28 @@
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 
-/** How far back funding is asked for: a month, by the hour. */
+/** One month. */
 const HOURS = 720
 
-/** A row lands up to 118 ms after its hour; what is asked this much later has it. */
+/** A row appears up to 118 ms after its hour. */
 const SETTLED_AFTER_MS = 60_000
 
 type Span = { readonly fromMs: number; readonly untilMs: number }
 
 type Answer = {
   readonly rows: readonly FundingRow[]
-  /** Nothing of it was left out as unreadable or not to be believed. */
+  /** No row was dropped. */
   readonly isWhole: boolean
 }
 
-/**
- * Of each coin, which hours of funding are known as the venue settled them: one span without a hole that
- * the venue has not left itself, both ends included.
- */
+/** The hours of settled funding that are known per coin: one span, both ends included, without gaps except the venue's own. */
 export class FundingCache {
   readonly #spans = new Map<string, Span>()
-  /** The first hour that lacked in an answer that was not whole: it is asked for once more. */
+  /** The first missing hour of an incomplete reply, which is requested once more. */
   readonly #holes = new Map<string, number>()
 
-  /** What was settled long ago and is known from our own history: of it, the hours up to the first hole. */
-  remembered(coin: string, rows: readonly FundingRow[]): void {
+  /** Settled hours of the local history, up to the first gap. */
+  loaded(coin: string, rows: readonly FundingRow[]): void {
     const settled = rows.filter(({ isSettled }) => isSettled)
     const [first] = settled
     if (first === undefined) return
@@ -33,7 +30,7 @@ export class FundingCache {
     this.#add(coin, { fromMs: first.timeMs, untilMs })
   }
 
-  /** What the venue answered to a question from one instant on. An hour it left out, or cannot tell twice, it does not have. */
+  /** A reply from one instant on. An hour that is missing twice does not exist at the venue. */
   answered(coin: string, fromMs: number, { rows, isWhole }: Answer): void {
     const last = rows.at(-1)
     const holeMs = firstHoleMs(fromMs, rows)
@@ -46,7 +43,7 @@ export class FundingCache {
     if (holeMs > fromMs) this.#add(coin, { fromMs, untilMs: holeMs - FUNDING_STEP_MS })
   }
 
-  /** The first hour that is lacking at an instant of the venue's clock, or null for none. */
+  /** The first missing hour at an instant of the venue's clock; null for none. */
   needFromMs(coin: string, venueMs: number): number | null {
     const lastMs = Math.floor((venueMs - SETTLED_AFTER_MS) / FUNDING_STEP_MS) * FUNDING_STEP_MS
     const firstMs = lastMs - (HOURS - 1) * FUNDING_STEP_MS
@@ -55,13 +52,13 @@ export class FundingCache {
     return span.untilMs < lastMs ? span.untilMs + FUNDING_STEP_MS : null
   }
 
-  /** Forgets what is not followed any more. */
+  /** Removes coins that are no longer followed. */
   keep(isFollowed: (coin: string) => boolean): void {
     for (const memory of [this.#spans, this.#holes])
       for (const coin of memory.keys()) if (!isFollowed(coin)) memory.delete(coin)
   }
 
-  /** The span grows where the two meet; else what was told last counts. */
+  /** Joins adjacent spans; otherwise the new span replaces the known one. */
   #add(coin: string, { fromMs, untilMs }: Span): void {
     const known = this.#spans.get(coin)
     const isJoined =
@@ -77,7 +74,7 @@ export class FundingCache {
   }
 }
 
-/** The first hour from one on that ascending rows do not tell. */
+/** The first hour from one on that is missing in ascending rows. */
 function firstHoleMs(fromMs: number, rows: readonly FundingRow[]): number {
   let holeMs = fromMs
   for (const { timeMs } of rows) {

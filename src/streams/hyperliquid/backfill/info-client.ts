@@ -21,20 +21,17 @@ type InfoRequest =
       }
     }
 
-/** `askedMs` is when the request left: what the body says of later is not yet the last word. */
+/** `askedMs`: when the request was sent. Data of later instants may still change. */
 type InfoReply = { readonly body: string; readonly askedMs: number }
 
-/** Of most requests that we make, before the part that depends on the rows of the reply. */
+/** Weight of most requests, without the part that depends on the rows of the reply. */
 const REQUEST_WEIGHT = 20
-/** The whole exchange, however slowly the venue sends. */
+/** Limit of the whole exchange. */
 const REPLY_MS_MAX = 30_000
 const OK = 200
 const TOO_MANY_REQUESTS = 429
 
-/**
- * The venue's `/info`, within its weight limit. Beside the one request after the other that a feed makes, the names and
- * the first universes of other dexes may be on their way.
- */
+/** The venue's `/info` endpoint, within its weight limit. */
 export class InfoClient {
   readonly #url: string
   readonly #runtime: Runtime
@@ -53,15 +50,19 @@ export class InfoClient {
   }
 
   /**
-   * Waits for its turn in the budget, then emits the reply or fails with an OperatingError.
-   * @param requestAt makes the request once it is its turn, which can be minutes later
+   * Waits for the weight budget, then emits the reply or fails with an OperatingError.
+   * @param requestAt builds the request when it is sent, which can be minutes later
    */
   ask(requestAt: (askedMs: number) => InfoRequest, weight = REQUEST_WEIGHT): Observable<InfoReply> {
     const { scheduler, post } = this.#runtime
     const exchange = defer(() => {
       const askedMs = scheduler.now()
       const request = requestAt(askedMs)
-      const late = () => new OperatingError('request_timeout', `${request.type} took too long`)
+      const late = () =>
+        new OperatingError(
+          'request_timeout',
+          `${request.type} did not complete within ${REPLY_MS_MAX / 1_000} s`,
+        )
       return post(this.#url, request).pipe(
         timeout({ first: REPLY_MS_MAX, scheduler, with: () => throwError(late) }),
         map((reply) => ({ body: this.#bodyOf(reply, request), askedMs })),
@@ -73,7 +74,7 @@ export class InfoClient {
     )
   }
 
-  /** Pays for what a reply turned out to hold. */
+  /** Subtracts the weight of the rows of a reply. */
   debit(weight: number): void {
     this.#budget.debit(weight, this.#runtime.scheduler.now())
   }

@@ -22,18 +22,18 @@ import { collateralPrices } from './collateral-prices.ts'
 import type { FeedParts } from './feed-parts.ts'
 import { accepted, noteFailure, PATIENT_BACK_OFF, untilAnswered } from './feed-parts.ts'
 
-/** Dexes that were deployed since are found within the hour. */
+/** New dexes are found within the hour. */
 const NAMES_PERIOD_MS = 3_600_000
-/** Shares of open interest and of a day's volume move with days. */
+/** Shares of open interest and of daily volume change over days. */
 const JUDGEMENT_PERIOD_MS = 24 * 3_600_000
-/** Until what was found against a followed dex is confirmed, and what did not answer is asked again; at most half a period. */
+/** Until a rejection is confirmed and failed requests are repeated; at most half a period. */
 const RECHECK_MS = 600_000
 const LOOK_PERIOD_MS = 10_000
 
-/** Lists a dex as soon as it answers, unless it is left before. */
+/** Follows a dex as soon as its universe arrives. */
 type Begin = (dex: string) => Observable<Batch>
 
-/** Follows the builder-deployed dexes that are wanted, each in its own time: one that is silent keeps nobody waiting. */
+/** Follows the selected builder-deployed dexes independently: one without a reply delays no other. */
 export function otherDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
   const { dexRegister } = feed
   const { selection } = dexRegister
@@ -48,27 +48,27 @@ export function otherDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
   )
 }
 
-/** Names that were not listed before, now and whenever another dex is deployed. */
+/** Emits names that were not listed before. */
 function allDexes(feed: FeedParts): Observable<readonly string[]> {
   const { dexRegister, info, runtime } = feed
-  const told = new Set<string>()
+  const known = new Set<string>()
   const fresh = defer(() => info.ask(() => ({ type: 'perpDexs' }))).pipe(
     map(({ body }) => {
-      const { dexes } = accepted(decodeDexes(body, told))
+      const { dexes } = accepted(decodeDexes(body, known))
       dexRegister.list(dexes)
-      return dexes.map(({ name }) => name).filter((name) => !told.has(name))
+      return dexes.map(({ name }) => name).filter((name) => !known.has(name))
     }),
     untilAnswered('perpDexs', feed, PATIENT_BACK_OFF),
   )
   return timer(0, NAMES_PERIOD_MS, runtime.scheduler).pipe(
     exhaustMap(() => fresh),
     tap((names) => {
-      for (const name of names) told.add(name)
+      for (const name of names) known.add(name)
     }),
   )
 }
 
-/** Those that are worth it, judged at the start and every day. */
+/** Chooses dexes by their share, at the start and every day. */
 function chosenDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
   const { dexRegister, dexPeriodMs = JUDGEMENT_PERIOD_MS, runtime } = feed
   const { scheduler } = runtime
@@ -88,7 +88,7 @@ function chosenDexes(feed: FeedParts, begin: Begin): Observable<Batch> {
   return defer(() => merge(...dexRegister.followed.map(begin), judgements))
 }
 
-/** Looks at every dex, and tells which are to be followed from now on, and which no more. */
+/** Requests the figures of every dex and decides which to follow. */
 function judgement(feed: FeedParts) {
   const { deliver, dexRegister, runtime } = feed
   return defer(() => {
@@ -100,7 +100,7 @@ function judgement(feed: FeedParts) {
     }
     return concat(
       listedDexes(feed),
-      // Without the venue's own nothing is judged, so nothing else is asked.
+      // Nothing is judged without the main dex.
       figures(MAIN_DEX, feed),
       collateralPrices(feed).pipe(
         tap(deliver),
@@ -125,7 +125,7 @@ function listedDexes({ dexRegister, info }: FeedParts): Observable<never> {
   )
 }
 
-/** What is open and was traded on one dex, whether or not it is followed. */
+/** Requests open interest and volume of one dex. */
 function figures(dex: string, { dexRegister, info, runtime }: FeedParts): Observable<never> {
   return defer(() => info.ask(() => ({ type: 'metaAndAssetCtxs', ...dexArgument(dex) }))).pipe(
     tap(({ body }) => {

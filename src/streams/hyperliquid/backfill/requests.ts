@@ -20,12 +20,11 @@ import { ACCOUNT_WEIGHT, candlesWeight, fundingsWeight } from './weight-budget.t
 const REQUEST_PERIOD_MS = 25
 
 /**
- * Everything asked over REST after the start, one request after the other, but for how other dexes begin: the universe
- * whenever it is due, else what other collateral than USDC is worth, else the history of the most traded coin that
- * waits for it, else what is not urgent.
+ * The REST requests after the start, one at a time, by priority: a due universe, collateral prices, history of the most
+ * traded coin that waits for it, then audits, accounts and background requests.
  */
 export function requestedBatches(feed: FeedParts): Observable<Batch> {
-  const { backfill, collaterals, ingest, refresh, plan, runtime, slow } = feed
+  const { backfill, collaterals, ingest, refresh, plan, runtime, background } = feed
   const { scheduler } = runtime
   return timer(0, REQUEST_PERIOD_MS, scheduler).pipe(
     exhaustMap(() => {
@@ -33,27 +32,27 @@ export function requestedBatches(feed: FeedParts): Observable<Batch> {
       const dex = refresh.due(nowMs)
       if (dex !== undefined) return nextUniverse(dex, feed)
       if (collaterals.isDue(nowMs) && ingest.hasOtherCollateral) return nextPrices(feed)
-      // What is history and what is not yet over, only the venue's clock can tell; its first book does.
+      // The venue's clock, known from the first book, decides which bars are closed.
       if (ingest.clockOffsetMs === null) return EMPTY
-      const ofTheFirst = slowRequest(feed, 'first')
-      if (ofTheFirst !== null) return ofTheFirst
+      const ofHotCoins = backgroundRequest(feed, 'first')
+      if (ofHotCoins !== null) return ofHotCoins
       const task = backfill.next(nowMs, plan.dayNotionalUsd)
       if (task !== undefined) {
-        slow.wait(nowMs)
+        background.wait(nowMs)
         return history(task, feed)
       }
-      return audit(feed) ?? account(feed) ?? slowRequest(feed, 'next') ?? EMPTY
+      return audit(feed) ?? account(feed) ?? backgroundRequest(feed, 'next') ?? EMPTY
     }),
   )
 }
 
-/** While nothing is missing: one coin's closed bars, to be compared with what was folded of them. */
+/** If nothing is missing: the closed bars of one coin, for comparison with the engine's. */
 function audit(feed: FeedParts): Observable<Batch> | null {
   const { audits, auditOf, backfill, runtime } = feed
   const coin = audits.next(backfill.acknowledged, runtime.scheduler.now())
   const request = coin === undefined ? null : (auditOf?.(coin) ?? null)
   if (coin === undefined || request === null) return null
-  // One that lost its connection meanwhile waits for history that is asked after that.
+  // After a lost connection the coin waits for a newer history request.
   return bars(coin, request, feed, () => backfill.isWhole(coin)).pipe(
     catchError((cause: unknown) => {
       noteFailure('candleSnapshot', cause, feed)
@@ -62,9 +61,9 @@ function audit(feed: FeedParts): Observable<Batch> | null {
   )
 }
 
-/** What every coin needs and none needs soon: of the most traded ones first, and then of all. */
-function slowRequest(feed: FeedParts, whose: 'first' | 'next'): Observable<Batch> | null {
-  const { backfill, hourlyOf = () => null, ingest, plan, runtime, slow } = feed
+/** The next background request of the hot coins, or of all. */
+function backgroundRequest(feed: FeedParts, whose: 'first' | 'next'): Observable<Batch> | null {
+  const { backfill, hourlyOf = () => null, ingest, plan, runtime, background } = feed
   const { scheduler } = runtime
   const view = () => {
     const nowMs = scheduler.now()
@@ -73,25 +72,25 @@ function slowRequest(feed: FeedParts, whose: 'first' | 'next'): Observable<Batch
   const { dayNotionalUsd } = plan
   const coins =
     whose === 'first' ? plan.hot.filter((coin) => backfill.isWhole(coin)) : backfill.acknowledged
-  const task = slow[whose]({ ...view(), coins, dayNotionalUsd })
+  const task = background[whose]({ ...view(), coins, dayNotionalUsd })
   if (task === undefined) return null
-  // The engine takes a batch in as it is published, so by then it tells what it still lacks.
+  // The engine processes a batch synchronously, so it knows by now what it still lacks.
   const judgement = defer(() => {
-    slow.answered(task, view(), runtime.random())
+    background.answered(task, view(), runtime.random())
     return EMPTY
   })
-  return concat(slowReply(task, feed), judgement).pipe(
+  return concat(backgroundReply(task, feed), judgement).pipe(
     catchError((cause: unknown) => {
       noteFailure(task.request, cause, feed)
-      slow.failed(task, scheduler.now(), runtime.random())
+      background.failed(task, scheduler.now(), runtime.random())
       return EMPTY
     }),
     filter((batch) => batch.length > 0),
   )
 }
 
-function slowReply(task: BackgroundTask, feed: FeedParts): Observable<Batch> {
-  const { info, ingest, runtime, slow } = feed
+function backgroundReply(task: BackgroundTask, feed: FeedParts): Observable<Batch> {
+  const { info, ingest, runtime, background } = feed
   const nowMs = () => runtime.scheduler.now()
   switch (task.request) {
     case 'predictedFundings':
@@ -106,7 +105,7 @@ function slowReply(task: BackgroundTask, feed: FeedParts): Observable<Batch> {
           map((reply) => {
             info.debit(fundingsWeight(reply.body))
             const taken = accepted(ingest.fundings({ coin, fromMs, ...reply }, nowMs()))
-            slow.told.answered(coin, fromMs, taken)
+            background.fundingCache.answered(coin, fromMs, taken)
             return taken.batch
           }),
         )
@@ -127,7 +126,7 @@ function slowReply(task: BackgroundTask, feed: FeedParts): Observable<Batch> {
   }
 }
 
-/** While nothing is missing: what the account that is due holds; null while none is. */
+/** If nothing is missing: the positions of the account that is due; null for none. */
 function account(feed: FeedParts): Observable<Batch> | null {
   const { accounts, info, ingest, runtime, traders } = feed
   const { scheduler, random } = runtime
@@ -157,7 +156,7 @@ function nextUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   const { info, refresh, runtime } = feed
   const request = 'meta'
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
-    // One that is not followed any more comes back by no late reply.
+    // A late reply must not revive a dropped dex.
     map(({ body }) => (refresh.has(dex) ? applyUniverse({ request, dex, body }, feed) : [])),
     filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
@@ -180,13 +179,13 @@ function nextPrices(feed: FeedParts): Observable<Batch> {
   )
 }
 
-/** The venue answered, with a list that takes coins away from the one before: it has to be repeated. */
+/** The reply removes known coins and must be repeated. */
 function isUndecided(cause: unknown): boolean {
   const reason: RejectReason = 'universe_changed'
   return cause instanceof OperatingError && cause.message === reason
 }
 
-/** What the engine lacks of one coin, longest timeframe first: it seeds what 15m then continues. */
+/** The missing bars of one coin, longest timeframe first: it seeds the state that 15m bars continue. */
 function history(task: BackfillTask, feed: FeedParts): Observable<Batch> {
   const { backfill, historyOf, runtime } = feed
   const lacking = () => historyOf(task.coin, runtime.scheduler.now())
@@ -205,8 +204,8 @@ function history(task: BackfillTask, feed: FeedParts): Observable<Batch> {
     )
   })
   const judgement = defer(() => {
-    // The engine takes a batch in as it is published, so it has everything by now. What it still
-    // lacks the venue did not tell yet: of a new coin, nothing before its first trade.
+    // The engine processed the batch synchronously. The venue does not have what is still missing: a new coin has no bars
+    // before its first trade.
     if (lacking().length === 0) backfill.done(task)
     else postpone(task, feed)
     return EMPTY
@@ -225,7 +224,7 @@ function postpone(task: BackfillTask, { backfill, runtime }: FeedParts): void {
   backfill.postpone(task, runtime.scheduler.now() + delayMs)
 }
 
-/** @param isWanted false once the connection was lost over which what follows the bars would have come */
+/** @param isWanted false after the connection was lost that would deliver the bars that follow */
 function bars(
   coin: string,
   request: HistoryRequest,
@@ -239,7 +238,7 @@ function bars(
   )
   return exchange.pipe(
     map(({ body, askedMs }) => {
-      // Paid for, whether or not it is still of use.
+      // The weight is spent even if the reply is no longer wanted.
       info.debit(candlesWeight(body))
       if (!isWanted()) return []
       const arrival = { coin, timeframe, fromMs, askedMs, body }
@@ -249,10 +248,7 @@ function bars(
   )
 }
 
-/**
- * By the later of the two clocks: a bar that one of them holds for unborn would be missing from a reply
- * that counts as whole. Of what has not begun the venue says nothing.
- */
+/** The later of both clocks: with the earlier one, a reply that counts as complete could lack the newest bar. */
 function latestMs(ingest: Ingest, askedMs: number): number {
   return Math.max(askedMs, ingest.venueMs(askedMs))
 }

@@ -1,50 +1,50 @@
 import { TokenBucket } from '../../token-bucket.ts'
 
-/** What we plan with; the venue allows 1,200 a minute and address. */
+/** Planned REST weight; the venue allows 1,200 per minute and IP address. */
 export const WEIGHT_PER_MINUTE_DEFAULT = 1_000
 
 /**
- * What can be spent at once, as a share of a minute's plan: 1,000 + 60 + the largest late debit (84, of
- * 5,000 bars) leave room below 1,200 in any minute for two engines that begin anew.
+ * Burst as a share of a minute: 1,000 + 60 + the largest late debit (84, for 5,000 bars) leave room below 1,200 for two
+ * restarts of the engine in any minute.
  */
 const BURST_SHARE = 0.06
 const BURST_WEIGHT_MIN = 60
 
-/** One request: an engine that is started anew does not know what the one before has used. */
+/** One request: a restarted engine does not know what its predecessor used. */
 const INITIAL_WEIGHT = 20
 
 const PAUSE_MS_MIN = 10_000
 const PAUSE_MS_MAX = 60_000
 
-/** What one account's positions cost, whatever it holds; every other request of ours costs more. */
+/** Weight of `clearinghouseState`. */
 export const ACCOUNT_WEIGHT = 2
-/** Of what we plan with, for the positions of accounts: 60 of 1,000 a minute, 300 accounts in ten. */
+/** Share for positions of accounts: 60 of 1,000 per minute, 300 accounts in ten minutes. */
 export const ACCOUNTS_SHARE = 0.06
 
-/** What each followed coin costs all the time: one `fundingHistory` an hour. */
+/** Each followed coin needs one `fundingHistory` per hour. */
 const COIN_WEIGHT_PER_MINUTE = 20 / 60
-/** Of what we plan with, for that; the rest is for lists, audits, accounts and the history of what is new. */
+/** Share for that; the remainder is for universes, audits, accounts and new history. */
 const COINS_SHARE = 0.5
 
-/** How many coins can be followed with this weight, whatever the venue's other limits are. */
+/** The number of coins that this weight permits. */
 export function coinsByWeight(weightPerMinute: number): number {
   return Math.floor((COINS_SHARE * weightPerMinute) / COIN_WEIGHT_PER_MINUTE)
 }
 
-/** Candles of a reply that cost one further weight. */
+/** Rows of a reply per additional weight. */
 const CANDLES_PER_WEIGHT = 60
 const FUNDINGS_PER_WEIGHT = 20
 
-/** What the venue answers at most. Whoever says more has not charged us for it. */
+/** The venue's limits of rows per reply. */
 const CANDLES_MAX = 5_000
 const FUNDINGS_MAX = 500
 
-/** What the reply to a `candleSnapshot` costs on top of its request, known only once it has arrived. */
+/** The additional weight of a reply to `candleSnapshot`, known when it arrives. */
 export function candlesWeight(body: string): number {
   return Math.floor(Math.min(CANDLES_MAX, countOf('"t":', body)) / CANDLES_PER_WEIGHT)
 }
 
-/** The same of `fundingHistory`. */
+/** The additional weight of a reply to `fundingHistory`. */
 export function fundingsWeight(body: string): number {
   return Math.floor(Math.min(FUNDINGS_MAX, countOf('"time":', body)) / FUNDINGS_PER_WEIGHT)
 }
@@ -54,9 +54,8 @@ function countOf(text: string, body: string): number {
 }
 
 /**
- * The REST weight that we may spend at the venue. Requests that are paid for late, by the rows of their reply, are made
- * one after the other: the debit of several at once could pass the limit. Those that cost the same whatever is
- * answered may be on their way beside them.
+ * The REST weight budget. Requests whose weight depends on the reply are made one at a time: several late debits at once
+ * could exceed the limit. Requests of fixed weight may overlap them.
  */
 export class WeightBudget {
   readonly #bucket: TokenBucket
@@ -67,7 +66,7 @@ export class WeightBudget {
     this.#bucket = new TokenBucket({ capacity, perMinute, initial: INITIAL_WEIGHT }, nowMs)
   }
 
-  /** @returns 0 when the weight was taken, else the milliseconds after which to ask again. */
+  /** @returns 0 if the weight was taken, otherwise the milliseconds until the next attempt */
   take(weight: number, nowMs: number): number {
     if (nowMs < this.#pausedUntilMs) return this.#pausedUntilMs - nowMs
     return this.#bucket.take(weight, nowMs)
@@ -78,8 +77,8 @@ export class WeightBudget {
   }
 
   /**
-   * The venue said 429: nothing is taken for a while.
-   * @param chance uniform in [0, 1), so that several addresses do not return in step
+   * The venue answered 429: no request for a while.
+   * @param chance uniform in [0, 1): jitter
    * @returns the length of the pause in milliseconds
    */
   pause(nowMs: number, chance: number): number {

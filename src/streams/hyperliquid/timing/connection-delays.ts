@@ -1,19 +1,19 @@
-/** Each connection has a book every 5.4 s: after more, whatever comes next may have been held up as long. */
+/** A book arrives every 5.4 s: after a longer silence the next frame may be delayed by as much. */
 const SILENCE_MS = 6_000
 
 type Delay = {
-  /** By how much the last frame that told when it was sent was held up, or a pong. */
-  toldMs: number
-  /** For how long we have not read since. */
+  /** Delay of the last frame with a timestamp, or of a pong. */
+  measuredMs: number
+  /** Local pauses since. */
   pausedMs: number
-  /** How long nothing had come before what came last. */
+  /** Silence before the last frame. */
   silentMs: number
-  heardAtMs: number
+  receivedMs: number
 }
 
 /**
- * By how much what comes over a connection now may have been held up. A frame that bears its time tells; until
- * the next one, a pause of ours and a silence are added to what the last one told.
+ * The present delay of each connection. A frame with a timestamp measures it; until the next one, local pauses and a
+ * silence are added.
  */
 export class ConnectionDelays {
   readonly #delays = new Map<number, Delay>()
@@ -22,22 +22,22 @@ export class ConnectionDelays {
     this.#of(socket, nowMs)
   }
 
-  /** Anything but a pong came. */
+  /** A frame other than a pong arrived. */
   received(socket: number, nowMs: number): void {
     const delay = this.#of(socket, nowMs)
-    const silentMs = nowMs - delay.heardAtMs
-    delay.heardAtMs = nowMs
+    const silentMs = nowMs - delay.receivedMs
+    delay.receivedMs = nowMs
     if (silentMs > SILENCE_MS) delay.silentMs = silentMs
   }
 
-  told(socket: number, delayMs: number, nowMs: number): void {
-    this.#delays.set(socket, { toldMs: delayMs, pausedMs: 0, silentMs: 0, heardAtMs: nowMs })
+  measured(socket: number, delayMs: number, nowMs: number): void {
+    this.#delays.set(socket, { measuredMs: delayMs, pausedMs: 0, silentMs: 0, receivedMs: nowMs })
   }
 
   paused(pauseMs: number): void {
     for (const delay of this.#delays.values()) {
       delay.pausedMs += pauseMs
-      delay.heardAtMs += pauseMs
+      delay.receivedMs += pauseMs
     }
   }
 
@@ -45,10 +45,10 @@ export class ConnectionDelays {
     this.#delays.delete(socket)
   }
 
-  /** Of what says itself when it was so, or of which bar it is: only that is believed after a silence. */
+  /** Of events with a time or a bar, which a silence does not delay. */
   ofDatedMs(socket: number): number {
     const delay = this.#delays.get(socket)
-    return delay === undefined ? 0 : delay.toldMs + delay.pausedMs
+    return delay === undefined ? 0 : delay.measuredMs + delay.pausedMs
   }
 
   ofUndatedMs(socket: number): number {
@@ -58,7 +58,7 @@ export class ConnectionDelays {
   #of(socket: number, nowMs: number): Delay {
     let delay = this.#delays.get(socket)
     if (delay === undefined) {
-      delay = { toldMs: 0, pausedMs: 0, silentMs: 0, heardAtMs: nowMs }
+      delay = { measuredMs: 0, pausedMs: 0, silentMs: 0, receivedMs: nowMs }
       this.#delays.set(socket, delay)
     }
     return delay

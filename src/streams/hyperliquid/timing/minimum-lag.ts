@@ -1,21 +1,21 @@
 import { FOLLOWED_PER_MS } from '../../../domain/steady-clock.ts'
 
-/** What the venue tells is 0.2 to 0.9 s old; only what is later than that was held up. */
+/** Data of the venue are 0.2 to 0.9 s old on arrival; only older ones were delayed. */
 export const USUAL_SPREAD_MS = 1_000
 
-/** The smallest of the last half to whole window is what the way and the two clocks account for. */
+/** The minimum over the last half to whole window is latency plus clock offset. */
 const WINDOW_MS = 30 * 60_000
 
-type Lag = { readonly lagMs: number; readonly toldAtMs: number }
+type Lag = { readonly lagMs: number; readonly atMs: number }
 
-const NONE: Lag = { lagMs: Number.POSITIVE_INFINITY, toldAtMs: Number.NaN }
+const NONE: Lag = { lagMs: Number.POSITIVE_INFINITY, atMs: Number.NaN }
 
-/** The shortest time that something took to arrive, forgotten as it gets old. */
+/** The minimum lag over a sliding window. */
 export class MinimumLag {
   #windowStartMs = Number.NaN
   #smallest = NONE
   #previousSmallest = NONE
-  #doubtedMs = Number.NaN
+  #outlierMs = Number.NaN
 
   /** null before any. */
   get ms(): number | null {
@@ -24,14 +24,13 @@ export class MinimumLag {
   }
 
   /**
-   * What came sooner than anything before by far has a time that broke on its way, until another one tells the same:
-   * so it is remembered.
+   * A lag far below the minimum has a damaged timestamp, until another one confirms it.
    */
-  doubts(lagMs: number): boolean {
+  isOutlier(lagMs: number): boolean {
     if (lagMs >= (this.ms ?? lagMs) - USUAL_SPREAD_MS) return false
-    const isToldAgain = Math.abs(lagMs - this.#doubtedMs) <= USUAL_SPREAD_MS
-    this.#doubtedMs = lagMs
-    return !isToldAgain
+    const isRepeated = Math.abs(lagMs - this.#outlierMs) <= USUAL_SPREAD_MS
+    this.#outlierMs = lagMs
+    return !isRepeated
   }
 
   learn(lagMs: number, nowMs: number): void {
@@ -40,18 +39,17 @@ export class MinimumLag {
       this.#smallest = NONE
       this.#windowStartMs = nowMs
     }
-    if (lagMs < this.#smallest.lagMs) this.#smallest = { lagMs, toldAtMs: nowMs }
+    if (lagMs < this.#smallest.lagMs) this.#smallest = { lagMs, atMs: nowMs }
   }
 
   /**
-   * Our clock follows the wall clock, and every lag grows with it: the smallest one may have grown by as much since it
-   * was told.
-   * @param lagMs the smallest of late, which was not held up: further than that it did not grow
+   * The local clock follows the wall clock slowly, and every lag grows with it.
+   * @param lagMs the recent minimum of undelayed frames, which bounds the growth
    */
   grow(lagMs: number, nowMs: number): void {
     const least = this.#least
     if (lagMs <= least.lagMs) return
-    const grownMs = least.lagMs + (nowMs - least.toldAtMs) * FOLLOWED_PER_MS
+    const grownMs = least.lagMs + (nowMs - least.atMs) * FOLLOWED_PER_MS
     this.startOver()
     this.learn(Math.min(lagMs, grownMs), nowMs)
   }

@@ -4,62 +4,59 @@ import { TIME_AHEAD_MS_MAX } from '../wire/values.ts'
 import { ConnectionDelays } from './connection-delays.ts'
 import { VenueClock } from './venue-clock.ts'
 
-/** So many frames of the future, and a clock is off ... */
+/** This many frames from the future mean that a clock is wrong ... */
 const UNTIMELY_MAX = 20
-/** ... by no more than this, or they mean nothing. */
+/** ... by at most this. */
 const CLOCK_BEHIND_MS_MAX = 24 * 3_600_000
-/** Below this an instant of ours is as good as one of the venue's. */
+/** Below this offset the local clock is used as the venue's. */
 const CLOCK_OFFSET_MS_USUAL = 2_000
 
-/**
- * When what arrives was so: the venue's clock, and by how much each connection is held up. What every arrival shows
- * of the two goes in, and the times that its events bear come out.
- */
+/** The receive times of events: corrected for the delay of their connection and for the offset of the venue's clock. */
 export class ReceiveTimes {
   readonly #clock = new VenueClock()
   readonly #delays = new ConnectionDelays()
-  /** Frames since the last timely book that told of the future, as our clock has it. */
+  /** Frames from the future since the last timely book. */
   #untimely = 0
 
-  /** Our clock minus the venue's, including the way; null before the first book. */
+  /** Local clock minus venue clock, latency included; null before the first book. */
   get offsetMs(): number | null {
     return this.#clock.offsetMs
   }
 
-  /** An instant of ours by the venue's clock, as well as it is known. */
+  /** An instant of the local clock by the venue's clock. */
   venueMs(nowMs: number): number {
     return Math.floor(this.#clock.venueMs(nowMs))
   }
 
   /**
-   * By our clock or the venue's, whichever is ahead: what is told of later than that cannot be. Where
-   * the venue insists on it, ours is behind, or its own was put forward.
+   * The present by the clock that is ahead; later times are invalid. If the venue repeats them, the local clock is behind
+   * or the venue's was set forward.
    */
   latestMs(nowMs: number): number {
     return this.#untimely < UNTIMELY_MAX ? this.#knownMs(nowMs) : nowMs + CLOCK_BEHIND_MS_MAX
   }
 
-  /** For how long what says itself when it was so may have been held up now. */
+  /** The present delay of frames with a timestamp. */
   delayMs(socket: number): number {
     return this.#delays.ofDatedMs(socket)
   }
 
-  /** The times of what we say or ask ourselves. */
+  /** The times of local events and requests. */
   stamp(nowMs: number): Stamped {
     return { timeExchangeMs: this.venueMs(nowMs), timeReceivedMs: nowMs }
   }
 
-  /** Called every second. */
+  /** Once per second. */
   tick(nowMs: number): void {
     this.#paused(this.#clock.tick(nowMs))
   }
 
-  /** Before a frame is read: whoever wakes up may read before his timers run. */
+  /** Before a frame is read: after a suspension, frames may be read before timers run. */
   reading(nowMs: number): void {
     this.#paused(this.#clock.pausedMs(nowMs))
   }
 
-  /** Anything but a pong was read. */
+  /** A frame other than a pong was read. */
   received(socket: number, nowMs: number): void {
     this.#delays.received(socket, nowMs)
   }
@@ -70,9 +67,9 @@ export class ReceiveTimes {
   }
 
   ponged(socket: number, nowMs: number): void {
-    const heldUpMs = this.#clock.ponged(socket, nowMs)
-    // Marks and contexts may come before the first book.
-    if (heldUpMs !== null) this.#delays.told(socket, heldUpMs, nowMs)
+    const delayMs = this.#clock.ponged(socket, nowMs)
+    // Marks and contexts may arrive before the first book.
+    if (delayMs !== null) this.#delays.measured(socket, delayMs, nowMs)
   }
 
   /** The connection is gone. */
@@ -81,7 +78,7 @@ export class ReceiveTimes {
     this.#clock.lost(socket)
   }
 
-  /** How often the venue tells of the future. */
+  /** Counts frames from the future. */
   noteTimeliness({ drops, events }: Extract<Frame, { kind: 'events' }>, nowMs: number): void {
     const [first] = events
     if (drops.some(({ reason }) => reason === 'bad_time')) this.#untimely += 1
@@ -91,21 +88,21 @@ export class ReceiveTimes {
     }
   }
 
-  /** @param trades all that a frame told: the newest happened just now */
+  /** @param trades of one live frame: the newest happened just now */
   traded(socket: number, trades: Batch, nowMs: number): void {
     this.#clock.traded(socket, nowMs - latestOf(trades), nowMs)
   }
 
   /**
-   * The events of one frame, or of a part of it, which are all of one kind.
-   * @returns them with the times that they have, or would have had without what held them up
+   * @param events of one frame and one kind
+   * @returns the events with the times that they would have without a delay
    */
   stamped(socket: number, events: Batch, nowMs: number): Batch {
     const [first] = events
     if (first === undefined) return events
     if (first.kind === 'book' || first.kind === 'top-of-book') {
-      const toldMs = this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs)
-      if (toldMs !== null) this.#delays.told(socket, toldMs, nowMs)
+      const measuredMs = this.#clock.delayMs(socket, nowMs - first.timeExchangeMs, nowMs)
+      if (measuredMs !== null) this.#delays.measured(socket, measuredMs, nowMs)
     }
     const delayMs = isUndated(first)
       ? this.#delays.ofUndatedMs(socket)
@@ -113,7 +110,7 @@ export class ReceiveTimes {
     const timeReceivedMs = nowMs - delayMs
     const latestMs = this.venueMs(timeReceivedMs)
     const isOff =
-      (isTimed(first) && first.timeExchangeMs > this.#toldUntilMs(first, latestMs, nowMs)) ||
+      (isTimed(first) && first.timeExchangeMs > this.#latestEventMs(first, latestMs, nowMs)) ||
       Math.abs(this.#clock.offsetMs ?? 0) > CLOCK_OFFSET_MS_USUAL ||
       Math.abs(timeReceivedMs - latestMs) > CLOCK_OFFSET_MS_USUAL
     if (delayMs === 0 && !isOff && first.timeReceivedMs === nowMs) return events
@@ -121,22 +118,22 @@ export class ReceiveTimes {
       ...event,
       timeReceivedMs,
       timeExchangeMs: isTimed(event)
-        ? Math.min(event.timeExchangeMs, this.#toldUntilMs(event, latestMs, nowMs))
+        ? Math.min(event.timeExchangeMs, this.#latestEventMs(event, latestMs, nowMs))
         : latestMs,
     }))
   }
 
-  /** Trades have the time at which they happened, by whatever clock books are stamped. */
-  #toldUntilMs({ kind }: MarketEvent, latestMs: number, nowMs: number): number {
+  /** Trades and books may be stamped by different clocks. */
+  #latestEventMs({ kind }: MarketEvent, latestMs: number, nowMs: number): number {
     return (kind === 'trade' ? this.#clock.tradeMs(nowMs) : latestMs) + CLOCK_OFFSET_MS_USUAL
   }
 
-  /** What waits to be read was sent during the pause; when, the next book will tell. */
+  /** Waiting frames were sent during the pause; the next book shows when. */
   #paused(pauseMs: number): void {
     if (pauseMs > 0) this.#delays.paused(pauseMs)
   }
 
-  /** As far as the venue's clock is known. */
+  /** The present, by the venue's clock if it is ahead. */
   #knownMs(nowMs: number): number {
     const isAhead = (this.#clock.offsetMs ?? 0) < -CLOCK_OFFSET_MS_USUAL
     return isAhead ? Math.floor(this.#clock.frameMs(nowMs)) : nowMs
@@ -149,12 +146,12 @@ function latestOf(events: Batch): number {
   return latestMs
 }
 
-/** The venue has told the instant itself. */
+/** Whether the event carries an exchange time. */
 function isTimed({ kind }: MarketEvent): boolean {
   return kind === 'book' || kind === 'top-of-book' || kind === 'trade'
 }
 
-/** Nothing in it says when it was so; a candle bears its bar at least. */
+/** Whether the event has no time at all; a candle has its bar. */
 function isUndated({ kind }: MarketEvent): boolean {
   return kind === 'context' || kind === 'mark'
 }

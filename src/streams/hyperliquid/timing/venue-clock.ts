@@ -1,153 +1,150 @@
 import { MinimumLag, USUAL_SPREAD_MS } from './minimum-lag.ts'
 
-/** Lags between two pongs that differ by more are not those of a clock: something falls behind. */
+/** Lags between two pongs that differ by more belong to a lagging node, not to a clock. */
 const STEADY_SPREAD_MS = 2 * USUAL_SPREAD_MS
-/** A lag that differs by more is a broken figure, unless it is told again and again. */
+/** Lags further than this from the minimum are outliers until repeated. */
 const PLAUSIBLE_LAG_MS = 120_000
 const IMPLAUSIBLE_IN_A_ROW_MAX = 50
-/** A pong that comes so soon was not held up, nor was anything before it. */
+/** A pong within this time was not delayed, and neither were the frames before it. */
 const PROMPT_PONG_MS_MAX = 1_000
-/** One that comes so late was held up on its way, not by the bustle of a start. */
+/** A pong after this time was delayed by the network, not by the load of a start. */
 const LATE_PONG_MS_MIN = 2_000
-/** A second that took longer than this was a pause of ours: our clock runs evenly. */
+/** A longer tick is a local pause. */
 const PAUSE_MS = 2_000
 const TICK_MS = 1_000
-/** What was held up by a pause has been read by then. */
+/** Frames that waited during a pause are read by then. */
 const SETTLING_MS = 10_000
 
-type Way = {
+type ConnectionLag = {
   pingedMs: number | null
-  /** When the last pong came, if it was prompt; else NaN. */
+  /** When the last pong arrived, if it was prompt; otherwise NaN. */
   promptPongMs: number
-  /** Since that pong, of what the venue stamps when it sends ... */
+  /** Lags since that pong, of frames stamped when sent ... */
   smallestLagMs: number
   largestLagMs: number
   /** ... and of trades. */
   smallestTradeLagMs: number
-  /** Broken figures in a row. */
+  /** Outliers in a row. */
   implausible: number
-  /** For how long the last frame was held up. */
-  heldUpMs: number
-  /** By its pong, for how long the next one is; 0 where that says nothing. */
+  /** Delay of the last frame. */
+  delayMs: number
+  /** Delay of the next frame by the last pong; 0 if unknown. */
   expectedMs: number
-  /** A frame of it has told when it was sent. */
+  /** A frame with a timestamp arrived. */
   isTimed: boolean
 }
 
 /**
- * How far the venue's instants lie behind ours. A frame that was held up, by the network or by a pause
- * of this process, must not count as young because it was read late; a clock that is off by a constant
- * must not make everything old. The two are told apart by what the lag was before, by pongs and by trades: what
- * came between two prompt pongs was not held up on its way, and where trades came as fast as ever meanwhile
- * the node that sent it does not lag either. A lag that is longer then is a clock's. Our own moves as well, as slowly as
- * it follows the wall clock: each time it is measured anew how fast that is.
+ * The offset of the venue's clock and the delay of each frame. A delayed frame must not count as new, and a clock offset
+ * must not make all data old. Earlier lags, pongs and trades distinguish the two: a frame between two prompt pongs was not
+ * delayed by the network, and if trades arrive at their usual lag, the node does not lag either. A longer lag is then a
+ * clock offset. The local clock follows the wall clock slowly, so the offset is measured again and again.
  *
- * Trades are stamped where they happen, books where they are sent: when the two disagree, bars begin and
- * end by the trades.
+ * Trades are stamped when they happen, books when they are sent. If the two disagree, bars begin and end by the trades.
  */
 export class VenueClock {
-  readonly #ways = new Map<number, Way>()
+  readonly #lags = new Map<number, ConnectionLag>()
   #tickedAtMs = Number.NaN
-  /** A lag was learned beside a prompt pong: not everything that was learned can have been held up. */
+  /** A lag was learned next to a prompt pong, so the minimum is not that of delayed frames. */
   #isProven = false
   readonly #books = new MinimumLag()
   readonly #trades = new MinimumLag()
   #settledAtMs = Number.NEGATIVE_INFINITY
 
-  /** Our clock minus the venue's, and the shortest way between; null before any lag was seen. */
+  /** Local clock minus venue clock plus minimum latency; null before any lag. */
   get offsetMs(): number | null {
     return this.#books.ms
   }
 
-  /** An instant of ours by the clock of the venue's frames, which tells what cannot be yet. */
+  /** An instant by the clock of the venue's frames, for bounds on their times. */
   frameMs(nowMs: number): number {
     return nowMs - (this.offsetMs ?? 0)
   }
 
-  /** An instant of ours by which the venue's bars begin and end: never ahead of its trades. */
+  /** An instant by which the venue's bars begin and end: never ahead of its trades. */
   venueMs(nowMs: number): number {
     return nowMs - Math.max(this.offsetMs ?? 0, this.#trades.ms ?? Number.NEGATIVE_INFINITY)
   }
 
-  /** An instant of ours by the clock of trades: no trade that came by then happened later. */
+  /** An instant by the clock of trades: no trade that arrived by then is later. */
   tradeMs(nowMs: number): number {
     return nowMs - (this.#trades.ms ?? this.offsetMs ?? 0)
   }
 
-  /** @param lagMs receive time minus the time of a trade that happened just now: a replay says nothing of a clock */
+  /** @param lagMs receive time minus the time of a live trade, not of a replay */
   traded(socket: number, lagMs: number, nowMs: number): void {
-    if (this.#trades.doubts(lagMs)) return
+    if (this.#trades.isOutlier(lagMs)) return
     this.#trades.learn(lagMs, nowMs)
-    const way = this.#way(socket)
-    way.smallestTradeLagMs = Math.min(way.smallestTradeLagMs, lagMs)
+    const lag = this.#lagOf(socket)
+    lag.smallestTradeLagMs = Math.min(lag.smallestTradeLagMs, lagMs)
   }
 
   /**
    * @param lagMs receive time minus the venue's time of one frame
-   * @returns for how long the frame was held up on the way; 0 for a usual one, null where that cannot be told by it
+   * @returns the delay of the frame; 0 for none, null if unknown
    */
   delayMs(socket: number, lagMs: number, nowMs: number): number | null {
     const isSettling = nowMs < this.#settledAtMs
     const isPlausible = Math.abs(lagMs - (this.offsetMs ?? lagMs)) <= PLAUSIBLE_LAG_MS
-    const way = this.#way(socket)
-    // Also what is no measure of a clock shows that lags are not those of one.
-    way.largestLagMs = Math.max(way.largestLagMs, lagMs)
-    way.implausible = isPlausible ? 0 : way.implausible + 1
-    if (!isPlausible && !isSettling && way.implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
-    if (this.#books.doubts(lagMs)) return null
-    way.isTimed = true
-    way.smallestLagMs = Math.min(way.smallestLagMs, lagMs)
-    // A clock that is put forward does not say that what held frames up has ended as well.
+    const lag = this.#lagOf(socket)
+    // Outliers count here: they show that the lags vary.
+    lag.largestLagMs = Math.max(lag.largestLagMs, lagMs)
+    lag.implausible = isPlausible ? 0 : lag.implausible + 1
+    if (!isPlausible && !isSettling && lag.implausible <= IMPLAUSIBLE_IN_A_ROW_MAX) return null
+    if (this.#books.isOutlier(lagMs)) return null
+    lag.isTimed = true
+    lag.smallestLagMs = Math.min(lag.smallestLagMs, lagMs)
+    // A clock that is set forward does not end the delay.
     const isStep = this.offsetMs !== null && lagMs < this.offsetMs - USUAL_SPREAD_MS
-    this.#books.learn(lagMs - (isStep ? way.heldUpMs : way.expectedMs), nowMs)
-    // What comes so soon after a prompt pong came as promptly: a connection keeps its order.
-    this.#isProven ||= nowMs <= way.promptPongMs + PROMPT_PONG_MS_MAX
-    way.expectedMs = 0
+    this.#books.learn(lagMs - (isStep ? lag.delayMs : lag.expectedMs), nowMs)
+    // A connection keeps its order, so a frame soon after a prompt pong was prompt too.
+    this.#isProven ||= nowMs <= lag.promptPongMs + PROMPT_PONG_MS_MAX
+    lag.expectedMs = 0
     const lateMs = lagMs - (this.offsetMs ?? lagMs)
-    way.heldUpMs = lateMs > USUAL_SPREAD_MS ? lateMs : 0
-    return way.heldUpMs
+    lag.delayMs = lateMs > USUAL_SPREAD_MS ? lateMs : 0
+    return lag.delayMs
   }
 
   pinged(socket: number, nowMs: number): void {
-    this.#way(socket).pingedMs ??= nowMs
+    this.#lagOf(socket).pingedMs ??= nowMs
   }
 
   /**
-   * @returns for how long it was held up, while it is all that can tell: before any prompt one, or before a frame of
-   *   this connection told when it was sent; else null
+   * @returns the delay of the pong, if it is the only measure: before any prompt pong, or before the first frame with a
+   *   timestamp of this connection; otherwise null
    */
   ponged(socket: number, nowMs: number): number | null {
-    const way = this.#way(socket)
-    const { pingedMs, isTimed, smallestLagMs, largestLagMs, smallestTradeLagMs } = way
+    const lag = this.#lagOf(socket)
+    const { pingedMs, isTimed, smallestLagMs, largestLagMs, smallestTradeLagMs } = lag
     if (pingedMs === null) return null
-    way.pingedMs = null
+    lag.pingedMs = null
     const tookMs = nowMs - pingedMs
-    const wasPrompt = !Number.isNaN(way.promptPongMs)
+    const wasPrompt = !Number.isNaN(lag.promptPongMs)
     const isPrompt = tookMs <= PROMPT_PONG_MS_MAX
-    way.promptPongMs = isPrompt ? nowMs : Number.NaN
-    way.smallestLagMs = Number.POSITIVE_INFINITY
-    way.largestLagMs = Number.NEGATIVE_INFINITY
-    way.smallestTradeLagMs = Number.POSITIVE_INFINITY
+    lag.promptPongMs = isPrompt ? nowMs : Number.NaN
+    lag.smallestLagMs = Number.POSITIVE_INFINITY
+    lag.largestLagMs = Number.NEGATIVE_INFINITY
+    lag.smallestTradeLagMs = Number.POSITIVE_INFINITY
     if (!this.#isProven && isPrompt && isTimed) {
       this.#isProven = true
-      // Earlier ones may have been late by as much as nothing said.
+      // Earlier lags may be those of delayed frames.
       if (Number.isFinite(smallestLagMs)) this.#startOver(smallestLagMs, nowMs)
     }
-    // Until then the smallest lag may itself be a late frame's: as late as the pong.
-    const heldUpMs = tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
-    way.expectedMs = this.#isProven ? 0 : heldUpMs
-    // The clock may have been put forward since this connection began: then no lag shows it.
-    if (!isTimed) way.heldUpMs = heldUpMs
+    // Until then the minimum may be that of a frame as late as the pong.
+    const delayMs = tookMs >= LATE_PONG_MS_MIN ? tookMs : 0
+    lag.expectedMs = this.#isProven ? 0 : delayMs
+    // Before a timestamp no lag shows whether the clock was set forward.
+    if (!isTimed) lag.delayMs = delayMs
     const areTradesPrompt = smallestTradeLagMs <= (this.#trades.ms ?? 0) + USUAL_SPREAD_MS
     if (wasPrompt && isPrompt && areTradesPrompt) {
       if (Number.isFinite(smallestLagMs)) this.#follow(smallestLagMs, largestLagMs, nowMs)
       this.#trades.grow(smallestTradeLagMs, nowMs)
     }
     if (this.#isProven && isTimed) return null
-    return heldUpMs > 0 || isPrompt ? heldUpMs : null
+    return delayMs > 0 || isPrompt ? delayMs : null
   }
 
-  /** @param smallestMs and the largest, of frames that were not held up */
+  /** @param smallestMs and `largestMs` of undelayed frames */
   #follow(smallestMs: number, largestMs: number, nowMs: number): void {
     if (smallestMs - (this.offsetMs ?? smallestMs) <= USUAL_SPREAD_MS)
       this.#books.grow(smallestMs, nowMs)
@@ -159,12 +156,12 @@ export class VenueClock {
     this.#books.learn(lagMs, nowMs)
   }
 
-  /** The connection is gone. */
+  /** The connection ended. */
   lost(socket: number): void {
-    this.#ways.delete(socket)
+    this.#lags.delete(socket)
   }
 
-  /** Called every second. @returns as {@link pausedMs} */
+  /** Once per second. @returns as {@link pausedMs} */
   tick(nowMs: number): number {
     const pauseMs = this.pausedMs(nowMs)
     this.#tickedAtMs = nowMs
@@ -172,34 +169,34 @@ export class VenueClock {
   }
 
   /**
-   * Whoever wakes up may read before his timers run, so every frame asks.
-   * @returns for how long we were paused, if that was not told yet; else 0
+   * Checked before every frame, because frames may be read before timers run.
+   * @returns the length of a new local pause; otherwise 0
    */
   pausedMs(nowMs: number): number {
     const pauseMs = nowMs - this.#tickedAtMs - TICK_MS
     if (!(pauseMs > PAUSE_MS)) return 0
     this.#tickedAtMs = nowMs
     this.#settledAtMs = nowMs + SETTLING_MS
-    this.#ways.clear()
+    this.#lags.clear()
     return pauseMs
   }
 
-  #way(socket: number): Way {
-    let way = this.#ways.get(socket)
-    if (way === undefined) {
-      way = {
+  #lagOf(socket: number): ConnectionLag {
+    let lag = this.#lags.get(socket)
+    if (lag === undefined) {
+      lag = {
         pingedMs: null,
         promptPongMs: Number.NaN,
         smallestLagMs: Number.POSITIVE_INFINITY,
         largestLagMs: Number.NEGATIVE_INFINITY,
         smallestTradeLagMs: Number.POSITIVE_INFINITY,
         implausible: 0,
-        heldUpMs: 0,
+        delayMs: 0,
         expectedMs: 0,
         isTimed: false,
       }
-      this.#ways.set(socket, way)
+      this.#lags.set(socket, lag)
     }
-    return way
+    return lag
   }
 }
