@@ -1,7 +1,7 @@
 import { fc } from '@fast-check/vitest'
 import type { LightMyRequestResponse } from 'fastify'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { offerOf } from '../src/api/discovery/offer-of.ts'
+import { offerOf } from '../src/api/discovery/analysis-offer.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { ENGINE_SILENCE_MS_MAX } from '../src/link/engine-replica.ts'

@@ -24,11 +24,10 @@ const COIN_CHARACTERS_MAX = 64
 
 /** Parses the calls of one analysis. It needs no engine, so its result does not depend on time. */
 export function requestReader(contract: AnalysisContract): RequestReader {
-  const selectionOf = selectionReader(contract)
-  const known = queryParametersOf(contract)
+  const readView = viewReader(contract, queryParametersOf(contract))
   return (request) => {
-    const unknown = unknownQueryParameter(request.query, known)
-    if (unknown !== null) return unknown
+    const viewed = readView(request)
+    if (viewed.kind === 'refusal') return viewed
     const ticker =
       contract.scope === 'market' ? '' : (request.params as { readonly coin: string }).coin
     if (ticker.length > COIN_CHARACTERS_MAX) {
@@ -37,19 +36,21 @@ export function requestReader(contract: AnalysisContract): RequestReader {
         param: pathParameterOf(contract),
       })
     }
-    const view = viewOf(contract, request)
-    if (typeof view !== 'string') return view
-    const selection = selectionOf({ fields: once(request, 'fields'), view: once(request, 'view') })
-    if (selection !== null && 'rule' in selection) return unselectable(request, selection)
-    return { kind: 'request', ticker, view, selection }
+    return { kind: 'request', ticker, view: viewed.view, selection: viewed.selection }
   }
 }
 
 /** Parses a call of `/sample/{analysis}`, which takes `view` and `fields` only. */
 export function sampleRequestReader(contract: AnalysisContract) {
+  return viewReader(contract, ['view', 'fields'])
+}
+
+type ViewRequest = Omit<AnalysisRequest, 'ticker'>
+
+function viewReader(contract: AnalysisContract, known: readonly string[]) {
   const selectionOf = selectionReader(contract)
-  return (request: FastifyRequest): Omit<AnalysisRequest, 'ticker'> | Refusal => {
-    const unknown = unknownQueryParameter(request.query, ['view', 'fields'])
+  return (request: FastifyRequest): ViewRequest | Refusal => {
+    const unknown = unknownQueryParameter(request.query, known)
     if (unknown !== null) return unknown
     const view = viewOf(contract, request)
     if (typeof view !== 'string') return view

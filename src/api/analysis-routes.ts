@@ -13,7 +13,7 @@ import { hasPayment } from '../payment/payload.ts'
 import type { AnalysisCall } from './analysis-call.ts'
 import { answerTag, callReader, findAnswer } from './analysis-call.ts'
 import { notReady, qualityFell, underMaintenance } from './analysis-refusals.ts'
-import { quotedQuality, worsened } from './answer-preview.ts'
+import { lowerQuality, quotedQuality } from './answer-preview.ts'
 import { compressAnswer } from './compress-answer.ts'
 import { fillDocument } from './fill-document.ts'
 import type { PaidRouteOptions } from './paid-route.ts'
@@ -158,7 +158,7 @@ function sendAnswer(contract: AnalysisContract, options: AnalysisRoutesOptions) 
     }
     const quoted = quotedQuality(request.paymentExtensions)
     const isClockOff = readiness?.isClockOff() ?? false
-    const present = quoted && worsened(quoted, found, nowMs, isClockOff)
+    const present = quoted && lowerQuality(quoted, found, nowMs, isClockOff)
     if (quoted !== null && present !== null) {
       sendRefusal(reply, qualityFell(quoted, present))
       return

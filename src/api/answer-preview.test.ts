@@ -2,7 +2,7 @@ import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import type { Answer, Document } from '../domain/document.ts'
 import type { Quality } from './answer-preview.ts'
-import { previewOf, quotedQuality, worsened } from './answer-preview.ts'
+import { lowerQuality, previewOf, quotedQuality } from './answer-preview.ts'
 import { pulseLikeDocument } from './testing/pulse-like.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -86,7 +86,7 @@ describe('an echoed preview', () => {
 describe('an answer of lower quality', () => {
   const quoted: Quality = { grade: 'B', coverage: 95 }
   const then = (of: Parameters<typeof found>[0], nowMs = NOW_MS) =>
-    worsened(quoted, found(of), nowMs)
+    lowerQuality(quoted, found(of), nowMs)
 
   test('not with equal or higher quality', () => {
     expect(then({ coveragePct: 95 })).toBeNull()
@@ -107,7 +107,7 @@ describe('an answer of lower quality', () => {
     (coveragePct) => {
       const one = found({ coveragePct })
       const shown = quotedQuality(JSON.parse(JSON.stringify(previewOf(one, NOW_MS))))
-      expect(shown && worsened(shown, one, NOW_MS)).toBeNull()
+      expect(shown && lowerQuality(shown, one, NOW_MS)).toBeNull()
     },
   )
 })

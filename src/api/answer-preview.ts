@@ -75,7 +75,7 @@ export function quotedQuality(extensions: Extensions | null | undefined): Qualit
 }
 
 /** @returns the present quality if it is below the quoted one, else null */
-export function worsened(
+export function lowerQuality(
   quoted: Quality,
   { document, answer }: Omit<Previewed, 'etag'>,
   nowMs: number,

@@ -1,18 +1,18 @@
 /** Persists the switch across restarts; `write` may throw. */
-export type MaintenanceMemory = { read(): boolean; write(isOn: boolean): void }
+export type MaintenanceStorage = { read(): boolean; write(isOn: boolean): void }
 
 /**
  * The kill switch: while it is on, all paid calls are refused before any other check. It is persisted, so that a
  * restart does not resume sales.
  */
 export class MaintenanceSwitch {
-  readonly #memory: MaintenanceMemory | null
+  readonly #storage: MaintenanceStorage | null
   #isOn: boolean
   #sinceMs: number
 
-  constructor(nowMs: number, memory: MaintenanceMemory | null = null) {
-    this.#memory = memory
-    this.#isOn = memory?.read() ?? false
+  constructor(nowMs: number, storage: MaintenanceStorage | null = null) {
+    this.#storage = storage
+    this.#isOn = storage?.read() ?? false
     this.#sinceMs = nowMs
   }
 
@@ -27,7 +27,7 @@ export class MaintenanceSwitch {
   /** @returns whether the state changed */
   set(on: boolean, nowMs: number): boolean {
     if (on === this.#isOn) return false
-    this.#memory?.write(on)
+    this.#storage?.write(on)
     this.#isOn = on
     this.#sinceMs = nowMs
     return true

@@ -8,9 +8,9 @@ import type { PaidRoute } from '../payment/terms.ts'
 import { answerTag, callReader, findAnswer } from './analysis-call.ts'
 import { documentNames } from './analysis-request.ts'
 import { previewOf } from './answer-preview.ts'
+import type { AnalysisOffer, OfferedParameter } from './discovery/analysis-offer.ts'
+import { offerOf } from './discovery/analysis-offer.ts'
 import { bazaarOf } from './discovery/bazaar.ts'
-import type { AnalysisOffer, OfferedParameter } from './discovery/offer-of.ts'
-import { offerOf } from './discovery/offer-of.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 
 export type ServiceReadiness = {

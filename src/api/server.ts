@@ -16,11 +16,11 @@ import { freeRoutes } from './free-routes.ts'
 import { JSON_RPC_CALLS_MAX } from './json-rpc-scope.ts'
 import { KnownPaths } from './known-paths.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { unknownPathFacts } from './path-suggestion.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
-import { unknownPath } from './true-path.ts'
 
 export type ServerOptions = AnalysisRoutesOptions &
   FreeRoutesOptions & {
@@ -166,7 +166,7 @@ function refuseUnknownPath(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  sendProblem(reply, 'not_found', unknownPath(contracts, requestPath(request.url)))
+  sendProblem(reply, 'not_found', unknownPathFacts(contracts, requestPath(request.url)))
 }
 
 function refuseMalformedUrl(reply: FastifyReply): void {

@@ -6,7 +6,7 @@ import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../domain/clock.ts'
 import { agentCard } from '../discovery/agent-card.ts'
-import { offerOf } from '../discovery/offer-of.ts'
+import { offerOf } from '../discovery/analysis-offer.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree } from '../discovery/service-facts.ts'
 import type { FairQueue } from '../fair-queue.ts'
@@ -15,7 +15,7 @@ import type { JsonRpcMessage } from '../json-rpc-scope.ts'
 import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { toolOf } from '../mcp/mcp-tools.ts'
 import { ADDRESS, AnalysisAgent } from './analysis-agent.ts'
-import { TaskMemory } from './task-memory.ts'
+import { BoundedTaskStore } from './bounded-task-store.ts'
 import { TaskRequests } from './task-requests.ts'
 
 const LEGACY_VERSION = '0.3'
@@ -38,7 +38,7 @@ export function a2aRoutes(
     clock: facts.clock,
   })
   const card = agentCard(facts) as AgentCard
-  const requests = new TaskRequests(card, new TaskMemory(facts.clock), agent)
+  const requests = new TaskRequests(card, new BoundedTaskStore(facts.clock), agent)
   const current = new JsonRpcTransportHandler(requests)
   const legacy = new LegacyJsonRpcTransportHandler(requests)
 

@@ -7,7 +7,7 @@ import type { Clock } from '../../domain/clock.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import type { CallResult, InProcessCall } from '../in-process-call.ts'
 import type { AnalysisTool } from '../mcp/mcp-tools.ts'
-import { askedUrl } from './asked-analysis.ts'
+import { requestedUrl } from './requested-analysis.ts'
 
 /** Key of the call's state that holds its caller's address. */
 export const ADDRESS = 'address'
@@ -45,7 +45,7 @@ export class AnalysisAgent implements AgentExecutor {
 
   async execute(context: RequestContext, bus: ExecutionEventBus): Promise<void> {
     const { userMessage, task } = context
-    const url = urlOf(task) ?? askedUrl(userMessage, this.#options.tools)
+    const url = urlOf(task) ?? requestedUrl(userMessage, this.#options.tools)
     if (url === null) {
       const names = [...this.#options.tools.keys()].join(', ')
       const text = `Unknown analysis. Send "pulse BTC" or {"analysis": "pulse", "coin": "BTC"}. Analyses: ${names}.`

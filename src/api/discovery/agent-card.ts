@@ -1,4 +1,4 @@
-import { offerOf } from './offer-of.ts'
+import { offerOf } from './analysis-offer.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
 

@@ -1,4 +1,4 @@
-import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
+import type { AnalysisOffer, OfferedParameter } from './analysis-offer.ts'
 import type { JsonSchema } from './published-schema.ts'
 import { sampleAnswer } from './samples.ts'
 

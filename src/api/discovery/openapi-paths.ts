@@ -1,5 +1,5 @@
-import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
-import { answerSchemaName, compactParameter, fieldsParameter } from './offer-of.ts'
+import type { AnalysisOffer, OfferedParameter } from './analysis-offer.ts'
+import { answerSchemaName, compactParameter, fieldsParameter } from './analysis-offer.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
 import {
   docsResponses,

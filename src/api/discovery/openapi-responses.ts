@@ -1,6 +1,6 @@
 import type { ProblemCode } from '../../domain/problem.ts'
-import type { AnalysisOffer } from './offer-of.ts'
-import { answerSchemaName } from './offer-of.ts'
+import type { AnalysisOffer } from './analysis-offer.ts'
+import { answerSchemaName } from './analysis-offer.ts'
 import { problemExample } from './problem-schema.ts'
 import type { JsonSchema } from './published-schema.ts'
 import type { DocumentFacts } from './service-facts.ts'

@@ -1,5 +1,7 @@
 import type { ProblemCode } from '../../domain/problem.ts'
 import { problemCodes } from '../../domain/problem.ts'
+import type { AnalysisOffer, OfferedParameter } from './analysis-offer.ts'
+import { answerSchemaName, offerOf } from './analysis-offer.ts'
 import { briefSchema } from './brief-schema.ts'
 import {
   coinsSchema,
@@ -8,8 +10,6 @@ import {
   indexSchema,
   pricesSchema,
 } from './free-schemas.ts'
-import type { AnalysisOffer, OfferedParameter } from './offer-of.ts'
-import { answerSchemaName, offerOf } from './offer-of.ts'
 import { freePaths, protocolPaths } from './openapi-paths.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
 import { paidResponses, responseHeaders, sharedResponses } from './openapi-responses.ts'

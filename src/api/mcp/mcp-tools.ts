@@ -1,4 +1,4 @@
-import type { AnalysisOffer } from '../discovery/offer-of.ts'
+import type { AnalysisOffer } from '../discovery/analysis-offer.ts'
 import type { JsonSchema } from '../discovery/published-schema.ts'
 
 /** One MCP tool, and the HTTP call that it becomes. */

@@ -16,7 +16,7 @@ const MESSAGE_CHARS_MAX = 2_000
  * Tasks by id, which only the client knows; without accounts there is no list. Bounded in number, size and time. The
  * ledger keeps purchased answers longer.
  */
-export class TaskMemory implements TaskStore {
+export class BoundedTaskStore implements TaskStore {
   readonly #clock: Clock
   readonly #tasks = new Map<string, Kept>()
 

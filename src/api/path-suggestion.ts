@@ -6,7 +6,7 @@ import type { ProblemFacts } from '../domain/problem.ts'
 const SAMPLES = { name: 'sample', template: '/sample/{analysis}' }
 
 /** Facts of the 404 for an unknown path, with the intended path if the first segment resembles one. */
-export function unknownPath(
+export function unknownPathFacts(
   contracts: readonly AnalysisContract[],
   path: string,
 ): Pick<ProblemFacts, 'detail' | 'didYouMean'> {

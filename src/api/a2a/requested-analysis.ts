@@ -10,34 +10,37 @@ const URL_CHARS_MAX = 2_000
  * Path and query for a message: a data part `{ "analysis": "pulse", "coin": "BTC", … }` with the parameters of the
  * path, the same as text, or words such as `pulse BTC`. null for an unknown analysis.
  */
-export function askedUrl(
+export function requestedUrl(
   { parts }: Message,
   tools: ReadonlyMap<string, AnalysisTool>,
 ): string | null {
   for (const { content } of parts.slice(0, PARTS_MAX)) {
-    const asked =
+    const requested =
       content?.$case === 'data'
         ? fromData(content.value)
         : content?.$case === 'text'
           ? fromText(content.value)
           : null
-    const tool = asked === null ? undefined : tools.get(asked.analysis)
-    if (asked === null || tool === undefined) continue
-    const url = tool.urlOf(asked.args)
+    const tool = requested === null ? undefined : tools.get(requested.analysis)
+    if (requested === null || tool === undefined) continue
+    const url = tool.urlOf(requested.args)
     return url.length <= URL_CHARS_MAX ? url : null
   }
   return null
 }
 
-type Asked = { readonly analysis: string; readonly args: Readonly<Record<string, unknown>> }
+type RequestedAnalysis = {
+  readonly analysis: string
+  readonly args: Readonly<Record<string, unknown>>
+}
 
-function fromData(value: unknown): Asked | null {
+function fromData(value: unknown): RequestedAnalysis | null {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
   const { analysis, ...args } = value as Readonly<Record<string, unknown>>
   return typeof analysis === 'string' ? { analysis, args } : null
 }
 
-function fromText(whole: string): Asked | null {
+function fromText(whole: string): RequestedAnalysis | null {
   const text = whole.slice(0, TEXT_CHARS_MAX).trim()
   if (text.startsWith('{')) return fromJson(text)
   // Accepts a path too, and a pair with a slash.
@@ -48,7 +51,7 @@ function fromText(whole: string): Asked | null {
   return { analysis: analysis.toLowerCase(), args: coin === undefined ? args : { ...args, coin } }
 }
 
-function fromJson(text: string): Asked | null {
+function fromJson(text: string): RequestedAnalysis | null {
   try {
     return fromData(JSON.parse(text))
   } catch {

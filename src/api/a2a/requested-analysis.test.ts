@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest'
 import { contracts } from '../../compute/analyses/registry.ts'
-import { offerOf } from '../discovery/offer-of.ts'
+import { offerOf } from '../discovery/analysis-offer.ts'
 import { toolOf } from '../mcp/mcp-tools.ts'
-import { askedUrl } from './asked-analysis.ts'
+import { requestedUrl } from './requested-analysis.ts'
 
 const tools = new Map(
   contracts.map((contract) => [contract.id, toolOf(offerOf(contract, { exampleCoin: 'BTC' }))]),
 )
 const asked = (value: string) =>
-  askedUrl(
-    { parts: [{ content: { $case: 'text', value } }] } as unknown as Parameters<typeof askedUrl>[0],
+  requestedUrl(
+    { parts: [{ content: { $case: 'text', value } }] } as unknown as Parameters<
+      typeof requestedUrl
+    >[0],
     tools,
   )
 
