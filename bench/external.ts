@@ -12,8 +12,8 @@ import { assetOf } from '../src/domain/external.ts'
 import { externalAddresses } from '../src/roles/external-source.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { systemRuntime } from '../src/roles/system-runtime.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { externalFeed } from '../src/streams/external/external-feed.ts'
@@ -74,7 +74,7 @@ async function measure(isQuick: boolean): Promise<void> {
   const { settleMs, measuredMs } = isQuick ? quickMode : fullMode
   const startMs = systemClock.nowMs()
   const market = seededMarket({ seed: SEED, startMs })
-  const external = new SimulatedSources(new World({ market, seed: SEED }), systemClock)
+  const external = new SimulatedSources(new ReferencePrices({ market, seed: SEED }), systemClock)
   const venue = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
   const orders = { source: venue.httpUrl, settleMs, measuredMs }
   const children: ChildProcess[] = []

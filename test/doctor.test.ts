@@ -13,8 +13,8 @@ import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
@@ -365,10 +365,13 @@ describe('perpscope doctor', () => {
   test('lists every source: heard or not, how old, what for, and what is missing without it', async () => {
     const startMs = systemClock.nowMs()
     const market = seededMarket({ seed: 1, startMs })
-    const happenings = [
+    const scenario = [
       { kind: 'dead', source: 'okx', fromMs: startMs, untilMs: Number.POSITIVE_INFINITY },
     ] as const
-    const external = new SimulatedSources(new World({ market, seed: 1, happenings }), systemClock)
+    const external = new SimulatedSources(
+      new ReferencePrices({ market, seed: 1, scenario }),
+      systemClock,
+    )
     const whole = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
     try {
       const { isWell, findings } = await examined({

@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../src/domain/event.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { simulatedChains } from '../src/simulator/external/evm/simulated-chains.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { evmChains } from '../src/streams/external/evm/evm-chains.ts'
 import { sources } from '../src/streams/external/external-feed.ts'
@@ -60,8 +60,8 @@ let url: (id: Id) => string
 
 beforeAll(async () => {
   const startMs = systemClock.nowMs()
-  const world = new World({ market: seededMarket({ seed: 3, startMs }), seed: 3 })
-  simulated = new SimulatedSources(world, systemClock)
+  const reference = new ReferencePrices({ market: seededMarket({ seed: 3, startMs }), seed: 3 })
+  simulated = new SimulatedSources(reference, systemClock)
   server = createServer((request, response) => {
     simulated.serve(new URL(request.url ?? '/', 'http://localhost'), request, response)
   })

@@ -9,9 +9,9 @@ import { exchangeQuote, oraclePrice } from '../src/compute/testing/chain-tape.ts
 import { newMarket } from '../src/compute/testing/new-market.ts'
 import { OperatingError } from '../src/domain/errors.ts'
 import { chains } from '../src/domain/external.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { upstreams } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { sources } from '../src/streams/external/external-feed.ts'
 import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
@@ -44,7 +44,7 @@ describe('on the simulated chains', () => {
 
   test('a gap of 80 bps is found on its chain while it lasts, and nowhere else', () => {
     const [fromMs, untilMs] = [4 * MINUTE_MS, 6 * MINUTE_MS]
-    const gap: Happening = {
+    const gap: ScenarioEvent = {
       kind: 'gap',
       chain: 'base',
       asset: 'ETH',
@@ -67,7 +67,7 @@ describe('on the simulated chains', () => {
   test('with four chains gone there is no answer within a minute, and there is again', () => {
     const [fromMs, untilMs] = [4 * MINUTE_MS, 6 * MINUTE_MS]
     const dead = (['base', 'bsc', 'solana', 'polygon'] as const).map(
-      (source): Happening => ({
+      (source): ScenarioEvent => ({
         kind: 'dead',
         source,
         fromMs: START_MS + fromMs,
@@ -90,15 +90,15 @@ function isSettled(atMs: number): boolean {
 }
 
 /** Everything that was sampled. */
-function run(happenings: readonly Happening[], ms: number): readonly ArbMeasurement[] {
+function run(scenario: readonly ScenarioEvent[], ms: number): readonly ArbMeasurement[] {
   const kernel = new Kernel(START_MS)
-  const world = new World({ market: venue, seed: SEED, happenings })
+  const reference = new ReferencePrices({ market: venue, seed: SEED, scenario })
   const market = newMarket(new PulsePool(3))
-  for (const chain of chains) listen(chain, world, kernel, market)
+  for (const chain of chains) listen(chain, reference, kernel, market)
   const samples: ArbMeasurement[] = []
   for (let afterMs = SECOND_MS; afterMs <= ms; afterMs += SECOND_MS) {
     kernel.runUntil(START_MS + afterMs)
-    tellRates(world, market, START_MS + afterMs)
+    tellRates(reference, market, START_MS + afterMs)
     const before = market.of(arbMeasure).latest
     market.of(arbMeasure).advance(market, START_MS + afterMs)
     const { latest } = market.of(arbMeasure)
@@ -108,26 +108,26 @@ function run(happenings: readonly Happening[], ms: number): readonly ArbMeasurem
 }
 
 /** Oracle networks and exchanges, whose adapters are not the subject here. */
-function tellRates(world: World, market: MarketState, nowMs: number): void {
+function tellRates(reference: ReferencePrices, market: MarketState, nowMs: number): void {
   for (const asset of ['USDC', 'USDT', 'ETH', 'BTC', 'SOL', 'BNB', 'AVAX', 'POL']) {
-    const usd = world.seenUsd('pyth-hermes', asset, nowMs)
+    const usd = reference.seenUsd('pyth-hermes', asset, nowMs)
     if (usd !== undefined) market.apply(oraclePrice(asset, usd, nowMs))
   }
   for (const exchange of ['coinbase', 'kraken'] as const)
     for (const asset of ['ETH', 'BTC']) {
-      const usd = world.seenUsd(exchange, asset, nowMs)
+      const usd = reference.seenUsd(exchange, asset, nowMs)
       if (usd !== undefined) market.apply(exchangeQuote(exchange, asset, usd, nowMs))
     }
 }
 
 function listen(
   chain: (typeof chains)[number],
-  world: World,
+  reference: ReferencePrices,
   kernel: Kernel,
   market: MarketState,
 ): void {
   const source = sources[chain]
-  const upstream = upstreams[chain]?.(world, kernel.clock)
+  const upstream = upstreams[chain]?.(reference, kernel.clock)
   assert(source !== undefined && upstream?.request !== undefined)
   const { request } = upstream
   const { scheduler } = new Machine(kernel, new Chance(1, chain)).process((cause) =>
@@ -136,7 +136,7 @@ function listen(
   const post: ExternalRuntime['post'] = (url, body) =>
     timer(LATENCY_MS, scheduler).pipe(
       map(() => {
-        if (world.isDead(chain, kernel.nowMs)) return null
+        if (reference.isDead(chain, kernel.nowMs)) return null
         const text = JSON.stringify(body)
         const query = new URLSearchParams()
         const reply = request({ method: 'POST', path: '/', query, headers: {}, body: text })

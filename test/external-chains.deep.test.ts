@@ -8,9 +8,9 @@ import type { MarketEvent } from '../src/domain/event.ts'
 import type { SourceId } from '../src/domain/external.ts'
 import { chains } from '../src/domain/external.ts'
 import { simulatedChains } from '../src/simulator/external/evm/simulated-chains.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { upstreams } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { chainlinkEvents, poolEvents } from '../src/streams/external/evm/chain-events.ts'
 import { chainQuery } from '../src/streams/external/evm/chain-query.ts'
@@ -44,7 +44,7 @@ type Node = (answer: () => string, body: unknown) => string | 'dead' | 'silent'
 class Run {
   readonly events: MarketEvent[] = []
   readonly notices: SourceNotice[] = []
-  readonly world: World
+  readonly reference: ReferencePrices
   /** By URL: nodes beyond the simulated one. */
   readonly nodes: Record<string, Node>
   readonly asked: { readonly url: string; readonly method: string; readonly atMs: number }[] = []
@@ -54,13 +54,13 @@ class Run {
 
   constructor(
     id: SourceId,
-    happenings: readonly Happening[] = [],
+    scenario: readonly ScenarioEvent[] = [],
     nodes: Record<string, Node> = { node: (answer) => answer() },
   ) {
     this.#id = id
     this.nodes = nodes
-    this.world = new World({ market, seed: 5, happenings })
-    this.#answer = answerOf(id, this.world, this.#kernel)
+    this.reference = new ReferencePrices({ market, seed: 5, scenario })
+    this.#answer = answerOf(id, this.reference, this.#kernel)
     const listen = sources[id]
     assert(listen !== undefined)
     const context = {
@@ -118,7 +118,7 @@ class Run {
           map(() => {
             const { method } = body as { readonly method: string }
             this.asked.push({ url, method, atMs: this.#kernel.nowMs - START_MS })
-            const isDead = this.world.isDead(this.#id, this.#kernel.nowMs)
+            const isDead = this.reference.isDead(this.#id, this.#kernel.nowMs)
             const answer = () => this.#answer(body)
             return isDead ? 'dead' : (this.nodes[url]?.(answer, body) ?? 'dead')
           }),
@@ -132,8 +132,12 @@ class Run {
   }
 }
 
-function answerOf(id: SourceId, world: World, kernel: Kernel): (body: unknown) => string {
-  const request = upstreams[id]?.(world, kernel.clock).request
+function answerOf(
+  id: SourceId,
+  reference: ReferencePrices,
+  kernel: Kernel,
+): (body: unknown) => string {
+  const request = upstreams[id]?.(reference, kernel.clock).request
   assert(request !== undefined)
   return (body) => {
     const reply = request({
@@ -150,7 +154,7 @@ function answerOf(id: SourceId, world: World, kernel: Kernel): (body: unknown) =
 
 describe.each(names)('%s', (chain) => {
   const run = new Run(chain).runUntil(2 * MINUTE_MS)
-  const { world, pools } = run
+  const { reference, pools } = run
 
   test('is down at first, up with the first reply, and stays up', () => {
     expect(run.events[0]).toMatchObject({ kind: 'source-status', source: chain, state: 'down' })
@@ -167,8 +171,8 @@ describe.each(names)('%s', (chain) => {
     for (const pool of run.of('pool')) {
       const isRoute = pool.feeBps > 8 && pool.asset === 'BTC' && pool.chain !== 'ethereum'
       const truth = pool.timeExchangeMs
-      const worth = world.priceUsd(pool.asset, truth) ?? 0
-      const quoteUsd = world.priceUsd(pool.quote, truth) ?? 0
+      const worth = reference.priceUsd(pool.asset, truth) ?? 0
+      const quoteUsd = reference.priceUsd(pool.quote, truth) ?? 0
       // The block's second is its time, cut; so the price may be of a moment later.
       const offBps = Math.abs(Math.log((pool.price * quoteUsd) / worth)) / BPS
       expect(offBps, `${pool.asset}/${pool.quote}`).toBeLessThan(isRoute ? 12 : 8)
@@ -203,7 +207,7 @@ describe.each(names)('%s', (chain) => {
     expect(prices.length).toBeGreaterThan(40)
     for (const price of prices) {
       expect(price).toMatchObject({ network: 'chainlink', place: chain, ema: null })
-      const seen = world.seenUsd('chainlink', price.asset, price.timeExchangeMs) ?? 0
+      const seen = reference.seenUsd('chainlink', price.asset, price.timeExchangeMs) ?? 0
       expect(price.priceUsd).toBeCloseTo(seen, 7)
     }
   })
@@ -270,7 +274,10 @@ describe('scheduled events', () => {
         .filter((pool) => pool.asset === asset)
         .filter(({ timeReceivedMs: at }) => at >= START_MS + fromMs && at < START_MS + untilMs)
         .map(({ price, quote, timeExchangeMs: at }) => {
-          const [worth, quoteUsd] = [run.world.priceUsd(asset, at), run.world.priceUsd(quote, at)]
+          const [worth, quoteUsd] = [
+            run.reference.priceUsd(asset, at),
+            run.reference.priceUsd(quote, at),
+          ]
           return Math.log((price * (quoteUsd ?? 0)) / (worth ?? 0)) / BPS
         }),
     )
@@ -358,8 +365,8 @@ describe('faulty nodes', () => {
 
   test('a node of another chain is not used and not asked again for an hour', () => {
     const foreign = new Kernel(START_MS)
-    const world = new World({ market, seed: 5 })
-    const answerForeign = answerOf('polygon', world, foreign)
+    const reference = new ReferencePrices({ market, seed: 5 })
+    const answerForeign = answerOf('polygon', reference, foreign)
     const run = new Run('arbitrum', [], {
       foreign: (_, body) => answerForeign(body),
       right: other,
@@ -391,7 +398,7 @@ describe('faulty nodes', () => {
     let isFirst = true
     const behindMs = 20_000
     const old = new Kernel(START_MS - behindMs)
-    const answerOld = answerOf('base', new World({ market, seed: 5 }), old)
+    const answerOld = answerOf('base', new ReferencePrices({ market, seed: 5 }), old)
     const run = new Run('base', [], {
       lame: (answer, body) => {
         const told = isFirst ? answer() : answerOld(body)
@@ -437,9 +444,10 @@ describe('pyth-evm', () => {
     const prices = run.of('oracle-price')
     expect(new Set(prices.map(({ asset }) => asset)).size).toBe(pythFeeds.length)
     for (const { asset, priceUsd, timeExchangeMs: at, ...price } of prices) {
-      const seen = run.world.seenUsd('pyth-evm', asset, at) ?? 0
+      const seen = run.reference.seenUsd('pyth-evm', asset, at) ?? 0
       expect(priceUsd / seen).toBeCloseTo(1, 5)
-      const now = run.world.priceUsd(asset, Math.floor(price.timeReceivedMs / 60_000) * 60_000) ?? 0
+      const now =
+        run.reference.priceUsd(asset, Math.floor(price.timeReceivedMs / 60_000) * 60_000) ?? 0
       expect(Math.abs(priceUsd / now - 1)).toBeLessThan((price.resolutionBps + 40) * BPS)
       expect((price.ema?.priceUsd ?? 0) / priceUsd).toBeCloseTo(1, 1)
       expect(price.confidenceUsd).toBeGreaterThan(0)
@@ -468,7 +476,7 @@ describe('pyth-evm', () => {
 
 describe('bytes that are mutated', () => {
   const replyOf = (id: SourceId, params: readonly unknown[]): Hex => {
-    const answer = answerOf(id, new World({ market, seed: 5 }), new Kernel(START_MS))
+    const answer = answerOf(id, new ReferencePrices({ market, seed: 5 }), new Kernel(START_MS))
     const { result } = JSON.parse(answer({ jsonrpc: '2.0', id: 1, method: 'eth_call', params }))
     return result
   }

@@ -6,8 +6,8 @@ import type { Exchange } from '../src/domain/external.ts'
 import { exchanges } from '../src/domain/external.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { connectWebSocket } from '../src/roles/system-runtime.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
@@ -18,13 +18,13 @@ import type { SourceNotice } from '../src/streams/external/source.ts'
 
 const SEED = 5
 let venue: SimulatedVenue
-let world: World
+let reference: ReferencePrices
 
 // For each test anew: an exchange takes a few connections a second from one address, and tests are fast.
 beforeEach(async () => {
   const market = seededMarket({ seed: SEED, startMs: systemClock.nowMs() })
-  world = new World({ market, seed: SEED })
-  const external = new SimulatedSources(world, systemClock)
+  reference = new ReferencePrices({ market, seed: SEED })
+  const external = new SimulatedSources(reference, systemClock)
   venue = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
 })
 
@@ -37,8 +37,8 @@ function urlOf(exchange: Exchange): string {
 /** @returns of the price that the world has for it, now */
 function awayBps(asset: string, quote: string, mid: number): number {
   const nowMs = systemClock.nowMs()
-  const unitUsd = quote === 'USD' ? 1 : (world.priceUsd(quote, nowMs) ?? Number.NaN)
-  return Math.abs(((mid * unitUsd) / (world.priceUsd(asset, nowMs) ?? Number.NaN) - 1) * 1e4)
+  const unitUsd = quote === 'USD' ? 1 : (reference.priceUsd(quote, nowMs) ?? Number.NaN)
+  return Math.abs(((mid * unitUsd) / (reference.priceUsd(asset, nowMs) ?? Number.NaN) - 1) * 1e4)
 }
 
 describe('our adapters', () => {

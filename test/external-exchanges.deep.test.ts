@@ -5,9 +5,9 @@ import { OperatingError } from '../src/domain/errors.ts'
 import type { MarketEvent } from '../src/domain/event.ts'
 import type { Exchange, ExchangeQuoteEvent } from '../src/domain/external.ts'
 import { exchanges } from '../src/domain/external.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { upstreams } from '../src/simulator/external/simulated-sources.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { sources } from '../src/streams/external/external-feed.ts'
 import type { SourceNotice } from '../src/streams/external/source.ts'
@@ -29,20 +29,20 @@ class Run {
   assets: readonly string[]
   readonly events: MarketEvent[] = []
   readonly notices: SourceNotice[] = []
-  readonly world: World
+  readonly reference: ReferencePrices
   connections = 0
   readonly #kernel = new Kernel(START_MS)
 
   constructor(
     exchange: Exchange,
-    happenings: readonly Happening[] = [],
+    scenario: readonly ScenarioEvent[] = [],
     assets: readonly string[] = FEW,
   ) {
     this.assets = assets
-    this.world = new World({
+    this.reference = new ReferencePrices({
       market: seededMarket({ seed: 5, startMs: START_MS }),
       seed: 5,
-      happenings,
+      scenario,
     })
     const listen = sources[exchange]
     assert(listen !== undefined)
@@ -81,9 +81,9 @@ class Run {
     const machine = new Machine(this.#kernel, new Chance(1, exchange))
     const { scheduler } = machine.process((cause) => assert.fail(String(cause)))
     const { clock } = this.#kernel
-    const connect = upstreams[exchange]?.(this.world, clock).connect
+    const connect = upstreams[exchange]?.(this.reference, clock).connect
     assert(connect !== undefined)
-    const isOff = (is: 'isDead' | 'isStalled') => this.world[is](exchange, clock.nowMs())
+    const isOff = (is: 'isDead' | 'isStalled') => this.reference[is](exchange, clock.nowMs())
     return {
       scheduler,
       random: () => 0.5,
@@ -117,11 +117,11 @@ class Run {
 }
 
 /** What the world has for a quote's middle, as the exchange sees it. */
-function awayBps({ world }: Run, event: ExchangeQuoteEvent): number {
+function awayBps({ reference }: Run, event: ExchangeQuoteEvent): number {
   const { asset, ask, bid, exchange, quote, timeReceivedMs } = event
   const atMs = timeReceivedMs - LATENCY_MS
-  const unitUsd = quote === 'USD' ? 1 : (world.priceUsd(quote, atMs) ?? Number.NaN)
-  const seenUsd = world.seenUsd(exchange, asset, atMs) ?? Number.NaN
+  const unitUsd = quote === 'USD' ? 1 : (reference.priceUsd(quote, atMs) ?? Number.NaN)
+  const seenUsd = reference.seenUsd(exchange, asset, atMs) ?? Number.NaN
   return Math.abs(((((bid + ask) / 2) * unitUsd) / seenUsd - 1) * 1e4)
 }
 
@@ -140,7 +140,7 @@ function grouped(
 }
 
 describe.each(exchanges)('%s', (exchange) => {
-  const happening = (kind: 'stalled' | 'dead' | 'frozen', fromMs: number, untilMs: number) => ({
+  const event = (kind: 'stalled' | 'dead' | 'frozen', fromMs: number, untilMs: number) => ({
     kind,
     source: exchange,
     fromMs: START_MS + fromMs,
@@ -172,7 +172,7 @@ describe.each(exchanges)('%s', (exchange) => {
 
   test('follows at most 60 assets, and no product more often than four times a second', () => {
     const run = new Run(exchange)
-    run.assets = run.world.assets
+    run.assets = run.reference.assets
     run.runUntil(20 * SECOND_MS)
     const last = during(run.quotes, 10 * SECOND_MS, 20 * SECOND_MS)
     const products = grouped(last, ({ asset, quote }) => `${asset}/${quote}`)
@@ -193,7 +193,7 @@ describe.each(exchanges)('%s', (exchange) => {
   })
 
   test('is down soon after the exchange falls silent, and up once it speaks again', () => {
-    const run = new Run(exchange, [happening('stalled', 60_000, 180_000)], ['BTC', 'ETH'])
+    const run = new Run(exchange, [event('stalled', 60_000, 180_000)], ['BTC', 'ETH'])
     run.runUntil(300 * SECOND_MS)
     const [, , down, up] = run.states
     expect(down).toMatch(/^down 7[56]$/)
@@ -204,7 +204,7 @@ describe.each(exchanges)('%s', (exchange) => {
   })
 
   test('is down while the exchange is gone, tries at a decent rate, and is up again', () => {
-    const run = new Run(exchange, [happening('dead', 60_000, 360_000)], ['BTC', 'ETH'])
+    const run = new Run(exchange, [event('dead', 60_000, 360_000)], ['BTC', 'ETH'])
     run.runUntil(480 * SECOND_MS)
     const [, , down, up] = run.states
     expect(down).toMatch(/^down 6[01]$/)
@@ -213,7 +213,7 @@ describe.each(exchanges)('%s', (exchange) => {
   })
 
   test('an exchange that is stuck goes on confirming its last quote', () => {
-    const run = new Run(exchange, [happening('frozen', 30_000, 90_000)], ['BTC', 'ETH'])
+    const run = new Run(exchange, [event('frozen', 30_000, 90_000)], ['BTC', 'ETH'])
     run.runUntil(85 * SECOND_MS)
     const stuck = during(run.quotes, 31_000, 85_000).filter(({ asset }) => asset === 'BTC')
     const perCurrency = grouped(stuck, ({ quote }) => quote)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import type { Chain, Exchange, OracleNetwork, SourceId } from '../src/domain/external.ts'
 import { chains, exchanges, oracleNetworks, sourceIds } from '../src/domain/external.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import type { RigCoin, RigOptions, Told } from './support/external-rig.ts'
 import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
 
@@ -78,9 +78,9 @@ function wrongIn(rig: ExternalRig): string[] {
 }
 
 function wrongOfCoin(rig: ExternalRig, coin: RigCoin): string[] {
-  const { world, nowMs } = rig
+  const { reference, nowMs } = rig
   const [asset, scale] = coin === 'kPEPE' ? ['PEPE', 1_000] : [coin, 1]
-  const truth = (world.priceUsd(asset, nowMs) ?? Number.NaN) * scale
+  const truth = (reference.priceUsd(asset, nowMs) ?? Number.NaN) * scale
   const awayBps = (price: number) => Math.abs(price / truth - 1) * 1e4
   const wrong: string[] = []
   const basis = answered(rig.basis(coin))?.body.basis
@@ -99,10 +99,10 @@ function wrongOfCoin(rig: ExternalRig, coin: RigCoin): string[] {
 }
 
 function wrongOfPeg(rig: ExternalRig): string[] {
-  const { world, nowMs } = rig
+  const { reference, nowMs } = rig
   const wrong: string[] = []
   const usdc = answered(rig.depeg)?.body.usdc
-  const truthBps = ((world.priceUsd('USDC', nowMs) ?? Number.NaN) - 1) * 1e4
+  const truthBps = ((reference.priceUsd('USDC', nowMs) ?? Number.NaN) - 1) * 1e4
   const isRight = Math.abs(usdc?.signed_deviation_bps - truthBps) < PEG_WRONG_BPS
   if (usdc !== undefined && !(isRight && usdc.peg_status === 'HEALTHY'))
     wrong.push(`/depeg: ${usdc.signed_deviation_bps} bps, ${usdc.peg_status}`)
@@ -115,13 +115,13 @@ function wrongOfPeg(rig: ExternalRig): string[] {
 }
 
 /** A word that was true when it was heard stands for a while after it was taken back. */
-function isLie({ world, nowMs }: ExternalRig, source: string): boolean {
-  return world.happenings.some(
-    (happening) =>
-      happening.kind === 'offset' &&
-      happening.source === source &&
-      nowMs >= happening.fromMs &&
-      nowMs < happening.untilMs + 40 * SECOND_MS,
+function isLie({ reference, nowMs }: ExternalRig, source: string): boolean {
+  return reference.scenario.some(
+    (event) =>
+      event.kind === 'offset' &&
+      event.source === source &&
+      nowMs >= event.fromMs &&
+      nowMs < event.untilMs + 40 * SECOND_MS,
   )
 }
 
@@ -508,10 +508,10 @@ describe('what an answer rests on is gone', () => {
 
   test('nobody is there from the start: all is refused, and comes when they do', () => {
     const untilMs = RIG_START_MS + 60 * SECOND_MS
-    const happenings = sourceIds.map((source): Happening => {
+    const scenario = sourceIds.map((source): ScenarioEvent => {
       return { kind: 'dead', source, fromMs: RIG_START_MS, untilMs }
     })
-    const rig = new ExternalRig({ seed: SEED, pythKey: 'any', happenings }).runUntil(30_000)
+    const rig = new ExternalRig({ seed: SEED, pythKey: 'any', scenario }).runUntil(30_000)
     const told = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg]
     expect(told.map(refusal)).toEqual(['oracle', 'exchange', 'dex', 'usdc_price'])
     rig.runUntil(60_000)
@@ -542,7 +542,7 @@ describe('a crash like that of March 2020', () => {
   const at = (seconds: number) => RIG_START_MS + seconds * SECOND_MS
   const during = (from: number, until: number) => ({ fromMs: at(from), untilMs: at(until) })
   /** Steps of 20 bps, ten seconds apart, both ways. */
-  const walk = (fromBps: number, toBps: number, from: number, until: number): Happening[] =>
+  const walk = (fromBps: number, toBps: number, from: number, until: number): ScenarioEvent[] =>
     Array.from({ length: (toBps - fromBps) / 20 }, (_, step) => ({
       kind: 'depeg',
       asset: 'USDC',
@@ -550,9 +550,9 @@ describe('a crash like that of March 2020', () => {
       ...during(from + 10 * step, until - 10 * step),
     }))
   const unsure = ['pyth-hermes', 'pyth-solana', 'pyth-evm'] as const
-  const happenings: Happening[] = [
+  const scenario: ScenarioEvent[] = [
     { kind: 'crash', factor: 8, ...during(90, 900) },
-    ...unsure.map((network): Happening => {
+    ...unsure.map((network): ScenarioEvent => {
       return { kind: 'confidence', network, factor: 60, ...during(100, 880) }
     }),
     { kind: 'stalled', source: 'polygon', ...during(120, 800) },
@@ -566,7 +566,7 @@ describe('a crash like that of March 2020', () => {
   ]
 
   test('levels rise in order, and come back one by one', () => {
-    const rig = new ExternalRig({ seed: 7, pythKey: 'any', happenings })
+    const rig = new ExternalRig({ seed: 7, pythKey: 'any', scenario })
     const seen: Record<'stress' | 'peg' | 'level', string[]> = { stress: [], peg: [], level: [] }
     const note = (name: keyof typeof seen, value: string) => {
       if (seen[name].at(-1) !== value) seen[name].push(value)

@@ -6,10 +6,10 @@ import type { MarketEvent } from '../src/domain/event.ts'
 import type { OraclePriceEvent, SourceId } from '../src/domain/external.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { systemRuntime } from '../src/roles/system-runtime.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { SimulatedSources, upstreams } from '../src/simulator/external/simulated-sources.ts'
 import type { UpstreamReply } from '../src/simulator/external/upstream.ts'
-import { World } from '../src/simulator/external/world.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import type { SimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
@@ -34,12 +34,16 @@ const DOLLARS = ['USDC', 'USDT']
 class Run {
   readonly events: MarketEvent[] = []
   readonly notices: SourceNotice[] = []
-  readonly world: World
+  readonly reference: ReferencePrices
   readonly #kernel = new Kernel(START_MS)
 
-  constructor(source: SourceId, happenings: readonly Happening[] = [], key: string | null = 'any') {
+  constructor(
+    source: SourceId,
+    scenario: readonly ScenarioEvent[] = [],
+    key: string | null = 'any',
+  ) {
     const market = seededMarket({ seed: 5, startMs: START_MS })
-    this.world = new World({ market, seed: 5, happenings })
+    this.reference = new ReferencePrices({ market, seed: 5, scenario })
     const context = {
       assets: () => FEW,
       onNotice: (notice: SourceNotice) => this.notices.push(notice),
@@ -78,10 +82,10 @@ class Run {
     const machine = new Machine(this.#kernel, new Chance(1, source))
     const { scheduler } = machine.process((cause) => assert.fail(String(cause)))
     const { clock } = this.#kernel
-    const upstream = upstreams[source]?.(this.world, clock)
+    const upstream = upstreams[source]?.(this.reference, clock)
     assert(upstream?.request !== undefined)
     const request = upstream.request.bind(upstream)
-    const isOff = (is: 'isDead' | 'isStalled') => this.world[is](source, clock.nowMs())
+    const isOff = (is: 'isDead' | 'isStalled') => this.reference[is](source, clock.nowMs())
     const ask = (url: string, headers: HttpHeaders = {}): Observable<UpstreamReply> => {
       const { pathname: path, searchParams: query } = new URL(url)
       return timer(LATENCY_MS, scheduler).pipe(
@@ -125,8 +129,8 @@ class Run {
 }
 
 /** How far a price is from what the world has its network see at the instant that it is stamped with. */
-function awayBps({ world }: Run, event: OraclePriceEvent): number {
-  const seen = world.seenUsd(event.network, event.asset, event.timeExchangeMs)
+function awayBps({ reference }: Run, event: OraclePriceEvent): number {
+  const seen = reference.seenUsd(event.network, event.asset, event.timeExchangeMs)
   return seen === undefined ? Number.NaN : 1e4 * Math.abs(event.priceUsd / seen - 1)
 }
 
@@ -143,7 +147,7 @@ describe('Hermes, simulated', () => {
     for (const event of run.prices) {
       expect(awayBps(run, event), event.asset).toBeLessThan(0.5)
       const confidenceBps = 1e4 * ((event.confidenceUsd ?? 0) / event.priceUsd)
-      const stated = run.world.confidenceBps('pyth-hermes', event.asset, event.timeExchangeMs)
+      const stated = run.reference.confidenceBps('pyth-hermes', event.asset, event.timeExchangeMs)
       expect(confidenceBps / stated).toBeCloseTo(1, 1)
     }
     for (const asset of [...FEW, ...DOLLARS]) {
@@ -247,7 +251,7 @@ describe('through real sockets', () => {
   beforeEach(async () => {
     const startMs = systemClock.nowMs()
     const market = seededMarket({ seed: 5, startMs })
-    const external = new SimulatedSources(new World({ market, seed: 5 }), systemClock)
+    const external = new SimulatedSources(new ReferencePrices({ market, seed: 5 }), systemClock)
     venue = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
   })
 

@@ -7,8 +7,8 @@ import { exchangeQuote, oraclePrice } from '../src/compute/testing/external-even
 import { context, universe } from '../src/compute/testing/tape.ts'
 import type { OracleNetwork } from '../src/domain/external.ts'
 import { assetOf, exchanges } from '../src/domain/external.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
-import { World } from '../src/simulator/external/world.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
@@ -35,7 +35,7 @@ type CexDex = {
 }
 
 /** The simulated world knows the truth, and what was planted in it. */
-describe('what is planted in the world', () => {
+describe('what is planted in the reference', () => {
   test.each(COINS)('nothing: %s is aligned everywhere', (coin) => {
     const { basis: measured, cexDex: divergence } = heard([]).of(coin)
     expect(Math.abs(measured.basis_usd_adjusted_bps)).toBeLessThan(NOISE_BPS)
@@ -83,7 +83,7 @@ describe('what is planted in the world', () => {
     expect(measured.oracle_networks[0]).toMatchObject({ why_not: 'wide_confidence' })
   })
 
-  test('an exchange of another world is not used', () => {
+  test('an exchange of another reference is not used', () => {
     const { cexDex: divergence } = heard([
       { kind: 'offset', source: 'okx', asset: 'BTC', bps: 700, ...always },
     ]).of('BTC')
@@ -94,13 +94,13 @@ describe('what is planted in the world', () => {
 })
 
 /** After a few seconds of that world, with every source heard each second. */
-function heard(happenings: readonly Happening[]) {
+function heard(scenario: readonly ScenarioEvent[]) {
   const market = seededMarket({ seed: 3, startMs: START_MS })
-  const world = new World({ market, seed: 3, happenings })
+  const reference = new ReferencePrices({ market, seed: 3, scenario })
   const processor = new Processor({ coin: [basis, cexDex], market: [] }, '0')
   processor.process([universe(COINS)])
-  const seen = (source: Parameters<World['seenUsd']>[0], asset: string, atMs: number) => {
-    const usd = world.seenUsd(source, asset, atMs)
+  const seen = (source: Parameters<ReferencePrices['seenUsd']>[0], asset: string, atMs: number) => {
+    const usd = reference.seenUsd(source, asset, atMs)
     if (usd === undefined) throw new Error(`${source} sees no ${asset}`)
     return usd
   }
@@ -115,7 +115,7 @@ function heard(happenings: readonly Happening[]) {
     for (const asset of [...COINS.map((coin) => assetOf(coin)?.asset ?? ''), 'USDT']) {
       for (const network of networks) {
         const priceUsd = seen(network, asset, nowMs)
-        const confidenceUsd = (world.confidenceBps(network, asset, nowMs) * priceUsd) / 10_000
+        const confidenceUsd = (reference.confidenceBps(network, asset, nowMs) * priceUsd) / 10_000
         const ema = { priceUsd, confidenceUsd: priceUsd * 2.5e-4 }
         const changes = { confidenceUsd, ema }
         processor.process([oraclePrice(network, asset, priceUsd, nowMs, changes)])

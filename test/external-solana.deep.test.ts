@@ -10,10 +10,10 @@ import type { MarketEvent } from '../src/domain/event.ts'
 import type { SourceId } from '../src/domain/external.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { systemRuntime } from '../src/roles/system-runtime.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
-import { solanaUpstream } from '../src/simulator/external/solana/solana-upstream.ts'
-import { World } from '../src/simulator/external/world.ts'
+import { solanaNode } from '../src/simulator/external/solana/solana-node.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { solanaSource } from '../src/streams/external/solana/solana.ts'
 import type { SourceNotice } from '../src/streams/external/source.ts'
@@ -50,18 +50,18 @@ class Run {
   readonly events: MarketEvent[] = []
   readonly notices: SourceNotice[] = []
   readonly asked: Asked[] = []
-  readonly world: World
+  readonly reference: ReferencePrices
   readonly #kernel = new Kernel(START_MS)
   readonly #nodes: Record<string, Node>
   readonly #answer: (body: unknown) => string
 
   constructor(
-    happenings: readonly Happening[] = [],
+    scenario: readonly ScenarioEvent[] = [],
     nodes: Record<string, Node> = { node: right },
   ) {
     this.#nodes = nodes
-    this.world = new World({ market, seed: SEED, happenings })
-    this.#answer = answerOf(this.world, this.#kernel)
+    this.reference = new ReferencePrices({ market, seed: SEED, scenario })
+    this.#answer = answerOf(this.reference, this.#kernel)
     const onNotice = (notice: SourceNotice) => this.notices.push(notice)
     const context = { assets: () => [], onNotice }
     solanaSource({ urls: Object.keys(nodes) }, context, this.#runtime()).subscribe({
@@ -110,7 +110,7 @@ class Run {
             const { id, params } = body as { id: number; params: [string[]] }
             const [keys] = params
             this.asked.push({ url, keys, atMs: nowMs - START_MS })
-            if (this.world.isDead('solana', nowMs)) return 'dead'
+            if (this.reference.isDead('solana', nowMs)) return 'dead'
             return this.#nodes[url]?.(() => this.#answer(body), keys, nowMs, id) ?? 'dead'
           }),
           concatMap((told) => {
@@ -127,8 +127,8 @@ function right(answer: () => string): string {
   return answer()
 }
 
-function answerOf(world: World, kernel: Kernel): (body: unknown) => string {
-  const { request } = solanaUpstream(world, kernel.clock)
+function answerOf(reference: ReferencePrices, kernel: Kernel): (body: unknown) => string {
+  const { request } = solanaNode(reference, kernel.clock)
   assert(request !== undefined)
   const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }
   return (body) => {
@@ -174,7 +174,7 @@ describe('solana', () => {
 
   test('tells what the chain believes, as of the block', () => {
     for (const { asset, quote, price, timeExchangeMs } of run.of('pool')) {
-      const [usd, quoteUsd] = [asset, quote].map((of) => run.world.priceUsd(of, timeExchangeMs))
+      const [usd, quoteUsd] = [asset, quote].map((of) => run.reference.priceUsd(of, timeExchangeMs))
       assert(usd !== undefined && quoteUsd !== undefined)
       // Two draws of noise of 0.8 bps each, and the block's second is its time, cut.
       expect(Math.abs(Math.log(price / (usd / quoteUsd))) / BPS, asset).toBeLessThan(8)
@@ -199,9 +199,9 @@ describe('solana', () => {
       const { asset, priceUsd, confidenceUsd, ema, timeExchangeMs, timeReceivedMs } = price
       expect(price).toMatchObject({ network: 'pyth-solana', place: '', resolutionBps: 50 })
       expect(timeReceivedMs - timeExchangeMs).toBeLessThanOrEqual(60_000 + 2 * SECOND_MS)
-      const published = run.world.seenUsd('pyth-solana', asset, timeExchangeMs) ?? Number.NaN
+      const published = run.reference.seenUsd('pyth-solana', asset, timeExchangeMs) ?? Number.NaN
       expect(priceUsd / published, asset).toBeCloseTo(1, 3)
-      const now = run.world.seenUsd('pyth-solana', asset, timeReceivedMs) ?? Number.NaN
+      const now = run.reference.seenUsd('pyth-solana', asset, timeReceivedMs) ?? Number.NaN
       // The pusher looks every five seconds.
       expect(Math.abs(priceUsd / now - 1), asset).toBeLessThan(60 * BPS)
       const isStable = asset.startsWith('USD')
@@ -211,7 +211,7 @@ describe('solana', () => {
   })
 })
 
-describe('what happens in the world', () => {
+describe('what happens in the reference', () => {
   const during = { fromMs: START_MS + MINUTE_MS, untilMs: START_MS + 8 * MINUTE_MS }
 
   test('a depeg shows in the pool of the two stablecoins and in the oracle', () => {
@@ -231,10 +231,11 @@ describe('what happens in the world', () => {
     const run = new Run([gap]).runUntil(2 * MINUTE_MS)
     const offBps = ['ETH', 'BTC'].map((of) => {
       const { price, timeExchangeMs } = run.of('pool').findLast(({ asset }) => asset === of) ?? {}
-      const worth = run.world.priceUsd(of, timeExchangeMs ?? 0) ?? 0
+      const worth = run.reference.priceUsd(of, timeExchangeMs ?? 0) ?? 0
       return (
-        Math.log((price ?? 0) / (worth / (run.world.priceUsd('USDC', timeExchangeMs ?? 0) ?? 0))) /
-        BPS
+        Math.log(
+          (price ?? 0) / (worth / (run.reference.priceUsd('USDC', timeExchangeMs ?? 0) ?? 0)),
+        ) / BPS
       )
     })
     expect(offBps[0]).toBeGreaterThan(70)
@@ -299,7 +300,7 @@ describe('nodes', () => {
 
   test('of two that go on, the one whose blocks are old is left alone', () => {
     const late = new Kernel(START_MS - 45 * SECOND_MS)
-    const answerLate = answerOf(new World({ market, seed: SEED }), late)
+    const answerLate = answerOf(new ReferencePrices({ market, seed: SEED }), late)
     const behind: Node = (_answer, keys) => {
       const params = [keys, { encoding: 'base64', commitment: 'confirmed' }]
       return answerLate({ id: 1, jsonrpc: '2.0', method: 'getMultipleAccounts', params })
@@ -388,12 +389,12 @@ describe('over loopback', () => {
   let server: Server
   let sources: SimulatedSources
   let url: string
-  let world: World
+  let reference: ReferencePrices
 
   beforeAll(async () => {
     const now = seededMarket({ seed: SEED, startMs: Date.now() - MINUTE_MS })
-    world = new World({ market: now, seed: SEED })
-    sources = new SimulatedSources(world, systemClock)
+    reference = new ReferencePrices({ market: now, seed: SEED })
+    sources = new SimulatedSources(reference, systemClock)
     server = createServer((request, response) =>
       sources.serve(new URL(request.url ?? '', 'http://simulator'), request, response),
     )

@@ -13,8 +13,12 @@ import { pegTape } from '../src/compute/testing/peg-tape.ts'
 import { context, universe } from '../src/compute/testing/tape.ts'
 import type { Chain, ExternalEvent } from '../src/domain/external.ts'
 import { chains } from '../src/domain/external.ts'
-import type { Happening } from '../src/simulator/external/happening.ts'
-import { CONFIDENCE_BPS, noiseBps, World } from '../src/simulator/external/world.ts'
+import {
+  CONFIDENCE_BPS,
+  noiseBps,
+  ReferencePrices,
+} from '../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
 
@@ -34,8 +38,8 @@ const BPS = 1e-4
 const MARGIN_BPS = 2
 const ALWAYS = { fromMs: START_MS, untilMs: START_MS + 3_600_000 }
 
-function worldOf(seed: number, ...happenings: Happening[]): World {
-  return new World({ market: seededMarket({ seed, startMs: START_MS }), seed, happenings })
+function worldOf(seed: number, ...scenario: ScenarioEvent[]): ReferencePrices {
+  return new ReferencePrices({ market: seededMarket({ seed, startMs: START_MS }), seed, scenario })
 }
 
 function sideOf(seed: number): 1 | -1 {
@@ -62,15 +66,15 @@ describe('a basis, in 200 worlds', () => {
   /** Four samples of the answer while the venue stands so far above, and how far each is from the truth. */
   const answersOf = (seed: number, plantedBps: number) => {
     const bps = plantedBps - usualBps(seed, START_MS)
-    const world = worldOf(seed, { kind: 'basis', asset: 'ETH', bps, ...ALWAYS })
+    const reference = worldOf(seed, { kind: 'basis', asset: 'ETH', bps, ...ALWAYS })
     const market = newMarket(new PulsePool(3))
     market.apply(universe(['ETH']))
     return [0, 1, 2, 3].map((step) => {
       const nowMs = START_MS + step * STEP_MS
-      const usdt = isDefined(world.priceUsd('USDT', nowMs))
-      const worth = isDefined(world.priceUsd('ETH', nowMs))
+      const usdt = isDefined(reference.priceUsd('USDT', nowMs))
+      const worth = isDefined(reference.priceUsd('ETH', nowMs))
       const venue = worth / usdt / (1 - bps * BPS)
-      tellBasis(market, world, venue, nowMs)
+      tellBasis(market, reference, venue, nowMs)
       const told = answerOf(market, nowMs).basis
       return { ...told, awayBps: told.basis_bps - (venue / worth - 1) / BPS }
     })
@@ -96,9 +100,14 @@ describe('a basis, in 200 worlds', () => {
   })
 })
 
-function tellBasis(market: MarketState, world: World, venue: number, nowMs: number): void {
-  const seen = (asset: string) => isDefined(world.seenUsd('pyth-hermes', asset, nowMs))
-  const confidenceUsd = seen('ETH') * world.confidenceBps('pyth-hermes', 'ETH', nowMs) * BPS
+function tellBasis(
+  market: MarketState,
+  reference: ReferencePrices,
+  venue: number,
+  nowMs: number,
+): void {
+  const seen = (asset: string) => isDefined(reference.seenUsd('pyth-hermes', asset, nowMs))
+  const confidenceUsd = seen('ETH') * reference.confidenceBps('pyth-hermes', 'ETH', nowMs) * BPS
   const heard = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
   market.apply({ ...context('ETH', { oraclePrice: venue, markPrice: venue }), ...heard })
   market.apply({ ...oraclePrice('ETH', seen('ETH'), nowMs), confidenceUsd })
@@ -139,13 +148,13 @@ describe('a gap between chains, in 200 worlds', () => {
     const chain = isDefined(chains[seed % chains.length])
     const bps = sideOf(seed) * plantedBps
     const fromMs = START_MS + STEP_MS
-    const gap: Happening = { kind: 'gap', chain, asset: 'ETH', bps, ...ALWAYS, fromMs }
-    const world = worldOf(seed, gap)
+    const gap: ScenarioEvent = { kind: 'gap', chain, asset: 'ETH', bps, ...ALWAYS, fromMs }
+    const reference = worldOf(seed, gap)
     const market = newMarket(new PulsePool(3))
     const errors: number[] = []
     const samples = Array.from({ length: count }, (_, sample) => {
       const nowMs = START_MS + sample * STEP_MS
-      for (const event of chainEvents(world, nowMs)) market.apply(event)
+      for (const event of chainEvents(reference, nowMs)) market.apply(event)
       market.advance(nowMs)
       const { latest } = market.of(arbMeasure)
       const gaps = latest?.assets.find(({ asset }) => asset === 'ETH')?.gaps ?? []
@@ -185,7 +194,7 @@ describe('a gap between chains, in 200 worlds', () => {
     expect({ missed, alarmed }).toEqual({ missed: [], alarmed: [] })
   })
 
-  test('2 bps beyond the costs it is found in the second of two samples in every world', () => {
+  test('2 bps beyond the costs it is found in the second of two samples in every reference', () => {
     const missed = seedsWhere(COST_BPS + MARGIN_BPS, ({ paying }) => paying.at(-1) === false)
     expect(missed).toEqual([])
   })
@@ -202,14 +211,14 @@ describe('a gap between chains, in 200 worlds', () => {
 })
 
 /** Every chain's pools as of this very instant, by what it believes; a swap costs a dollar. */
-function chainEvents(world: World, nowMs: number): ExternalEvent[] {
-  const by = (asset: string) => isDefined(world.seenUsd('pyth-hermes', asset, nowMs))
+function chainEvents(reference: ReferencePrices, nowMs: number): ExternalEvent[] {
+  const by = (asset: string) => isDefined(reference.seenUsd('pyth-hermes', asset, nowMs))
   const usd = { USDC: by('USDC'), USDT: by('USDT') }
-  const truth = (asset: string) => isDefined(world.priceUsd(asset, nowMs))
+  const truth = (asset: string) => isDefined(reference.priceUsd(asset, nowMs))
   return [
     ...rateEvents(nowMs, { ETH: by('ETH'), BTC: by('BTC'), USDC: usd.USDC }),
     ...chains.flatMap((chain) => {
-      const seen = (asset: string) => isDefined(world.seenOnChainUsd(chain, asset, nowMs))
+      const seen = (asset: string) => isDefined(reference.seenOnChainUsd(chain, asset, nowMs))
       return [
         block(chain, nowMs, { swapGasNative: 0.01 }),
         pool(chain, 'ETH', nowMs, { price: seen('ETH') / truth('USDC') }),
@@ -224,14 +233,14 @@ describe('a depeg of USDC, in 200 worlds', () => {
   const STEP_MS = 5_000
   const AFTER_MS = START_MS + MINUTE_MS
 
-  const tell = (market: MarketState, world: World, nowMs: number) => {
-    const quoted = (source: Parameters<World['seenUsd']>[0], asset: string) => {
+  const tell = (market: MarketState, reference: ReferencePrices, nowMs: number) => {
+    const quoted = (source: Parameters<ReferencePrices['seenUsd']>[0], asset: string) => {
       const isChain = (chains as readonly string[]).includes(source)
       // What a chain counts in is worth what it is worth: its own noise shows once.
       return isDefined(
         isChain && asset === 'USDT'
-          ? world.priceUsd(asset, nowMs)
-          : world.seenUsd(source, asset, nowMs),
+          ? reference.priceUsd(asset, nowMs)
+          : reference.seenUsd(source, asset, nowMs),
       )
     }
     for (const event of pegTape(nowMs, quoted)) market.apply(event)
@@ -254,15 +263,15 @@ describe('a depeg of USDC, in 200 worlds', () => {
     const calm = worldOf(seed)
     const usualBps = (isDefined(calm.priceUsd('USDC', AFTER_MS)) - 1) / BPS
     const depeg = { kind: 'depeg', asset: 'USDC', bps: wanted - usualBps, ...ALWAYS } as const
-    const world = worldOf(seed, { ...depeg, fromMs: AFTER_MS })
+    const reference = worldOf(seed, { ...depeg, fromMs: AFTER_MS })
     const market = newMarket(new PulsePool(3))
     const errors: number[] = []
     let early = 0
     const untilMs = AFTER_MS + neededMs
     for (let nowMs = AFTER_MS - 2 * STEP_MS; nowMs <= untilMs; nowMs += STEP_MS) {
-      tell(market, world, nowMs)
+      tell(market, reference, nowMs)
       const { sample, level: reached } = market.of(depegMeasure)
-      const truthBps = (isDefined(world.priceUsd('USDC', nowMs)) - 1) / BPS
+      const truthBps = (isDefined(reference.priceUsd('USDC', nowMs)) - 1) / BPS
       errors.push((sample?.price?.deviationBps ?? Number.NaN) - truthBps)
       if (nowMs < untilMs) early = Math.max(early, reached.level)
     }
@@ -288,7 +297,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
 })
 
 /** The same the whole way, as a caller is told it: protocols, cadences, blocks of different ages. */
-test.each([1, 2, 3])('world %i is measured through the adapters as it is', (seed) => {
+test.each([1, 2, 3])('reference %i is measured through the adapters as it is', (seed) => {
   const during = (from: number, until: number) => ({
     fromMs: START_MS + from * SECOND_MS,
     untilMs: START_MS + until * SECOND_MS,
@@ -299,20 +308,21 @@ test.each([1, 2, 3])('world %i is measured through the adapters as it is', (seed
     gap: during(130, 190),
     depeg: during(220, 600),
   }
-  const happenings: Happening[] = [
+  const scenario: ScenarioEvent[] = [
     { kind: 'basis', asset: 'ETH', bps: basisBps, ...planted.basis },
     { kind: 'gap', chain: 'base', asset: 'ETH', bps: gapBps, ...planted.gap },
     { kind: 'depeg', asset: 'USDC', bps: depegBps, ...planted.depeg },
   ]
-  const rig = new ExternalRig({ seed, happenings, pythKey: 'any' })
+  const rig = new ExternalRig({ seed, scenario, pythKey: 'any' })
   const isIn = (
     { fromMs, untilMs }: { readonly fromMs: number; readonly untilMs: number },
     lateMs: number,
   ) => rig.nowMs >= fromMs + lateMs && rig.nowMs < untilMs
   const isOutOf = (span: typeof planted.gap, lateMs: number) =>
     rig.nowMs < span.fromMs || rig.nowMs >= span.untilMs + lateMs
-  const priceAt = (iso: string) => isDefined(rig.world.priceUsd('ETH', Date.parse(iso)))
-  const worthBps = (asset: string) => (isDefined(rig.world.priceUsd(asset, rig.nowMs)) - 1) / BPS
+  const priceAt = (iso: string) => isDefined(rig.reference.priceUsd('ETH', Date.parse(iso)))
+  const worthBps = (asset: string) =>
+    (isDefined(rig.reference.priceUsd(asset, rig.nowMs)) - 1) / BPS
 
   const gaps: number[] = []
   for (let seconds = 60; seconds <= 540; seconds += 2) {

@@ -16,8 +16,8 @@ import { synchronousRenderer } from '../src/engine/market-renderer.ts'
 import { restoredHistory } from '../src/engine/recorded-history.ts'
 import type { Recorded } from '../src/engine/recording.ts'
 import { recorderOf, restoredExternal } from '../src/engine/recording.ts'
-import { solanaUpstream } from '../src/simulator/external/solana/solana-upstream.ts'
-import { World } from '../src/simulator/external/world.ts'
+import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
+import { solanaNode } from '../src/simulator/external/solana/solana-node.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../src/simulator/market/coin-markets.ts'
 import type { Market } from '../src/simulator/market/market.ts'
@@ -301,7 +301,7 @@ function start(
 
 /** One source beyond the venue, at a simulated node. */
 function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EnginePlatform['external']> {
-  const upstream = solanaUpstream(new World({ market, seed: 7 }), clockOf(virtual))
+  const upstream = solanaNode(new ReferencePrices({ market, seed: 7 }), clockOf(virtual))
   const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }
   const post: Post = (_url, request) => {
     const reply = upstream.request?.({ ...asked, body: JSON.stringify(request) })

@@ -1,9 +1,9 @@
 import closeWithGrace from 'close-with-grace'
 import type { SimulateOptions } from '../config/simulate.ts'
 import { recordedFrames } from '../engine/recorded-frames.ts'
-import { readHappenings } from '../simulator/external/happening.ts'
+import { ReferencePrices } from '../simulator/external/reference-prices.ts'
+import { readScenario } from '../simulator/external/scenario.ts'
 import { SimulatedSources } from '../simulator/external/simulated-sources.ts'
-import { World } from '../simulator/external/world.ts'
 import { seededBuilderDexes } from '../simulator/market/builder-dexes.ts'
 import { candleReplayMarket } from '../simulator/market/candle-replay-market.ts'
 import { tapesOfFrames } from '../simulator/market/frame-tape.ts'
@@ -31,8 +31,8 @@ export async function simulate(
   const faults = faultsOf(options, dexes)
   if (options.past !== undefined) writeSimulatedPast(market, options.past, startMs)
   const clock = scaledClock(startMs, options.speed)
-  const happenings = options.world === undefined ? [] : readHappenings(options.world, startMs)
-  const world = new World({ market, seed: options.seed, happenings })
+  const scenario = options.world === undefined ? [] : readScenario(options.world, startMs)
+  const world = new ReferencePrices({ market, seed: options.seed, scenario })
   const external = new SimulatedSources(world, clock)
   const starting = startSimulatedVenue({
     market,

@@ -18,10 +18,10 @@ import type { BookLevel, ContextEvent, MarketEvent } from '../../src/domain/even
 import type { SourceId } from '../../src/domain/external.ts'
 import { assetOf } from '../../src/domain/external.ts'
 import { singleMarginTier } from '../../src/domain/listing.ts'
-import type { Happening } from '../../src/simulator/external/happening.ts'
+import { ReferencePrices } from '../../src/simulator/external/reference-prices.ts'
+import type { ScenarioEvent } from '../../src/simulator/external/scenario.ts'
 import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
 import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
-import { World } from '../../src/simulator/external/world.ts'
 import type { Market } from '../../src/simulator/market/market.ts'
 import { seededMarket } from '../../src/simulator/market/seeded-market.ts'
 import { pythFeeds } from '../../src/streams/external/evm/pyth-feeds.ts'
@@ -63,7 +63,7 @@ const ageMsMaxOf = new Map(
 
 export type RigOptions = {
   readonly seed: number
-  readonly happenings?: readonly Happening[]
+  readonly scenario?: readonly ScenarioEvent[]
   /** Absent: no key. */
   readonly pythKey?: string
   /** Nodes that are so far behind: they go on, and tell the blocks of then. */
@@ -95,9 +95,9 @@ export type Told =
  * adapters at the real protocols, the real processor and analyses, and the gateway's own rule of what is too old.
  */
 export class ExternalRig {
-  readonly world: World
+  readonly reference: ReferencePrices
   readonly #market: Market
-  readonly #happenings: Happening[]
+  readonly #scenario: ScenarioEvent[]
   /** What sources said about themselves: seconds after the start, name, state. */
   readonly statuses: string[] = []
   readonly #kernel = new Kernel(RIG_START_MS)
@@ -108,19 +108,19 @@ export class ExternalRig {
   readonly #old = new Map<SourceId, Upstream>()
   readonly #behind: RigOptions['behind']
 
-  constructor({ seed, happenings = [], pythKey, behind }: RigOptions) {
+  constructor({ seed, scenario = [], pythKey, behind }: RigOptions) {
     this.#market = marketOf(seed)
-    this.#happenings = [...happenings]
-    this.world = new World({ market: this.#market, seed, happenings: this.#happenings })
+    this.#scenario = [...scenario]
+    this.reference = new ReferencePrices({ market: this.#market, seed, scenario: this.#scenario })
     this.#behind = behind
     const { clock } = this.#kernel
     for (const [id, make] of Object.entries(upstreams) as [SourceId, Newly][])
-      this.#upstreams.set(id, make(this.world, clock))
+      this.#upstreams.set(id, make(this.reference, clock))
     if (behind !== undefined) {
       const make = upstreams[behind.source]
       assert(make !== undefined)
       const nowMs = () => clock.nowMs() - behind.byMs
-      this.#old.set(behind.source, make(this.world, { ...clock, nowMs }))
+      this.#old.set(behind.source, make(this.reference, { ...clock, nowMs }))
     }
     this.#list()
     clock.every(CONTEXT_MS, () => this.#tellContexts())
@@ -142,7 +142,7 @@ export class ExternalRig {
   /** Lets something happen from now on. */
   happen(what: Lasting, lastsMs: number): void {
     const { nowMs } = this
-    this.#happenings.push({ ...what, fromMs: nowMs, untilMs: nowMs + lastsMs })
+    this.#scenario.push({ ...what, fromMs: nowMs, untilMs: nowMs + lastsMs })
   }
 
   runFor(durationMs: number): this {
@@ -362,7 +362,7 @@ export class ExternalRig {
   }
 
   #is(what: 'isDead' | 'isStalled', id: SourceId): boolean {
-    return this.world[what](id, this.nowMs)
+    return this.reference[what](id, this.nowMs)
   }
 
   #upstream(id: SourceId): Upstream {
@@ -375,14 +375,14 @@ export class ExternalRig {
   }
 }
 
-/** A happening whose time is not said yet. */
-type Lasting = Happening extends infer Each
-  ? Each extends Happening
+/** A event whose time is not said yet. */
+type Lasting = ScenarioEvent extends infer Each
+  ? Each extends ScenarioEvent
     ? Omit<Each, 'fromMs' | 'untilMs'>
     : never
   : never
 
-type Newly = (world: World, clock: Clock) => Upstream
+type Newly = (reference: ReferencePrices, clock: Clock) => Upstream
 type Asked = {
   readonly method: string
   readonly headers: Record<string, string>

@@ -11,9 +11,9 @@ import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
+import { ReferencePrices } from '../../src/simulator/external/reference-prices.ts'
 import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
 import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
-import { World } from '../../src/simulator/external/world.ts'
 import type { DexActivity } from '../../src/simulator/market/builder-dexes.ts'
 import { seededBuilderDexes } from '../../src/simulator/market/builder-dexes.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
@@ -100,7 +100,7 @@ export class SimulatedService {
     })
     const chance = new Chance(seed, 'network')
     const network = new Network({ kernel, venue, chance, tap: {} })
-    const sources = new SourcesWithoutSockets(new World({ market, seed }), kernel.clock)
+    const sources = new SourcesWithoutSockets(new ReferencePrices({ market, seed }), kernel.clock)
     const runtime = {
       scheduler: process.scheduler,
       random: new Chance(seed, 'engine').next,
@@ -147,7 +147,7 @@ export class SimulatedService {
 class SourcesWithoutSockets {
   readonly #sources: ReadonlyMap<string, Upstream>
 
-  constructor(world: World, clock: Clock) {
+  constructor(world: ReferencePrices, clock: Clock) {
     this.#sources = new Map(Object.entries(upstreams).map(([id, make]) => [id, make(world, clock)]))
   }
 

@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
 import type { SourceId } from '../../domain/external.ts'
-import { evmUpstream } from './evm/evm-upstream.ts'
-import { pythEvmUpstream } from './evm/pyth-upstream.ts'
+import { evmNode } from './evm/evm-node.ts'
+import { pythNode } from './evm/pyth-node.ts'
 import { simulatedBinance } from './exchanges/binance.ts'
 import { simulatedBybit } from './exchanges/bybit.ts'
 import { simulatedCoinbase } from './exchanges/coinbase.ts'
@@ -12,56 +12,56 @@ import { simulatedOkx } from './exchanges/okx.ts'
 import { alternativeMe } from './fear-greed/alternative-me.ts'
 import { hermes } from './pyth-hermes/hermes.ts'
 import { redstoneGateway } from './redstone/redstone-gateway.ts'
-import { solanaUpstream } from './solana/solana-upstream.ts'
+import type { ReferencePrices } from './reference-prices.ts'
+import { solanaNode } from './solana/solana-node.ts'
 import { stablecoinsLlama } from './stablecoin-supply/stablecoins-llama.ts'
 import type { NewUpstream, Upstream, UpstreamReply } from './upstream.ts'
-import type { World } from './world.ts'
 
-/** All sources stand below this path of the simulator, each under its own name. */
+/** The path of all sources on the simulator's port; the identifier of the source follows. */
 export const EXTERNAL_PATH = '/outside/'
 
 const REQUEST_BYTES_MAX = 1024 * 1024
 
-/** One for each source that has an address of its own. */
+/** Every source that has an address. */
 export const upstreams: Partial<Readonly<Record<SourceId, NewUpstream>>> = {
   'pyth-hermes': hermes,
-  'pyth-evm': pythEvmUpstream,
+  'pyth-evm': pythNode,
   redstone: redstoneGateway,
   coinbase: simulatedCoinbase,
   kraken: simulatedKraken,
   binance: simulatedBinance,
   okx: simulatedOkx,
   bybit: simulatedBybit,
-  ethereum: evmUpstream('ethereum'),
-  arbitrum: evmUpstream('arbitrum'),
-  base: evmUpstream('base'),
-  optimism: evmUpstream('optimism'),
-  polygon: evmUpstream('polygon'),
-  bsc: evmUpstream('bsc'),
-  avalanche: evmUpstream('avalanche'),
-  solana: solanaUpstream,
+  ethereum: evmNode('ethereum'),
+  arbitrum: evmNode('arbitrum'),
+  base: evmNode('base'),
+  optimism: evmNode('optimism'),
+  polygon: evmNode('polygon'),
+  bsc: evmNode('bsc'),
+  avalanche: evmNode('avalanche'),
+  solana: solanaNode,
   'fear-greed': alternativeMe,
   'stablecoin-supply': stablecoinsLlama,
 }
 
 /**
- * Serves every source of a world at `/outside/<source>`: HTTP and websockets on the port of whoever owns
- * the server. A source that is dead breaks its connections, and one that stalls says nothing.
+ * Serves every source at `/outside/<source>` over HTTP and WebSocket on the port of the simulated venue. A
+ * dead source terminates its connections, a stalled one sends nothing.
  */
 export class SimulatedSources {
-  readonly #world: World
+  readonly #reference: ReferencePrices
   readonly #clock: Clock
   readonly #upstreams: ReadonlyMap<SourceId, Upstream>
   readonly #open = new Map<SourceId, Set<() => void>>()
-  readonly #stopDying: () => void
+  readonly #stopChecking: () => void
 
-  constructor(world: World, clock: Clock) {
-    this.#world = world
+  constructor(reference: ReferencePrices, clock: Clock) {
+    this.#reference = reference
     this.#clock = clock
     this.#upstreams = new Map(
-      Object.entries(upstreams).map(([id, make]) => [id as SourceId, make(world, clock)]),
+      Object.entries(upstreams).map(([id, make]) => [id as SourceId, make(reference, clock)]),
     )
-    this.#stopDying = clock.every(250, () => this.#breakDead())
+    this.#stopChecking = clock.every(250, () => this.#dropDead())
   }
 
   get ids(): readonly SourceId[] {
@@ -108,24 +108,24 @@ export class SimulatedSources {
     const drop = () => webSocket.terminate()
     const session = upstream.connect(path, {
       send: (text) => {
-        if (!this.#world.isStalled(id, this.#clock.nowMs())) webSocket.send(text)
+        if (!this.#reference.isStalled(id, this.#clock.nowMs())) webSocket.send(text)
       },
       drop,
       ping: () => webSocket.ping(),
     })
-    const forget = this.#remember(id, drop)
+    const unregister = this.#register(id, drop)
     webSocket.on('message', (data, isBinary) => {
       if (!isBinary) session.receive(String(data))
     })
     webSocket.on('pong', () => session.ponged?.())
     webSocket.on('close', () => {
-      forget()
+      unregister()
       session.close()
     })
   }
 
   close(): void {
-    this.#stopDying()
+    this.#stopChecking()
     for (const drops of this.#open.values()) for (const drop of [...drops]) drop()
   }
 
@@ -138,17 +138,17 @@ export class SimulatedSources {
     }
     response.writeHead(200, { 'content-type': reply.contentType })
     const write = (text: string) => {
-      if (!this.#world.isStalled(id, this.#clock.nowMs())) response.write(text)
+      if (!this.#reference.isStalled(id, this.#clock.nowMs())) response.write(text)
     }
     const stop = reply.start(write, () => response.end())
-    const forget = this.#remember(id, () => response.destroy())
+    const unregister = this.#register(id, () => response.destroy())
     response.on('close', () => {
-      forget()
+      unregister()
       stop()
     })
   }
 
-  #remember(id: SourceId, drop: () => void): () => void {
+  #register(id: SourceId, drop: () => void): () => void {
     const drops = this.#open.get(id) ?? new Set()
     this.#open.set(id, drops)
     drops.add(drop)
@@ -156,16 +156,16 @@ export class SimulatedSources {
   }
 
   #isDead(id: SourceId): boolean {
-    return this.#world.isDead(id, this.#clock.nowMs())
+    return this.#reference.isDead(id, this.#clock.nowMs())
   }
 
-  #breakDead(): void {
+  #dropDead(): void {
     for (const [id, drops] of this.#open)
       if (this.#isDead(id)) for (const drop of [...drops]) drop()
   }
 }
 
-/** `/outside/okx/ws/v5` is `/ws/v5` of `okx`. */
+/** `/outside/okx/ws/v5` is the path `/ws/v5` of `okx`. */
 function addressOf({ pathname }: URL): { readonly id: SourceId; readonly path: string } {
   const below = pathname.slice(EXTERNAL_PATH.length)
   const slash = below.indexOf('/')

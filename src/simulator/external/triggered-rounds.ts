@@ -1,65 +1,67 @@
-/** What a push oracle wrote, and when. */
-export type Round = {
-  /** Ascends with time. */
+/** One update of a push feed. */
+export type PushRound = {
+  /** Increases with time. */
   readonly count: number
   readonly atMs: number
   readonly priceUsd: number
 }
 
 type Options = {
-  /** What the network's reporters see. */
+  /** The price that the reporters of the network observe. */
   readonly seen: (atMs: number) => number | undefined
   readonly triggerBps: number
   readonly heartbeatMs: number
-  /** How often the reporters look. */
-  readonly lookMs: number
-  /** Feeds of one network beat at different instants. */
+  /** Period of the check for a deviation. */
+  readonly checkMs: number
+  /** Offset of the heartbeats, different for each feed of a network. */
   readonly phaseMs: number
 }
 
 const BPS = 1e-4
 
 /**
- * Rounds that move only when the price has drifted by the trigger, or at the heartbeat, which beats at
- * fixed instants: so the newest round is a function of the instant, found by walking from the last beat.
+ * The rounds of a push feed: one at every heartbeat and one after every deviation by the threshold.
+ * Heartbeats are at fixed times, so the newest round is a function of time, found by checking the prices
+ * since the last heartbeat.
  */
 export class TriggeredRounds {
   readonly #options: Options
-  /** How far the walk has come; only to spare work. */
-  #walked: { readonly beatMs: number; readonly lookMs: number; readonly round: Round } | null = null
-  #beat: Round | undefined
+  /** The last result, from which a later request continues. */
+  #last: { readonly beatMs: number; readonly checkMs: number; readonly round: PushRound } | null =
+    null
+  #beat: PushRound | undefined
 
   constructor(options: Options) {
     this.#options = options
   }
 
-  /** The newest at an instant; undefined for what has no price. */
-  at(atMs: number): Round | undefined {
-    const { seen, triggerBps, lookMs } = this.#options
+  /** The newest round; undefined for an asset without a price. */
+  at(atMs: number): PushRound | undefined {
+    const { seen, triggerBps, checkMs } = this.#options
     const beatMs = this.#beatMs(atMs)
-    const known = this.#walked
-    const canGoOn = known !== null && known.beatMs === beatMs && known.lookMs <= atMs
-    let round = canGoOn ? known.round : this.beat(atMs)
+    const known = this.#last
+    const continues = known !== null && known.beatMs === beatMs && known.checkMs <= atMs
+    let round = continues ? known.round : this.beat(atMs)
     if (round === undefined) return undefined
-    let fromMs = canGoOn ? known.lookMs : beatMs
-    while (fromMs + lookMs <= atMs) {
-      fromMs += lookMs
+    let fromMs = continues ? known.checkMs : beatMs
+    while (fromMs + checkMs <= atMs) {
+      fromMs += checkMs
       const priceUsd = seen(fromMs)
       if (priceUsd !== undefined && Math.abs(priceUsd / round.priceUsd - 1) >= triggerBps * BPS)
         round = { count: round.count + 1, atMs: fromMs, priceUsd }
     }
-    this.#walked = { beatMs, lookMs: fromMs, round }
+    this.#last = { beatMs, checkMs: fromMs, round }
     return round
   }
 
   /** The round of the last heartbeat. */
-  beat(atMs: number): Round | undefined {
-    const { seen, heartbeatMs, lookMs } = this.#options
+  beat(atMs: number): PushRound | undefined {
+    const { seen, heartbeatMs, checkMs } = this.#options
     const beatMs = this.#beatMs(atMs)
     if (this.#beat?.atMs === beatMs) return this.#beat
     const priceUsd = seen(beatMs)
     if (priceUsd === undefined) return undefined
-    const count = Math.floor(beatMs / heartbeatMs) * Math.ceil(heartbeatMs / lookMs)
+    const count = Math.floor(beatMs / heartbeatMs) * Math.ceil(heartbeatMs / checkMs)
     this.#beat = { count, atMs: beatMs, priceUsd }
     return this.#beat
   }

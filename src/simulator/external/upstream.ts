@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../../domain/clock.ts'
-import type { World } from './world.ts'
+import type { ReferencePrices } from './reference-prices.ts'
 
-/** One request to a simulated source, its path below the source's own root, such as `/v2/price_feeds`. */
+/** One request. The path is relative to the root of the source, such as `/v2/price_feeds`. */
 export type UpstreamRequest = {
   readonly method: string
   readonly path: string
@@ -18,36 +18,35 @@ export type UpstreamReply =
       /** JSON where absent. */
       readonly contentType?: string
     }
-  /** A body that does not end: `start` writes until the function that it returns is called. */
+  /** An endless body: `start` writes until the returned function is called. */
   | {
       readonly contentType: string
       readonly start: (write: (text: string) => void, end: () => void) => () => void
     }
-  /** Never answered. */
+  /** The request is never answered. */
   | null
 
-/** The other side of a simulated websocket. */
+/** The client of a simulated WebSocket. */
 export type UpstreamPeer = {
   send(text: string): void
-  /** Ends the connection the hard way. */
+  /** Terminates the connection without a close frame. */
   drop(): void
-  /** Sends the websocket's own ping. */
+  /** Sends a ping control frame. */
   ping?(): void
 }
 
 export type UpstreamSession = {
   receive(text: string): void
-  /** The peer answered a ping. */
+  /** A pong control frame arrived. */
   ponged?(): void
-  /** The peer is gone: every timer of this session ends. */
+  /** The connection ended: stop all timers. */
   close(): void
 }
 
-/** One simulated source: what it answers to requests, to websockets, or to both. */
+/** One simulated source, over HTTP, WebSocket or both. */
 export type Upstream = {
   readonly request?: (request: UpstreamRequest) => UpstreamReply
   readonly connect?: (path: string, peer: UpstreamPeer) => UpstreamSession
 }
 
-/** Makes one simulated source. */
-export type NewUpstream = (world: World, clock: Clock) => Upstream
+export type NewUpstream = (reference: ReferencePrices, clock: Clock) => Upstream

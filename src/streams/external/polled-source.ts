@@ -7,7 +7,7 @@ import { HttpStatusError } from '../http-exchange.ts'
 import type { ExternalRuntime, HttpReply } from '../runtime.ts'
 import { Mirrors } from './mirrors.ts'
 import { poll } from './polling.ts'
-import { failureDetail, jittered, reasonOf, withTimeout } from './retry.ts'
+import { failureDetail, jittered, publicReason, withReplyTimeout } from './retry.ts'
 import type { DecodeIssue, ExternalSource, SourceAddress, SourceContext } from './source.ts'
 import { SourceStatus } from './source-status.ts'
 
@@ -75,7 +75,7 @@ class PolledClient {
   request(): Observable<Batch> {
     const { get, scheduler } = this.#runtime
     const url = `${this.#mirrors.url}${this.#polled.path}`
-    return withTimeout(get(url), REPLY_MS_MAX, scheduler).pipe(
+    return withReplyTimeout(get(url), REPLY_MS_MAX, scheduler).pipe(
       map((reply) => this.#read(reply, url)),
     )
   }
@@ -91,11 +91,11 @@ class PolledClient {
     const nowMs = scheduler.now()
     if (isBlocked)
       return {
-        batch: this.status.set('blocked', `${reasonOf(cause)} from every address`, nowMs),
+        batch: this.status.set('blocked', `${publicReason(cause)} from every address`, nowMs),
         pauseMs,
       }
     const isDown = failures >= count
-    return { batch: isDown ? this.status.set('down', reasonOf(cause), nowMs) : [], pauseMs }
+    return { batch: isDown ? this.status.set('down', publicReason(cause), nowMs) : [], pauseMs }
   }
 
   #read({ status, body }: HttpReply, url: string): Batch {

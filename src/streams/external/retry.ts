@@ -40,7 +40,7 @@ export function jittered(ms: number, chance: number): number {
 }
 
 /** Fails a request that has not emitted its first value in time. */
-export function withTimeout<Value>(
+export function withReplyTimeout<Value>(
   request: Observable<Value>,
   ms: number,
   scheduler: SchedulerLike,
@@ -50,7 +50,7 @@ export function withTimeout<Value>(
 }
 
 /** Short and public: without addresses. */
-export function reasonOf(cause: unknown): string {
+export function publicReason(cause: unknown): string {
   if (cause instanceof HttpStatusError) return `HTTP ${cause.status}`
   return cause instanceof OperatingError ? cause.code : 'internal_error'
 }
@@ -71,7 +71,7 @@ export function failureDetail(
 
 /** The end of the message: its beginning may be a URL with a key. */
 function messageOf(cause: unknown): string {
-  if (cause instanceof HttpStatusError) return reasonOf(cause)
+  if (cause instanceof HttpStatusError) return publicReason(cause)
   const text = cause instanceof Error ? cause.message : String(cause)
   return text.slice(-DETAIL_CHARS_MAX)
 }

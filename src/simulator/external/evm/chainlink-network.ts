@@ -1,7 +1,7 @@
 import type { Abi } from 'viem'
 import { parseAbi } from 'viem'
+import type { ReferencePrices } from '../reference-prices.ts'
 import { TriggeredRounds } from '../triggered-rounds.ts'
-import type { World } from '../world.ts'
 import type { Contract } from './contract.ts'
 import { contract, Revert } from './contract.ts'
 import type { feedAssets } from './simulated-chains.ts'
@@ -15,28 +15,28 @@ const abi: Abi = parseAbi([
 ])
 const DECIMALS = 8
 const HOUR_MS = 3_600_000
-/** A proxy counts its aggregators above the rounds. */
+/** The round id of a proxy holds the number of its aggregator in the upper bits. */
 const PHASE = 1n << 64n
 
-const dollar = { triggerBps: 25, heartbeatMs: 24 * HOUR_MS, lookMs: 15_000, phaseMs: 5_400_000 }
-/** The shortest heartbeat of any of the chains. */
-const coin = { triggerBps: 50, heartbeatMs: HOUR_MS / 3, lookMs: 15_000, phaseMs: 300_000 }
+const dollar = { triggerBps: 25, heartbeatMs: 24 * HOUR_MS, checkMs: 15_000, phaseMs: 5_400_000 }
+/** The shortest heartbeat of all chains. */
+const coin = { triggerBps: 50, heartbeatMs: HOUR_MS / 3, checkMs: 15_000, phaseMs: 300_000 }
 
-/** The feeds of one world: the same reporters write to every chain. */
+/** The Chainlink feeds: all chains have the same rounds. */
 export class ChainlinkNetwork {
-  readonly #world: World
+  readonly #reference: ReferencePrices
   readonly #rounds = new Map<FeedAsset, TriggeredRounds>()
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(reference: ReferencePrices) {
+    this.#reference = reference
   }
 
   feed(asset: FeedAsset): Contract {
     return contract(abi, {
       latestRoundData: (_, blockMs) => {
-        const knownMs = this.#world.newestMs('chainlink', blockMs)
+        const knownMs = this.#reference.newestMs('chainlink', blockMs)
         const round = this.#roundsOf(asset).at(knownMs)
-        if (round === undefined || this.#world.isDead('chainlink', blockMs)) throw new Revert()
+        if (round === undefined || this.#reference.isDead('chainlink', blockMs)) throw new Revert()
         const id = PHASE + BigInt(round.count)
         const atSeconds = BigInt(Math.floor(round.atMs / 1_000))
         const answer = BigInt(Math.round(round.priceUsd * 10 ** DECIMALS))
@@ -50,7 +50,7 @@ export class ChainlinkNetwork {
   #roundsOf(asset: FeedAsset): TriggeredRounds {
     let rounds = this.#rounds.get(asset)
     if (rounds === undefined) {
-      const seen = (atMs: number) => this.#world.seenUsd('chainlink', asset, atMs)
+      const seen = (atMs: number) => this.#reference.seenUsd('chainlink', asset, atMs)
       const isDollar = asset === 'USDC' || asset === 'USDT'
       rounds = new TriggeredRounds({ seen, ...(isDollar ? dollar : coin) })
       this.#rounds.set(asset, rounds)
@@ -59,11 +59,11 @@ export class ChainlinkNetwork {
   }
 }
 
-const networks = new WeakMap<World, ChainlinkNetwork>()
+const networks = new WeakMap<ReferencePrices, ChainlinkNetwork>()
 
-/** The chains of one world share it, and its work. */
-export function chainlinkOf(world: World): ChainlinkNetwork {
-  const network = networks.get(world) ?? new ChainlinkNetwork(world)
-  networks.set(world, network)
+/** One network per reference, shared by its chains. */
+export function chainlinkOf(reference: ReferencePrices): ChainlinkNetwork {
+  const network = networks.get(reference) ?? new ChainlinkNetwork(reference)
+  networks.set(reference, network)
   return network
 }

@@ -8,10 +8,10 @@ import {
   toFunctionSelector,
 } from 'viem'
 
-/** Answers a call as of a block; throws a {@link Revert} where the real one would. */
+/** Answers a call as of a block. @throws Revert if the call fails */
 export type Contract = (data: Hex, blockMs: number) => Hex
 
-/** By address in lower case. */
+/** By lower-case address. */
 export type Contracts = ReadonlyMap<string, Contract>
 
 type Functions = Readonly<Record<string, (args: readonly unknown[], blockMs: number) => unknown>>
@@ -32,9 +32,9 @@ export class Revert extends Error {
   }
 }
 
-/** A contract with the real one's interface. Each function returns what viem encodes for its outputs. */
+/** A contract with an ABI and its functions, whose return values viem encodes. */
 export function contract(abi: Abi, functions: Functions): Contract {
-  // viem's `decodeFunctionData` hashes the signatures anew at each call.
+  // viem's `decodeFunctionData` hashes all signatures at each call.
   const bySelector = new Map(
     abi
       .filter((item): item is AbiFunction => item.type === 'function')

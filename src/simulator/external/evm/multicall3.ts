@@ -3,7 +3,7 @@ import { parseAbi } from 'viem'
 import type { Contract, Contracts } from './contract.ts'
 import { contract, Revert } from './contract.ts'
 
-export const MULTICALL3 = '0xca11bde05977b3631167028862be2a173976ca11'
+const ADDRESS = '0xca11bde05977b3631167028862be2a173976ca11'
 
 const abi = parseAbi([
   'struct Call3 { address target; bool allowFailure; bytes callData; }',
@@ -20,20 +20,20 @@ type Call3 = { readonly target: string; readonly allowFailure: boolean; readonly
 const CALLS_MAX = 2_000
 
 /**
- * The contract that stands at one address on every chain.
- * @param blockNumber what contracts of the chain see as `block.number`
+ * Adds Multicall3, which has the same address on every chain, to the contracts of a chain.
+ * @param blockNumber `block.number` in contracts of the chain
  */
-export function multicall3(options: {
+export function addMulticall3(options: {
   readonly chainId: number
   readonly blockNumber: (blockMs: number) => number
-  readonly contracts: Contracts
-}): Contract {
+  readonly contracts: Map<string, Contract>
+}): void {
   const { chainId, blockNumber, contracts } = options
-  return contract(abi, {
+  const multicall = contract(abi, {
     getBlockNumber: (_, blockMs) => BigInt(blockNumber(blockMs)),
     getCurrentBlockTimestamp: (_, blockMs) => BigInt(Math.floor(blockMs / 1_000)),
     getChainId: () => BigInt(chainId),
-    // Without a gas price nodes run a call in a block whose base fee is zero.
+    // In a call without a gas price nodes set the base fee to zero.
     getBasefee: () => 0n,
     aggregate3: ([calls], blockMs) => {
       const list = calls as readonly Call3[]
@@ -41,6 +41,7 @@ export function multicall3(options: {
       return list.map((call) => resultOf(call, contracts, blockMs))
     },
   })
+  contracts.set(ADDRESS, multicall)
 }
 
 function resultOf({ target, allowFailure, callData }: Call3, contracts: Contracts, atMs: number) {

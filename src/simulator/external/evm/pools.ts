@@ -3,7 +3,11 @@ import { encodeAbiParameters, getCreate2Address, keccak256, parseAbi } from 'vie
 import type { Contract } from './contract.ts'
 import { contract, Revert } from './contract.ts'
 
-export type Dex = 'uniswap-v3' | 'pancakeswap-v3' | 'aerodrome-slipstream' | 'velodrome-slipstream'
+export type PoolDex =
+  | 'uniswap-v3'
+  | 'pancakeswap-v3'
+  | 'aerodrome-slipstream'
+  | 'velodrome-slipstream'
 
 export type SimulatedToken = {
   readonly symbol: string
@@ -13,16 +17,16 @@ export type SimulatedToken = {
 }
 
 export type SimulatedPool = {
-  readonly dex: Dex
+  readonly dex: PoolDex
   readonly factory: Address
   readonly address: Address
   readonly base: SimulatedToken
   readonly quote: SimulatedToken
-  /** Fee in millionths, or tick spacing: what its factory knows it by. */
+  /** Fee in millionths, or tick spacing on Slipstream. */
   readonly tier: number
-  /** Quote units that it holds. */
+  /** Quote units that the pool holds. */
   readonly balanceQuote: number
-  /** How far its observations reach back. */
+  /** Age of the oldest observation. */
   readonly memorySeconds: number
 }
 
@@ -49,16 +53,16 @@ const slipstreamAbi: Abi = parseAbi([
   ...rest,
 ])
 
-/** A range around the price: so many times what it holds a pool seems to hold, at the margin. */
+/** Concentration of the liquidity: reserve at the current price relative to the balance. */
 const CONCENTRATION = 12
-/** Of stablecoins, whose range is narrow. */
+/** Of pools of two stablecoins. */
 const STABLE_CONCENTRATION = 400
 const Q96 = 2 ** 96
-/** The past is sampled so often. */
+/** Sampling period of past prices. */
 const OBSERVED_SECONDS = 20
 const OBSERVATIONS = 300
 
-/** Of Slipstream by tick spacing, millionths; elsewhere the tier is the fee. */
+/** Fees of Slipstream by tick spacing, millionths; elsewhere the tier is the fee. */
 const spacingFees: Readonly<Record<number, number>> = { 1: 100, 50: 500, 100: 400, 200: 3_000 }
 const feeSpacings: Readonly<Record<number, number>> = {
   100: 1,
@@ -114,7 +118,7 @@ export function poolContract(
   })
 }
 
-/** The sum of the ticks of the last seconds, one a second: what a cumulative lacks to the present one. */
+/** The integral of the tick over the last seconds: the difference of two cumulatives. */
 function tickSeconds(tickAt: (atMs: number) => number, nowMs: number, seconds: number): number {
   let sum = 0
   for (let ago = 0; ago < seconds; ago += OBSERVED_SECONDS) {
@@ -124,7 +128,7 @@ function tickSeconds(tickAt: (atMs: number) => number, nowMs: number, seconds: n
   return sum
 }
 
-function abiOf(dex: Dex): Abi {
+function abiOf(dex: PoolDex): Abi {
   if (dex === 'uniswap-v3') return uniswapAbi
   return dex === 'pancakeswap-v3' ? pancakeAbi : slipstreamAbi
 }
@@ -141,7 +145,7 @@ const spacingFactoryAbi: Abi = parseAbi([
 ])
 const NO_POOL: Address = '0x0000000000000000000000000000000000000000'
 
-/** Knows its pools whichever token is named first. */
+/** Accepts the two tokens in any order. */
 export function factoryContract(pools: readonly SimulatedPool[], isSlipstream: boolean): Contract {
   const byKey = new Map(
     pools.map(({ base, quote, tier, address }) => [
@@ -163,7 +167,7 @@ const UNISWAP_INIT_CODE: Hex = '0xe34f199b19b2b4f47f68442619d555527d244f78a3297e
 const PANCAKE_INIT_CODE: Hex = '0x6ce8eb472fa82df5469c6ab6d485f17c3ad13c8cd7af59b3d4a8026c5ce0f7e2'
 const PANCAKE_DEPLOYER: Address = '0x41ff9AA7e16B8B1a8a8dc4f0eFacd93D02d071c9'
 
-/** Where a factory puts the pool of two tokens and a fee, by CREATE2. Not for Slipstream, which clones. */
+/** The CREATE2 address of the pool of two tokens and a fee. Slipstream clones its pools instead. */
 export function poolAddress(
   dex: 'uniswap-v3' | 'pancakeswap-v3',
   factory: Address,

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import type { Chain } from '../../../domain/external.ts'
-import type { Dex, SimulatedPool, SimulatedToken } from './pools.ts'
+import type { PoolDex, SimulatedPool, SimulatedToken } from './pools.ts'
 import { poolAddress } from './pools.ts'
 
 export type SimulatedChain = {
@@ -16,7 +16,7 @@ export type SimulatedChain = {
 export const feedAssets = ['USDC', 'USDT', 'ETH', 'BTC', 'SOL'] as const
 
 const LONG_MEMORY_SECONDS = 3_600
-/** A shallow pool pays nobody to remember. */
+/** Shallower pools have no observations. */
 const THIN_QUOTE = 250_000
 
 const factories = {
@@ -29,7 +29,7 @@ const factories = {
   velodrome: '0xCc0bDDB707055e04e497aB22a59c2aF4391cd12F',
 } as const satisfies Record<string, Address>
 
-/** Factory, base, quote, tier, quote units held; the address where it is not derived. */
+/** Factory, base, quote, tier, quote balance; the address if it cannot be derived. */
 type PoolRow = readonly [
   factory: keyof typeof factories,
   base: string,
@@ -47,7 +47,7 @@ type ChainRow = Omit<SimulatedChain, 'pools'> & {
 const CBBTC: Address = '0xcbB7C0000aB88B473b1f5aFd9ef808440eed33Bf'
 const OP_STACK_WETH: Address = '0x4200000000000000000000000000000000000006'
 
-/** Seven chains with their real tokens and pools, and depths of our own. */
+/** Real tokens and pools of seven chains, with invented depths. */
 export const simulatedChains: readonly SimulatedChain[] = [
   chainOf({
     chain: 'ethereum',
@@ -253,7 +253,7 @@ function chainOf({ tokens, pools, ...chain }: ChainRow): SimulatedChain {
       const dex = dexOf(name)
       const derive = () => {
         if (dex !== 'uniswap-v3' && dex !== 'pancakeswap-v3')
-          throw new Error(`${chain.chain}: a pool of ${dex} has a given address`)
+          throw new Error(`${chain.chain}: a pool of ${dex} needs an address`)
         return poolAddress(dex, factory, [base.address, quote.address], tier)
       }
       const isThin = quote.asset !== 'ETH' && balanceQuote < THIN_QUOTE
@@ -272,7 +272,7 @@ function chainOf({ tokens, pools, ...chain }: ChainRow): SimulatedChain {
   }
 }
 
-function dexOf(factory: keyof typeof factories): Dex {
+function dexOf(factory: keyof typeof factories): PoolDex {
   if (factory === 'aerodrome' || factory === 'velodrome') return `${factory}-slipstream`
   return factory === 'pancakeswap' ? 'pancakeswap-v3' : 'uniswap-v3'
 }

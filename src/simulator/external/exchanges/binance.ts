@@ -1,16 +1,16 @@
 import type { Clock } from '../../../domain/clock.ts'
-import type { Upstream, UpstreamPeer, UpstreamSession } from '../upstream.ts'
-import type { World } from '../world.ts'
-import { Allowance } from './allowance.ts'
-import type { Quote } from './exchange-market.ts'
-import { ExchangeMarket } from './exchange-market.ts'
-import { QuoteStream } from './quote-stream.ts'
-import type { RequestObject } from './request-object.ts'
-import { parseRequest, textsOf } from './request-object.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
+import type { Upstream } from '../upstream.ts'
+import type { ExchangeConnection } from './exchange-connection.ts'
+import { exchangeUpstream } from './exchange-connection.ts'
+import type { SimulatedQuote } from './exchange-market.ts'
+import type { ExchangeRequest } from './exchange-request.ts'
+import { parseRequest, stringsOf } from './exchange-request.ts'
+import { RateWindow } from './rate-window.ts'
 
-/** The exchange's own limits. */
-const CONNECTIONS = { most: 300, windowMs: 300_000 }
-const MESSAGES_A_SECOND = 5
+/** Documented limits. */
+const CONNECTIONS = { max: 300, windowMs: 300_000 }
+const MESSAGES_PER_SECOND = 5
 const STREAMS_MAX = 1_024
 const PING_MS = 20_000
 const PONG_MS_MAX = 60_000
@@ -19,59 +19,50 @@ const LIFE_MS = 86_400_000
 const STREAM = /^([a-z0-9]+)@bookTicker$/
 
 /**
- * Binance spot: `bookTicker`, raw at `/ws` and wrapped at `/stream`. It acknowledges every name, and is
- * silent about those that it does not know.
+ * Binance spot: `bookTicker`, raw at `/ws` and combined at `/stream`. It acknowledges unknown symbols and
+ * sends nothing for them.
  */
-export function simulatedBinance(world: World, clock: Clock): Upstream {
-  const market = new ExchangeMarket(world, {
-    exchange: 'binance',
-    join: (base, currency) => `${base}${currency}`,
-    currencies: ['USDT', 'USDC'],
-    stable: [['USDC', 'USDT']],
-    names: {},
-    unlisted: ['HYPE', 'KAS', 'BSV', 'MNT'],
-  })
-  const connections = new Allowance(clock, CONNECTIONS.most, CONNECTIONS.windowMs)
-  return {
-    connect: (path, peer) => {
-      if (!connections.take()) peer.drop()
-      return new BinanceSession(market, clock, peer, path)
+export function simulatedBinance(reference: ReferencePrices, clock: Clock): Upstream {
+  return exchangeUpstream(
+    { reference, clock },
+    {
+      exchange: 'binance',
+      join: (base, currency) => `${base}${currency}`,
+      currencies: ['USDT', 'USDC'],
+      stable: [['USDC', 'USDT']],
+      names: {},
+      unlisted: ['HYPE', 'KAS', 'BSV', 'MNT'],
     },
-  }
+    CONNECTIONS,
+    (connection, path) => new BinanceSession(connection, path),
+  )
 }
 
-class BinanceSession implements UpstreamSession {
-  readonly #clock: Clock
-  readonly #peer: UpstreamPeer
+class BinanceSession {
+  readonly #connection: ExchangeConnection
   readonly #isCombined: boolean
-  readonly #messages: Allowance
-  readonly #tickers: QuoteStream
+  readonly #messages: RateWindow
   /** Also of symbols that do not exist. */
   readonly #streams = new Set<string>()
-  readonly #market: ExchangeMarket
-  readonly #stops: readonly (() => void)[]
   #pongedMs: number
   #updates = 400_900_217
 
-  constructor(market: ExchangeMarket, clock: Clock, peer: UpstreamPeer, path: string) {
-    this.#market = market
-    this.#clock = clock
-    this.#peer = peer
+  constructor(connection: ExchangeConnection, path: string) {
+    const { clock, peer } = connection
+    this.#connection = connection
     this.#isCombined = path.startsWith('/stream')
     this.#pongedMs = clock.nowMs()
-    this.#messages = new Allowance(clock, MESSAGES_A_SECOND, 1_000)
-    this.#tickers = new QuoteStream(clock, market, (symbol, quote) => this.#tick(symbol, quote))
-    this.#stops = [
-      clock.after(LIFE_MS, () => peer.drop()),
-      clock.every(PING_MS, () => this.#ping()),
-    ]
-    const [, , named] = path.split('/')
-    if (!this.#isCombined && named !== undefined && STREAM.test(named)) this.#add(named)
+    this.#messages = new RateWindow(clock, MESSAGES_PER_SECOND, 1_000)
+    connection.onQuote((symbol, quote) => this.#sendQuote(symbol, quote))
+    connection.after(LIFE_MS, () => peer.drop())
+    connection.every(PING_MS, () => this.#ping())
+    const [, , stream] = path.split('/')
+    if (!this.#isCombined && stream !== undefined && STREAM.test(stream)) this.#set(stream, true)
   }
 
   receive(text: string): void {
     if (!this.#messages.take()) {
-      this.#peer.drop()
+      this.#connection.peer.drop()
       return
     }
     const request = parseRequest(text)
@@ -80,26 +71,21 @@ class BinanceSession implements UpstreamSession {
   }
 
   ponged(): void {
-    this.#pongedMs = this.#clock.nowMs()
+    this.#pongedMs = this.#connection.clock.nowMs()
   }
 
-  close(): void {
-    this.#tickers.close()
-    for (const stop of this.#stops) stop()
-  }
-
-  #answer({ method, params, id }: RequestObject): void {
-    const streams = textsOf(params)
+  #answer({ method, params, id }: ExchangeRequest): void {
+    const streams = stringsOf(params)
     switch (method) {
       case 'SUBSCRIBE':
         this.#subscribe(streams, id)
         break
       case 'UNSUBSCRIBE':
-        for (const stream of streams) this.#remove(stream)
-        this.#send({ result: null, id: id ?? null })
+        for (const stream of streams) this.#set(stream, false)
+        this.#connection.send({ result: null, id: id ?? null })
         break
       case 'LIST_SUBSCRIPTIONS':
-        this.#send({ result: [...this.#streams], id: id ?? null })
+        this.#connection.send({ result: [...this.#streams], id: id ?? null })
         break
       default:
         this.#fail(2, `Invalid request: unknown variant \`${String(method)}\``, id)
@@ -108,46 +94,35 @@ class BinanceSession implements UpstreamSession {
 
   #subscribe(streams: readonly string[], id: unknown): void {
     if (streams.length === 0) this.#fail(2, 'Invalid request: no streams', id)
-    else if (this.#streams.size + streams.length > STREAMS_MAX) this.#peer.drop()
+    else if (this.#streams.size + streams.length > STREAMS_MAX) this.#connection.peer.drop()
     else {
-      this.#send({ result: null, id: id ?? null })
-      for (const stream of streams) this.#add(stream)
+      this.#connection.send({ result: null, id: id ?? null })
+      for (const stream of streams) this.#set(stream, true)
     }
   }
 
-  #add(stream: string): void {
-    this.#streams.add(stream)
-    const symbol = symbolOf(stream)
-    if (symbol !== null && this.#market.has(symbol)) this.#tickers.add(symbol)
+  #set(stream: string, isSubscribed: boolean): void {
+    if (isSubscribed) this.#streams.add(stream)
+    else this.#streams.delete(stream)
+    const symbol = STREAM.exec(stream)?.[1]?.toUpperCase()
+    if (symbol !== undefined && this.#connection.market.has(symbol))
+      this.#connection.set(symbol, isSubscribed)
   }
 
-  #remove(stream: string): void {
-    this.#streams.delete(stream)
-    const symbol = symbolOf(stream)
-    if (symbol !== null) this.#tickers.remove(symbol)
-  }
-
-  #tick(symbol: string, { bid, ask, bidSize, askSize }: Quote): void {
+  #sendQuote(symbol: string, { bid, ask, bidSize, askSize }: SimulatedQuote): void {
     this.#updates += 1
     const data = { u: this.#updates, s: symbol, b: bid, B: bidSize, a: ask, A: askSize }
     const stream = `${symbol.toLowerCase()}@bookTicker`
-    this.#send(this.#isCombined ? { stream, data } : data)
+    this.#connection.send(this.#isCombined ? { stream, data } : data)
   }
 
   #ping(): void {
-    if (this.#clock.nowMs() - this.#pongedMs > PONG_MS_MAX) this.#peer.drop()
-    else this.#peer.ping?.()
+    const { clock, peer } = this.#connection
+    if (clock.nowMs() - this.#pongedMs > PONG_MS_MAX) peer.drop()
+    else peer.ping?.()
   }
 
   #fail(code: number, msg: string, id?: unknown): void {
-    this.#send({ error: { code, msg }, ...(id !== undefined && { id }) })
+    this.#connection.send({ error: { code, msg }, ...(id !== undefined && { id }) })
   }
-
-  #send(message: object): void {
-    this.#peer.send(JSON.stringify(message))
-  }
-}
-
-function symbolOf(stream: string): string | null {
-  return STREAM.exec(stream)?.[1]?.toUpperCase() ?? null
 }

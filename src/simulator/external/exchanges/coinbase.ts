@@ -1,67 +1,57 @@
 import type { Clock } from '../../../domain/clock.ts'
-import type { Upstream, UpstreamPeer, UpstreamSession } from '../upstream.ts'
-import type { World } from '../world.ts'
-import { Allowance } from './allowance.ts'
-import type { Quote } from './exchange-market.ts'
-import { ExchangeMarket } from './exchange-market.ts'
-import { QuoteStream } from './quote-stream.ts'
-import type { RequestObject } from './request-object.ts'
-import { parseRequest, requestObject, textsOf } from './request-object.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
+import type { Upstream } from '../upstream.ts'
+import type { ExchangeConnection } from './exchange-connection.ts'
+import { exchangeUpstream } from './exchange-connection.ts'
+import type { SimulatedQuote } from './exchange-market.ts'
+import type { ExchangeRequest } from './exchange-request.ts'
+import { parseRequest, requestObject, stringsOf } from './exchange-request.ts'
+import { RateWindow } from './rate-window.ts'
 
-/** The exchange's own limits. */
-const CONNECTIONS_BURST = 20
-const MESSAGES_A_SECOND = 100
+/** Documented limits. */
+const CONNECTIONS = { max: 20, windowMs: 1_000 }
+const MESSAGES_PER_SECOND = 100
 const SUBSCRIBE_WITHIN_MS = 5_000
 const HEARTBEAT_MS = 1_000
 const CHANNELS = ['ticker', 'heartbeat'] as const
 type Channel = (typeof CHANNELS)[number]
 
-/** Coinbase Exchange: `ticker` with every trade, `heartbeat`. One unknown product fails a request. */
-export function simulatedCoinbase(world: World, clock: Clock): Upstream {
-  const market = new ExchangeMarket(world, {
-    exchange: 'coinbase',
-    join: (base, currency) => `${base}-${currency}`,
-    currencies: ['USD'],
-    stable: [['USDT', 'USD']],
-    names: { CELO: 'CGLD' },
-    unlisted: ['TRX', 'KAS', 'BSV', 'GAS'],
-  })
-  const connections = new Allowance(clock, CONNECTIONS_BURST, 1_000)
-  return {
-    connect: (_, peer) => {
-      if (!connections.take()) peer.drop()
-      return new CoinbaseSession(market, clock, peer)
+/** Coinbase Exchange: `ticker` with every trade, and `heartbeat`. One unknown product fails a request. */
+export function simulatedCoinbase(reference: ReferencePrices, clock: Clock): Upstream {
+  return exchangeUpstream(
+    { reference, clock },
+    {
+      exchange: 'coinbase',
+      join: (base, currency) => `${base}-${currency}`,
+      currencies: ['USD'],
+      stable: [['USDT', 'USD']],
+      names: { CELO: 'CGLD' },
+      unlisted: ['TRX', 'KAS', 'BSV', 'GAS'],
     },
-  }
+    CONNECTIONS,
+    (connection) => new CoinbaseSession(connection),
+  )
 }
 
-class CoinbaseSession implements UpstreamSession {
-  readonly #market: ExchangeMarket
-  readonly #clock: Clock
-  readonly #peer: UpstreamPeer
-  readonly #messages: Allowance
-  readonly #tickers: QuoteStream
+class CoinbaseSession {
+  readonly #connection: ExchangeConnection
+  readonly #messages: RateWindow
   readonly #heartbeats = new Set<string>()
-  readonly #stops: readonly (() => void)[]
   #sequence = 90_000_000_000
 
-  constructor(market: ExchangeMarket, clock: Clock, peer: UpstreamPeer) {
-    this.#market = market
-    this.#clock = clock
-    this.#peer = peer
-    this.#messages = new Allowance(clock, MESSAGES_A_SECOND, 1_000)
-    this.#tickers = new QuoteStream(clock, market, (product, quote) => this.#tick(product, quote))
-    this.#stops = [
-      clock.after(SUBSCRIBE_WITHIN_MS, () => {
-        if (this.#heartbeats.size + this.#tickers.products.length === 0) peer.drop()
-      }),
-      clock.every(HEARTBEAT_MS, () => this.#beat()),
-    ]
+  constructor(connection: ExchangeConnection) {
+    this.#connection = connection
+    this.#messages = new RateWindow(connection.clock, MESSAGES_PER_SECOND, 1_000)
+    connection.onQuote((product, quote) => this.#sendQuote(product, quote))
+    connection.after(SUBSCRIBE_WITHIN_MS, () => {
+      if (this.#heartbeats.size + connection.products.length === 0) connection.peer.drop()
+    })
+    connection.every(HEARTBEAT_MS, () => this.#beat())
   }
 
   receive(text: string): void {
     if (!this.#messages.take()) {
-      this.#peer.drop()
+      this.#connection.peer.drop()
       return
     }
     const request = parseRequest(text)
@@ -71,12 +61,7 @@ class CoinbaseSession implements UpstreamSession {
     else this.#fail('Type has to be either subscribe or unsubscribe')
   }
 
-  close(): void {
-    this.#tickers.close()
-    for (const stop of this.#stops) stop()
-  }
-
-  #change(request: RequestObject): void {
+  #change(request: ExchangeRequest): void {
     const action = String(request['type'])
     const wanted = channelsOf(request)
     const problem = this.#problemOf(wanted)
@@ -86,42 +71,36 @@ class CoinbaseSession implements UpstreamSession {
     }
     for (const { name, products } of wanted)
       for (const product of products) this.#set(name as Channel, product, action === 'subscribe')
-    const open = { ticker: this.#tickers.products, heartbeat: [...this.#heartbeats] }
+    const open = { ticker: this.#connection.products, heartbeat: [...this.#heartbeats] }
     const channels = CHANNELS.filter((name) => open[name].length > 0).map((name) => ({
       name,
       product_ids: open[name],
       account_ids: null,
     }))
-    this.#send({ type: 'subscriptions', channels })
+    this.#connection.send({ type: 'subscriptions', channels })
   }
 
-  #problemOf(wanted: readonly Wanted[]): string | null {
+  #problemOf(wanted: readonly WantedChannel[]): string | null {
     if (wanted.length === 0) return 'No channels provided'
     for (const { name, products } of wanted) {
       if (!CHANNELS.includes(name as Channel)) return `${name} is not a valid channel`
       if (products.length === 0)
         return `You need to specify at least one product ID for channel ${name}`
-      const unknown = products.find((product) => !this.#market.has(product))
+      const unknown = products.find((product) => !this.#connection.market.has(product))
       if (unknown !== undefined) return `${unknown} is not a valid product`
     }
     return null
   }
 
-  #set(channel: Channel, product: string, isOn: boolean): void {
-    const products =
-      channel === 'ticker'
-        ? { add: () => this.#tickers.add(product), remove: () => this.#tickers.remove(product) }
-        : {
-            add: () => this.#heartbeats.add(product),
-            remove: () => this.#heartbeats.delete(product),
-          }
-    if (isOn) products.add()
-    else products.remove()
+  #set(channel: Channel, product: string, isSubscribed: boolean): void {
+    if (channel === 'ticker') this.#connection.set(product, isSubscribed)
+    else if (isSubscribed) this.#heartbeats.add(product)
+    else this.#heartbeats.delete(product)
   }
 
-  #tick(product: string, { bid, ask, bidSize, askSize }: Quote): void {
+  #sendQuote(product: string, { bid, ask, bidSize, askSize }: SimulatedQuote): void {
     this.#sequence += 1
-    this.#send({
+    this.#connection.send({
       type: 'ticker',
       sequence: this.#sequence,
       product_id: product,
@@ -136,7 +115,7 @@ class CoinbaseSession implements UpstreamSession {
       best_ask: ask,
       best_ask_size: askSize,
       side: this.#sequence % 2 === 0 ? 'sell' : 'buy',
-      time: this.#time(),
+      time: this.#connection.time,
       trade_id: this.#sequence - 89_000_000_000,
       last_size: bidSize,
     })
@@ -145,40 +124,33 @@ class CoinbaseSession implements UpstreamSession {
   #beat(): void {
     for (const product of this.#heartbeats) {
       this.#sequence += 1
-      this.#send({
+      this.#connection.send({
         type: 'heartbeat',
         last_trade_id: this.#sequence - 89_000_000_000,
         product_id: product,
         sequence: this.#sequence,
-        time: this.#time(),
+        time: this.#connection.time,
       })
     }
   }
 
-  /** Microseconds. */
-  #time(): string {
-    return new Date(this.#clock.nowMs()).toISOString().replace('Z', '000Z')
-  }
-
   #fail(message: string, reason?: string): void {
-    this.#send({ type: 'error', message, reason })
-  }
-
-  #send(message: object): void {
-    this.#peer.send(JSON.stringify(message))
+    this.#connection.send({ type: 'error', message, reason })
   }
 }
 
-type Wanted = { readonly name: string; readonly products: readonly string[] }
+type WantedChannel = { readonly name: string; readonly products: readonly string[] }
 
-/** Channels are names, which take the products of the request, or have products of their own. */
-function channelsOf(request: RequestObject): readonly Wanted[] {
-  const products = textsOf(request['product_ids'])
+/** A channel is a name, for the products of the request, or an object with products of its own. */
+function channelsOf(request: ExchangeRequest): readonly WantedChannel[] {
+  const products = stringsOf(request['product_ids'])
   const channels = Array.isArray(request['channels']) ? request['channels'] : []
   return channels.map((channel: unknown) => {
     if (typeof channel === 'string') return { name: channel, products }
     const own = requestObject(channel)
-    const named = [...products, ...textsOf(own?.['product_ids'])]
-    return { name: String(own?.['name']), products: named }
+    return {
+      name: String(own?.['name']),
+      products: [...products, ...stringsOf(own?.['product_ids'])],
+    }
   })
 }

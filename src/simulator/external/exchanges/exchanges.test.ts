@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../../test/support/manual-clock.ts'
 import type { Exchange } from '../../../domain/external.ts'
 import { seededMarket } from '../../market/seeded-market.ts'
-import type { Happening } from '../happening.ts'
+import { ReferencePrices } from '../reference-prices.ts'
+import type { ScenarioEvent } from '../scenario.ts'
 import type { UpstreamSession } from '../upstream.ts'
-import { World } from '../world.ts'
 import { simulatedBinance } from './binance.ts'
 import { simulatedBybit } from './bybit.ts'
 import { simulatedCoinbase } from './coinbase.ts'
@@ -23,11 +23,11 @@ const makers = {
 }
 
 /** One exchange, and connections to it. */
-function open(exchange: Exchange, path = '/', happenings: readonly Happening[] = []) {
+function open(exchange: Exchange, path = '/', scenario: readonly ScenarioEvent[] = []) {
   const clock = new ManualClock(START_MS)
   const market = seededMarket({ seed: 3, startMs: START_MS })
-  const world = new World({ market, seed: 3, happenings })
-  const upstream = makers[exchange](world, clock)
+  const reference = new ReferencePrices({ market, seed: 3, scenario })
+  const upstream = makers[exchange](reference, clock)
   const connect = () => {
     const sent: unknown[] = []
     const peer = { drops: 0, pings: 0 }
@@ -40,7 +40,7 @@ function open(exchange: Exchange, path = '/', happenings: readonly Happening[] =
       session.receive(typeof message === 'string' ? message : JSON.stringify(message))
     return { sent, peer, say, session }
   }
-  return { clock, world, connect, ...connect() }
+  return { clock, reference, connect, ...connect() }
 }
 
 describe('coinbase', () => {
@@ -50,7 +50,7 @@ describe('coinbase', () => {
     channels: ['ticker'],
   })
 
-  test('lists what is subscribed, and tells the price at once', () => {
+  test('lists the subscriptions and quotes at once', () => {
     const { say, sent } = open('coinbase')
     say(subscribe('BTC-USD', 'ETH-USD'))
     expect(sent.slice(0, 2)).toMatchObject([{ type: 'ticker' }, { type: 'ticker' }])
@@ -77,7 +77,7 @@ describe('coinbase', () => {
     expect(sent[1]).toMatchObject({ type: 'heartbeat', product_id: 'BTC-USD' })
   })
 
-  test('drops whoever subscribes nothing within five seconds, or says more than 100 things a second', () => {
+  test('drops a client that subscribes nothing within five seconds or sends more than 100 messages a second', () => {
     const idle = open('coinbase')
     idle.clock.advance(5 * SECOND_MS)
     expect(idle.peer.drops).toBe(1)
@@ -116,7 +116,7 @@ describe('kraken', () => {
     expect(sent[1]).toMatchObject({ method: 'pong', req_id: 9 })
   })
 
-  test('beats when it has nothing else to say, and drops whoever wants nothing', () => {
+  test('sends heartbeats between quotes and drops a client without subscriptions', () => {
     const quiet = open('kraken')
     quiet.clock.advance(60 * SECOND_MS)
     expect(quiet.sent).toHaveLength(1)
@@ -143,7 +143,7 @@ describe('binance', () => {
     expect(raw.sent).toMatchObject([{ s: 'BTCUSDT' }])
   })
 
-  test('drops whoever says six things in a second', () => {
+  test('drops a client that sends six messages in a second', () => {
     const { clock, peer, say } = open('binance', '/ws')
     for (let index = 0; index < 5; index += 1) say({ method: 'LIST_SUBSCRIPTIONS', id: index })
     clock.advance(SECOND_MS)
@@ -153,7 +153,7 @@ describe('binance', () => {
     expect(peer.drops).toBe(1)
   })
 
-  test('pings every 20 s, and drops whoever does not answer for a minute, or stays a day', () => {
+  test('pings every 20 s and drops a client after a minute without a pong, or after a day', () => {
     const deaf = open('binance', '/ws')
     deaf.clock.advance(80 * SECOND_MS)
     expect([deaf.peer.pings, deaf.peer.drops]).toEqual([3, 1])
@@ -240,7 +240,7 @@ describe('bybit', () => {
     ])
   })
 
-  test('answers a ping, and drops whoever says nothing for ten minutes', () => {
+  test('answers a ping and drops a client after ten idle minutes', () => {
     const { clock, peer, say, sent } = open('bybit')
     say({ op: 'ping' })
     expect(sent).toMatchObject([{ success: true, ret_msg: 'pong', op: 'ping' }])
@@ -252,8 +252,8 @@ describe('bybit', () => {
 })
 
 describe('a quote', () => {
-  function quotes(happenings: readonly Happening[], seconds: number) {
-    const exchange = open('okx', '/', happenings)
+  function quotes(scenario: readonly ScenarioEvent[], seconds: number) {
+    const exchange = open('okx', '/', scenario)
     const instIds = ['BTC-USDT', 'PEPE-USDT', 'USDC-USDT']
     exchange.say({
       op: 'subscribe',
@@ -271,23 +271,23 @@ describe('a quote', () => {
       const [bid, ask] = [Number(book.bids[0]?.[0]), Number(book.asks[0]?.[0])]
       return [{ instId: arg.instId, bid, ask, atMs: Number(book.ts) }]
     })
-    return { books, world: exchange.world }
+    return { books, reference: exchange.reference }
   }
 
   test('stands around what the exchange believes, in units of its currency', () => {
-    const { books, world } = quotes([], 20)
+    const { books, reference } = quotes([], 20)
     expect(books.length).toBeGreaterThan(60)
     for (const { instId, bid, ask, atMs } of books) {
       const asset = instId.split('-')[0] ?? ''
-      const usdt = world.priceUsd('USDT', atMs) ?? Number.NaN
-      const mid = (world.seenUsd('okx', asset, atMs) ?? Number.NaN) / usdt
+      const usdt = reference.priceUsd('USDT', atMs) ?? Number.NaN
+      const mid = (reference.seenUsd('okx', asset, atMs) ?? Number.NaN) / usdt
       expect(bid).toBeLessThan(mid)
       expect(ask).toBeGreaterThan(mid)
       expect(((ask - bid) / mid) * 1e4).toBeLessThan(7)
     }
   })
 
-  test('is so many times as wide in a crash', () => {
+  test('is multiplied in a crash', () => {
     const crash = {
       kind: 'crash',
       factor: 10,
@@ -303,7 +303,7 @@ describe('a quote', () => {
     expect(width(quotes([crash], 1)) / width(quotes([], 1))).toBeCloseTo(10, 0)
   })
 
-  test('of a frozen exchange stays as it was, while its clock goes on', () => {
+  test('of a frozen exchange does not change, while its clock advances', () => {
     const frozen = {
       kind: 'frozen',
       source: 'okx',

@@ -1,68 +1,55 @@
 import type { Clock } from '../../../domain/clock.ts'
-import type { Upstream, UpstreamPeer, UpstreamSession } from '../upstream.ts'
-import type { World } from '../world.ts'
-import { Allowance } from './allowance.ts'
-import type { Quote } from './exchange-market.ts'
-import { ExchangeMarket } from './exchange-market.ts'
-import { QuoteStream } from './quote-stream.ts'
-import type { RequestObject } from './request-object.ts'
-import { parseRequest, requestObject, textsOf } from './request-object.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
+import type { Upstream } from '../upstream.ts'
+import type { ExchangeConnection } from './exchange-connection.ts'
+import { exchangeUpstream } from './exchange-connection.ts'
+import type { SimulatedQuote } from './exchange-market.ts'
+import type { ExchangeRequest } from './exchange-request.ts'
+import { parseRequest, requestObject, stringsOf } from './exchange-request.ts'
 
-/** The exchange's own limits. */
-const CONNECTIONS = { most: 150, windowMs: 600_000 }
-/** Sent when nothing else was for that long. */
+/** Documented limits. */
+const CONNECTIONS = { max: 150, windowMs: 600_000 }
+/** Sent after this long without another frame. */
 const HEARTBEAT_MS = 1_000
-/** Without a subscription, and without a word, a connection ends. */
+/** Without subscriptions a connection ends after this long without a frame of the client. */
 const IDLE_MS_MAX = 60_000
 
-/** Kraken v2: `ticker`, each symbol of a request answered by itself, a snapshot first. */
-export function simulatedKraken(world: World, clock: Clock): Upstream {
-  const market = new ExchangeMarket(world, {
-    exchange: 'kraken',
-    join: (base, currency) => `${base}/${currency}`,
-    currencies: ['USD', 'USDC'],
-    stable: [
-      ['USDT', 'USD'],
-      ['USDC', 'USD'],
-      ['USDC', 'USDT'],
-    ],
-    names: { LUNC: 'LUNA' },
-    unlisted: ['KAS', 'MNT', 'ARK', 'GAS'],
-  })
-  const connections = new Allowance(clock, CONNECTIONS.most, CONNECTIONS.windowMs)
-  return {
-    connect: (_, peer) => {
-      if (!connections.take()) peer.drop()
-      return new KrakenSession(market, clock, peer)
+/** Kraken v2: `ticker`. Each symbol of a request is acknowledged by itself and starts with a snapshot. */
+export function simulatedKraken(reference: ReferencePrices, clock: Clock): Upstream {
+  return exchangeUpstream(
+    { reference, clock },
+    {
+      exchange: 'kraken',
+      join: (base, currency) => `${base}/${currency}`,
+      currencies: ['USD', 'USDC'],
+      stable: [
+        ['USDT', 'USD'],
+        ['USDC', 'USD'],
+        ['USDC', 'USDT'],
+      ],
+      names: { LUNC: 'LUNA' },
+      unlisted: ['KAS', 'MNT', 'ARK', 'GAS'],
     },
-  }
+    CONNECTIONS,
+    (connection) => new KrakenSession(connection),
+  )
 }
 
-class KrakenSession implements UpstreamSession {
-  readonly #market: ExchangeMarket
-  readonly #clock: Clock
-  readonly #peer: UpstreamPeer
-  readonly #tickers: QuoteStream
-  readonly #stopHeartbeat: () => void
-  #sentMs: number
+class KrakenSession {
+  readonly #connection: ExchangeConnection
   #receivedMs: number
 
-  constructor(market: ExchangeMarket, clock: Clock, peer: UpstreamPeer) {
-    this.#market = market
-    this.#clock = clock
-    this.#peer = peer
-    this.#sentMs = clock.nowMs()
-    this.#receivedMs = clock.nowMs()
-    this.#tickers = new QuoteStream(clock, market, (symbol, quote, isFirst) =>
-      this.#tick(symbol, quote, isFirst),
-    )
-    this.#stopHeartbeat = clock.every(HEARTBEAT_MS, () => this.#beat())
+  constructor(connection: ExchangeConnection) {
+    this.#connection = connection
+    this.#receivedMs = connection.clock.nowMs()
+    connection.onQuote((symbol, quote, isFirst) => this.#sendQuote(symbol, quote, isFirst))
+    connection.every(HEARTBEAT_MS, () => this.#beat())
     const system = { api_version: 'v2', connection_id: 13_834_774_380_200, system: 'online' }
-    this.#send({ channel: 'status', type: 'update', data: [{ ...system, version: '2.0.10' }] })
+    connection.send({ channel: 'status', type: 'update', data: [{ ...system, version: '2.0.10' }] })
   }
 
   receive(text: string): void {
-    this.#receivedMs = this.#clock.nowMs()
+    this.#receivedMs = this.#connection.clock.nowMs()
     const request = parseRequest(text)
     if (request === null) {
       this.#answer({}, { error: 'Malformed request', success: false })
@@ -81,12 +68,7 @@ class KrakenSession implements UpstreamSession {
     }
   }
 
-  close(): void {
-    this.#tickers.close()
-    this.#stopHeartbeat()
-  }
-
-  #change(request: RequestObject): void {
+  #change(request: ExchangeRequest): void {
     const method = String(request['method'])
     const params = requestObject(request['params'])
     if (params?.['channel'] !== 'ticker') {
@@ -94,7 +76,7 @@ class KrakenSession implements UpstreamSession {
       this.#answer(request, { error, method, success: false })
       return
     }
-    for (const symbol of textsOf(params['symbol'])) {
+    for (const symbol of stringsOf(params['symbol'])) {
       const error = this.#problemOf(method, symbol)
       if (error !== null) {
         this.#answer(request, { error, method, success: false, symbol })
@@ -102,18 +84,22 @@ class KrakenSession implements UpstreamSession {
       }
       const result = { channel: 'ticker', snapshot: params['snapshot'] ?? true, symbol }
       this.#answer(request, { method, result, success: true })
-      if (method === 'subscribe') this.#tickers.add(symbol)
-      else this.#tickers.remove(symbol)
+      this.#connection.set(symbol, method === 'subscribe')
     }
   }
 
   #problemOf(method: string, symbol: string): string | null {
-    if (!this.#market.has(symbol)) return `Currency pair not supported ${symbol}`
-    if (method === 'unsubscribe') return this.#tickers.has(symbol) ? null : 'Subscription Not Found'
-    return this.#tickers.has(symbol) ? 'Already subscribed' : null
+    if (!this.#connection.market.has(symbol)) return `Currency pair not supported ${symbol}`
+    const isSubscribed = this.#connection.has(symbol)
+    if (method === 'unsubscribe') return isSubscribed ? null : 'Subscription Not Found'
+    return isSubscribed ? 'Already subscribed' : null
   }
 
-  #tick(symbol: string, { bid, ask, bidSize, askSize }: Quote, isFirst: boolean): void {
+  #sendQuote(
+    symbol: string,
+    { bid, ask, bidSize, askSize }: SimulatedQuote,
+    isFirst: boolean,
+  ): void {
     const [low, high] = [Number(bid), Number(ask)]
     const row = {
       symbol,
@@ -128,32 +114,23 @@ class KrakenSession implements UpstreamSession {
       high,
       change: 0,
       change_pct: 0,
-      timestamp: this.#time(),
+      timestamp: this.#connection.time,
     }
-    this.#send({ channel: 'ticker', type: isFirst ? 'snapshot' : 'update', data: [row] })
+    this.#connection.send({ channel: 'ticker', type: isFirst ? 'snapshot' : 'update', data: [row] })
   }
 
   #beat(): void {
-    const nowMs = this.#clock.nowMs()
-    const isSubscribed = this.#tickers.products.length > 0
-    if (!isSubscribed && nowMs - this.#receivedMs >= IDLE_MS_MAX) this.#peer.drop()
-    else if (isSubscribed && nowMs - this.#sentMs >= HEARTBEAT_MS)
-      this.#send({ channel: 'heartbeat' })
+    const { clock, peer, products, sinceSentMs } = this.#connection
+    const isSubscribed = products.length > 0
+    if (!isSubscribed && clock.nowMs() - this.#receivedMs >= IDLE_MS_MAX) peer.drop()
+    else if (isSubscribed && sinceSentMs >= HEARTBEAT_MS)
+      this.#connection.send({ channel: 'heartbeat' })
   }
 
-  #answer(request: RequestObject, answer: object): void {
+  #answer(request: ExchangeRequest, answer: object): void {
     const id = request['req_id']
-    const times = { time_in: this.#time(), time_out: this.#time() }
-    this.#send({ ...answer, ...times, ...(typeof id === 'number' && { req_id: id }) })
-  }
-
-  /** Microseconds. */
-  #time(): string {
-    return new Date(this.#clock.nowMs()).toISOString().replace('Z', '000Z')
-  }
-
-  #send(message: object): void {
-    this.#sentMs = this.#clock.nowMs()
-    this.#peer.send(JSON.stringify(message))
+    const { time } = this.#connection
+    const times = { time_in: time, time_out: time }
+    this.#connection.send({ ...answer, ...times, ...(typeof id === 'number' && { req_id: id }) })
   }
 }

@@ -1,74 +1,59 @@
 import type { Clock } from '../../../domain/clock.ts'
-import type { Upstream, UpstreamPeer, UpstreamSession } from '../upstream.ts'
-import type { World } from '../world.ts'
-import { Allowance } from './allowance.ts'
-import type { Quote } from './exchange-market.ts'
-import { ExchangeMarket } from './exchange-market.ts'
-import { QuoteStream } from './quote-stream.ts'
-import { parseRequest, requestObject } from './request-object.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
+import type { Upstream } from '../upstream.ts'
+import type { ExchangeConnection } from './exchange-connection.ts'
+import { exchangeUpstream } from './exchange-connection.ts'
+import type { SimulatedQuote } from './exchange-market.ts'
+import { parseRequest, requestObject } from './exchange-request.ts'
+import { RateWindow } from './rate-window.ts'
 
-/** The exchange's own limits. */
-const CONNECTIONS_A_SECOND = 3
-const REQUESTS = { most: 480, windowMs: 3_600_000 }
+/** Documented limits. */
+const CONNECTIONS = { max: 3, windowMs: 1_000 }
+const REQUESTS = { max: 480, windowMs: 3_600_000 }
 const REQUEST_BYTES_MAX = 64 * 1024
-/** A connection on which nothing is said for that long ends. */
 const IDLE_MS_MAX = 30_000
 const IDLE_CHECK_MS = 1_000
 
 const CHANNEL = 'bbo-tbt'
 const CONNECTION_ID = 'a4d3ae55'
 
-/** OKX v5: `bbo-tbt`, each argument of a request answered by itself, and `ping` as plain text. */
-export function simulatedOkx(world: World, clock: Clock): Upstream {
-  const market = new ExchangeMarket(world, {
-    exchange: 'okx',
-    join: (base, currency) => `${base}-${currency}`,
-    currencies: ['USDT', 'USDC'],
-    stable: [['USDC', 'USDT']],
-    names: {},
-    unlisted: ['KAS', 'XMR', 'ZEC', 'MNT'],
-  })
-  const connections = new Allowance(clock, CONNECTIONS_A_SECOND, 1_000)
-  return {
-    connect: (_, peer) => {
-      if (!connections.take()) peer.drop()
-      return new OkxSession(market, clock, peer)
+/** OKX v5: `bbo-tbt`. Each argument of a request is acknowledged by itself. Pings are plain text. */
+export function simulatedOkx(reference: ReferencePrices, clock: Clock): Upstream {
+  return exchangeUpstream(
+    { reference, clock },
+    {
+      exchange: 'okx',
+      join: (base, currency) => `${base}-${currency}`,
+      currencies: ['USDT', 'USDC'],
+      stable: [['USDC', 'USDT']],
+      names: {},
+      unlisted: ['KAS', 'XMR', 'ZEC', 'MNT'],
     },
-  }
+    CONNECTIONS,
+    (connection) => new OkxSession(connection),
+  )
 }
 
-class OkxSession implements UpstreamSession {
-  readonly #market: ExchangeMarket
-  readonly #clock: Clock
-  readonly #peer: UpstreamPeer
-  readonly #requests: Allowance
-  readonly #books: QuoteStream
-  readonly #stopIdling: () => void
-  #busyMs: number
+class OkxSession {
+  readonly #connection: ExchangeConnection
+  readonly #requests: RateWindow
   #sequence = 363_996_337
 
-  constructor(market: ExchangeMarket, clock: Clock, peer: UpstreamPeer) {
-    this.#market = market
-    this.#clock = clock
-    this.#peer = peer
-    this.#busyMs = clock.nowMs()
-    this.#requests = new Allowance(clock, REQUESTS.most, REQUESTS.windowMs)
-    this.#books = new QuoteStream(clock, market, (instrument, quote) =>
-      this.#tick(instrument, quote),
-    )
-    this.#stopIdling = clock.every(IDLE_CHECK_MS, () => {
-      if (clock.nowMs() - this.#busyMs >= IDLE_MS_MAX) peer.drop()
+  constructor(connection: ExchangeConnection) {
+    this.#connection = connection
+    this.#requests = new RateWindow(connection.clock, REQUESTS.max, REQUESTS.windowMs)
+    connection.onQuote((instrument, quote) => this.#sendQuote(instrument, quote))
+    connection.every(IDLE_CHECK_MS, () => {
+      if (connection.idleMs >= IDLE_MS_MAX) connection.peer.drop()
     })
   }
 
   receive(text: string): void {
-    this.#busyMs = this.#clock.nowMs()
     if (text === 'ping') {
-      this.#peer.send('pong')
+      this.#connection.peer.send('pong')
       return
     }
-    const request = parseRequest(text)
-    const { op, args, id } = request ?? {}
+    const { op, args, id } = parseRequest(text) ?? {}
     const isKnown = op === 'subscribe' || op === 'unsubscribe'
     if (!isKnown || !Array.isArray(args) || text.length > REQUEST_BYTES_MAX)
       this.#fail('60012', `Illegal request: ${text.slice(0, 200)}`, id)
@@ -77,43 +62,33 @@ class OkxSession implements UpstreamSession {
     else for (const arg of args) this.#change(op, arg, id)
   }
 
-  close(): void {
-    this.#books.close()
-    this.#stopIdling()
-  }
-
   #change(op: 'subscribe' | 'unsubscribe', arg: unknown, id: unknown): void {
     const { channel, instId } = requestObject(arg) ?? {}
-    if (channel !== CHANNEL || typeof instId !== 'string' || !this.#market.has(instId)) {
+    const { market } = this.#connection
+    if (channel !== CHANNEL || typeof instId !== 'string' || !market.has(instId)) {
       const named = `Wrong URL or channel:${String(channel)},instId:${String(instId)} doesn't exist.`
       const advice = 'Please use the correct URL, channel and parameters referring to API document.'
       this.#fail('60018', `${named} ${advice}`, id)
       return
     }
     const answer = { event: op, arg: { channel, instId }, connId: CONNECTION_ID }
-    this.#send({ ...answer, ...(id !== undefined && { id }) })
-    if (op === 'subscribe') this.#books.add(instId)
-    else this.#books.remove(instId)
+    this.#connection.send({ ...answer, ...(id !== undefined && { id }) })
+    this.#connection.set(instId, op === 'subscribe')
   }
 
-  #tick(instrument: string, { bid, ask, bidSize, askSize }: Quote): void {
+  #sendQuote(instrument: string, { bid, ask, bidSize, askSize }: SimulatedQuote): void {
     this.#sequence += 1
     const book = {
       asks: [[ask, askSize, '0', '3']],
       bids: [[bid, bidSize, '0', '4']],
-      ts: String(this.#clock.nowMs()),
+      ts: String(this.#connection.clock.nowMs()),
       seqId: this.#sequence,
     }
-    this.#send({ arg: { channel: CHANNEL, instId: instrument }, data: [book] })
+    this.#connection.send({ arg: { channel: CHANNEL, instId: instrument }, data: [book] })
   }
 
   #fail(code: string, msg: string, id: unknown): void {
     const answer = { event: 'error', msg, code, connId: CONNECTION_ID }
-    this.#send({ ...answer, ...(id !== undefined && { id }) })
-  }
-
-  #send(message: object): void {
-    this.#busyMs = this.#clock.nowMs()
-    this.#peer.send(JSON.stringify(message))
+    this.#connection.send({ ...answer, ...(id !== undefined && { id }) })
   }
 }

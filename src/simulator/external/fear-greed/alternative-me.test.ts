@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../../test/support/manual-clock.ts'
 import { seededMarket } from '../../market/seeded-market.ts'
-import { World } from '../world.ts'
+import { ReferencePrices } from '../reference-prices.ts'
 import { alternativeMe } from './alternative-me.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7, 33)
@@ -16,8 +16,8 @@ type Row = {
 
 function begin(seed = 5) {
   const clock = new ManualClock(START_MS)
-  const world = new World({ market: seededMarket({ seed, startMs: START_MS }), seed })
-  const upstream = alternativeMe(world, clock)
+  const reference = new ReferencePrices({ market: seededMarket({ seed, startMs: START_MS }), seed })
+  const upstream = alternativeMe(reference, clock)
   const get = (query: string, path = '/fng/'): { data: Row[]; metadata: { error: null } } => {
     const request = { method: 'GET', path, headers: {}, body: '' }
     const reply = upstream.request?.({ ...request, query: new URLSearchParams(query) })
@@ -28,7 +28,7 @@ function begin(seed = 5) {
 }
 
 describe('the simulated index', () => {
-  test('tells today by default, as text, and when tomorrow comes', () => {
+  test('returns today by default, as text, with the time until the next value', () => {
     const { data, metadata } = begin().get('')
     expect(metadata).toEqual({ error: null })
     expect(data).toHaveLength(1)
@@ -38,7 +38,7 @@ describe('the simulated index', () => {
     expect(data[0]?.time_until_update).toBe(String(leftS))
   })
 
-  test('tells every day since it began for a limit of zero', () => {
+  test('returns all days for a limit of zero', () => {
     const { data } = begin().get('limit=0')
     expect(data).toHaveLength((Date.UTC(2026, 9, 7) - Date.UTC(2018, 1, 1)) / DAY_MS + 1)
     for (const { value } of data) expect(Number(value) >= 0 && Number(value) <= 100).toBe(true)

@@ -1,30 +1,29 @@
 import type { Clock } from '../../../domain/clock.ts'
 import { drift, noiseKey } from '../../market/noise.ts'
-import { queryNumber } from '../query-number.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
 import type { Upstream, UpstreamReply, UpstreamRequest } from '../upstream.ts'
-import type { World } from '../world.ts'
 
 const DAY_MS = 86_400_000
-/** The index begins. */
+/** First day of the index. */
 const FIRST_MS = Date.UTC(2018, 1, 1)
-const MOOD_DAYS = 20
-/** Of 0 to 100, around 50: fear and greed come in long waves with a little unrest. */
-const MOOD_SPAN = 36
-const UNREST_SPAN = 8
+const CYCLE_DAYS = 20
+/** The index moves around 50 in long cycles with daily noise. */
+const CYCLE_SPAN = 36
+const NOISE_SPAN = 8
 
-/** alternative.me: one value a day at midnight, of the seed alone. */
-export function alternativeMe(world: World, clock: Clock): Upstream {
-  const mood = noiseKey(world.seed, 'fear-greed', 'mood')
-  const unrest = noiseKey(world.seed, 'fear-greed', 'unrest')
+/** alternative.me: one value per day, which depends on the seed only. */
+export function alternativeMe(reference: ReferencePrices, clock: Clock): Upstream {
+  const cycle = noiseKey(reference.seed, 'fear-greed', 'mood')
+  const noise = noiseKey(reference.seed, 'fear-greed', 'unrest')
   const valueOn = (day: number) =>
-    Math.round(50 + MOOD_SPAN * drift(mood, day / MOOD_DAYS) + UNREST_SPAN * drift(unrest, day))
+    Math.round(50 + CYCLE_SPAN * drift(cycle, day / CYCLE_DAYS) + NOISE_SPAN * drift(noise, day))
 
   const request = ({ path, query }: UpstreamRequest): UpstreamReply => {
     if (path !== '/fng' && path !== '/fng/') return { status: 404, body: '{}' }
-    const newestMs = world.newestMs('fear-greed', clock.nowMs())
+    const newestMs = reference.newestMs('fear-greed', clock.nowMs())
     const today = Math.floor(newestMs / DAY_MS)
     const days = today - FIRST_MS / DAY_MS + 1
-    const limit = queryNumber(query, 'limit', 1)
+    const limit = limitOf(query)
     const data = Array.from({ length: limit === 0 ? days : Math.min(limit, days) }, (_, back) => {
       const value = valueOn(today - back)
       return {
@@ -40,6 +39,12 @@ export function alternativeMe(world: World, clock: Clock): Upstream {
     return { status: 200, body: JSON.stringify(body) }
   }
   return { request }
+}
+
+/** 1 by default; 0 requests all days. */
+function limitOf(query: URLSearchParams): number {
+  const limit = query.get('limit')
+  return limit !== null && /^\d{1,12}$/.test(limit) ? Number(limit) : 1
 }
 
 function classOf(value: number): string {

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../../test/support/manual-clock.ts'
 import { seededMarket } from '../../market/seeded-market.ts'
-import type { Happening } from '../happening.ts'
+import { ReferencePrices } from '../reference-prices.ts'
+import type { ScenarioEvent } from '../scenario.ts'
 import type { Upstream, UpstreamReply } from '../upstream.ts'
-import { World } from '../world.ts'
 import { hermes } from './hermes.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7, 33, 200)
@@ -16,13 +16,17 @@ type Update = { parsed: { id: string; price: Price; ema_price: Price }[] }
 
 describe('the simulated Hermes', () => {
   let clock: ManualClock
-  let world: World
+  let reference: ReferencePrices
   let upstream: Upstream
 
-  const begin = (happenings: readonly Happening[] = []) => {
+  const begin = (scenario: readonly ScenarioEvent[] = []) => {
     clock = new ManualClock(START_MS)
-    world = new World({ market: seededMarket({ seed: 5, startMs: START_MS }), seed: 5, happenings })
-    upstream = hermes(world, clock)
+    reference = new ReferencePrices({
+      market: seededMarket({ seed: 5, startMs: START_MS }),
+      seed: 5,
+      scenario,
+    })
+    upstream = hermes(reference, clock)
   }
   beforeEach(() => begin())
 
@@ -38,9 +42,9 @@ describe('the simulated Hermes', () => {
   const prices = (target: string): Update => JSON.parse(answered(get(target)).body)
   const usd = ({ price, expo }: Price) => Number(`${price}e${expo}`)
 
-  test('tells what it believes, as integers, to within a hundredth of a basis point', () => {
+  test('prices are integers and match the observed price within 0.01 bps', () => {
     const feeds = JSON.parse(answered(get('/v2/price_feeds?asset_type=crypto')).body)
-    for (const asset of world.assets) {
+    for (const asset of reference.assets) {
       const feed = feeds.find(
         ({ attributes }: { attributes: Record<string, string> }) =>
           attributes['symbol'] === `Crypto.${asset}/USD` &&
@@ -49,13 +53,16 @@ describe('the simulated Hermes', () => {
       clock.advance(1_000)
       const { parsed } = prices(`/v2/updates/price/latest?ids[]=${feed.id}`)
       const publishedMs = Math.floor(clock.nowMs() / 1_000) * 1_000
-      const seen = world.seenUsd('pyth-hermes', asset, publishedMs) ?? Number.NaN
+      const seen = reference.seenUsd('pyth-hermes', asset, publishedMs) ?? Number.NaN
       const [told] = parsed
       if (told === undefined) throw new Error(`${asset} is priced`)
       expect(Math.abs(usd(told.price) / seen - 1)).toBeLessThan(1e-6)
       expect(usd(told.ema_price) / seen).toBeCloseTo(1, 1)
       const confidenceBps = (Number(told.price.conf) / Number(told.price.price)) * 1e4
-      expect(confidenceBps).toBeCloseTo(world.confidenceBps('pyth-hermes', asset, clock.nowMs()), 1)
+      expect(confidenceBps).toBeCloseTo(
+        reference.confidenceBps('pyth-hermes', asset, clock.nowMs()),
+        1,
+      )
       expect(told.price.publish_time).toBe(Math.floor(clock.nowMs() / 1_000))
     }
   })
@@ -101,7 +108,7 @@ describe('the simulated Hermes', () => {
     })
   })
 
-  test('passes over unknown ids where it is told to', () => {
+  test('ignores unknown ids on request', () => {
     const both = `ids[]=${'0'.repeat(64)}&ids[]=${BTC}&ignore_invalid_price_ids=true`
     const { parsed } = prices(`/v2/updates/price/latest?${both}`)
     expect(parsed.map(({ id }) => id)).toEqual([BTC])
@@ -115,7 +122,7 @@ describe('the simulated Hermes', () => {
     expect(then.parsed[0]?.price).toEqual(now.parsed[0]?.price)
   })
 
-  test('refuses for a minute whoever asks more often than allowed', () => {
+  test('refuses a client above the rate limit for a minute', () => {
     const ask = () => answered(get('/v2/price_feeds', {})).status
     expect(Array.from({ length: 11 }, ask)).toEqual([...Array(10).fill(200), 429])
     clock.advance(59_000)
@@ -153,7 +160,7 @@ describe('the simulated Hermes', () => {
       every: () => () => {},
       after: clock.after.bind(clock),
     }
-    upstream = hermes(world, patient)
+    upstream = hermes(reference, patient)
     const reply = get(`/v2/updates/price/stream?ids[]=${BTC}`)
     if (reply === null || !('start' in reply)) throw new Error('a stream')
     reply.start(

@@ -1,51 +1,46 @@
 import { sha256, stringToBytes } from 'viem'
 import type { Clock } from '../../../domain/clock.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
 import type { Upstream, UpstreamReply, UpstreamRequest } from '../upstream.ts'
-import type { World } from '../world.ts'
 import type { PriceFeed } from './price-feeds.ts'
 import { priceFeedsOf } from './price-feeds.ts'
 
-/** A stream tells all of its feeds so often. */
+/** Every update of a stream holds all of its feeds. */
 const UPDATE_PERIOD_MS = 400
 const STREAM_MS_MAX = 24 * 3_600_000
-/** Requests in ten seconds, and for how long it refuses whoever makes more. */
+/** Requests in ten seconds; more are refused for a minute. */
 const LIMIT_WINDOW_MS = 10_000
 const REQUESTS_MAX = 10
-/** The older limit, for whoever has a key. */
+/** With a key. */
 const KEYED_REQUESTS_MAX = 30
 const PENALTY_MS = 60_000
 const BPS = 1e-4
-/** The average over about an hour, from as many looks back. */
-const EMA_LOOKS = 6
-const EMA_STEP_MS = 600_000
-const EMA_DECAY = Math.exp(-EMA_STEP_MS / 3_600_000)
-/** A key of this name is on a plan that holds nothing but the majors. */
+/** The plan of this key includes the core feeds only. */
 const TRIAL_KEY = 'trial'
 const TRIAL_ASSETS: ReadonlySet<string> = new Set(['BTC', 'ETH', 'SOL', 'USDC', 'USDT'])
 
 const NO_KEY = refusal(401, 'Unauthorized')
 const TOO_MANY = refusal(429, 'Too many requests')
 
-/** The price service of Pyth: its catalogue is open, its prices need a key, and any key will do. */
-export function hermes(world: World, clock: Clock): Upstream {
-  return new Hermes(world, clock)
+/** Hermes: the list of feeds is public, prices need a key, and every key is valid. */
+export function hermes(reference: ReferencePrices, clock: Clock): Upstream {
+  return new Hermes(reference, clock)
 }
 
 class Hermes implements Upstream {
-  readonly #world: World
+  readonly #reference: ReferencePrices
   readonly #clock: Clock
   readonly #feeds: readonly PriceFeed[]
   readonly #byId: ReadonlyMap<string, PriceFeed>
-  /** By key: when it asked of late, and until when it is refused. */
-  readonly #askers = new Map<string, { asked: number[]; refusedUntilMs: number }>()
-  /** By asset: what it last told, and the second of it. */
-  readonly #told = new Map<string, { publishTime: number; usd: number | undefined }>()
-  readonly #averages = new Map<string, { step: number; usd: number }>()
+  /** Recent requests by key. */
+  readonly #clients = new Map<string, { requestedMs: number[]; refusedUntilMs: number }>()
+  /** The last published price by asset. */
+  readonly #published = new Map<string, { publishTime: number; usd: number | undefined }>()
 
-  constructor(world: World, clock: Clock) {
-    this.#world = world
+  constructor(reference: ReferencePrices, clock: Clock) {
+    this.#reference = reference
     this.#clock = clock
-    this.#feeds = priceFeedsOf(world.assets)
+    this.#feeds = priceFeedsOf(reference.assets)
     this.#byId = new Map(this.#feeds.map((feed) => [feed.id, feed]))
   }
 
@@ -60,7 +55,7 @@ class Hermes implements Upstream {
     const found = this.#find(query, key)
     if ('status' in found) return found
     if (asked === 'stream') return this.#stream(found.feeds, query)
-    const newestMs = this.#world.newestMs('pyth-hermes', this.#clock.nowMs())
+    const newestMs = this.#reference.newestMs('pyth-hermes', this.#clock.nowMs())
     const atMs = asked === 'latest' ? newestMs : Number(asked) * 1_000
     if (atMs > newestMs) return refusal(404, 'Update data not found')
     return { status: 200, body: JSON.stringify(this.#update(found.feeds, query, atMs)) }
@@ -68,12 +63,15 @@ class Hermes implements Upstream {
 
   #isTooMuch(key: string): boolean {
     const nowMs = this.#clock.nowMs()
-    const asker = this.#askers.get(key) ?? { asked: [], refusedUntilMs: 0 }
-    this.#askers.set(key, asker)
-    if (nowMs < asker.refusedUntilMs) return true
-    asker.asked = [...asker.asked.filter((askedMs) => askedMs > nowMs - LIMIT_WINDOW_MS), nowMs]
-    if (asker.asked.length <= (key === '' ? REQUESTS_MAX : KEYED_REQUESTS_MAX)) return false
-    asker.refusedUntilMs = nowMs + PENALTY_MS
+    const client = this.#clients.get(key) ?? { requestedMs: [], refusedUntilMs: 0 }
+    this.#clients.set(key, client)
+    if (nowMs < client.refusedUntilMs) return true
+    client.requestedMs = [
+      ...client.requestedMs.filter((atMs) => atMs > nowMs - LIMIT_WINDOW_MS),
+      nowMs,
+    ]
+    if (client.requestedMs.length <= (key === '' ? REQUESTS_MAX : KEYED_REQUESTS_MAX)) return false
+    client.refusedUntilMs = nowMs + PENALTY_MS
     return true
   }
 
@@ -110,16 +108,16 @@ class Hermes implements Upstream {
     return {
       contentType: 'text/event-stream',
       start: (write, end) => {
-        const tell = () => {
-          const newestMs = this.#world.newestMs('pyth-hermes', this.#clock.nowMs())
+        const send = () => {
+          const newestMs = this.#reference.newestMs('pyth-hermes', this.#clock.nowMs())
           write(`data:${JSON.stringify(this.#update(feeds, query, newestMs))}\n\n`)
         }
-        tell()
-        const stopTelling = this.#clock.every(UPDATE_PERIOD_MS, tell)
-        const stopWaiting = this.#clock.after(STREAM_MS_MAX, end)
+        send()
+        const stopSending = this.#clock.every(UPDATE_PERIOD_MS, send)
+        const stopTimer = this.#clock.after(STREAM_MS_MAX, end)
         return () => {
-          stopTelling()
-          stopWaiting()
+          stopSending()
+          stopTimer()
         }
       },
     }
@@ -138,7 +136,7 @@ class Hermes implements Upstream {
     const publishTime = Math.floor(atMs / 1_000)
     const seenUsd = this.#seenUsd(asset, publishTime)
     if (seenUsd === undefined) return undefined
-    const confidence = this.#world.confidenceBps('pyth-hermes', asset, atMs) * BPS
+    const confidence = this.#reference.confidenceBps('pyth-hermes', asset, atMs) * BPS
     const expo = exponentOf(seenUsd)
     const scaled = (usd: number) => ({
       price: integer(usd * factor, expo),
@@ -149,7 +147,7 @@ class Hermes implements Upstream {
     return {
       id,
       price: scaled(seenUsd),
-      ema_price: scaled(this.#averageUsd(asset, atMs) ?? seenUsd),
+      ema_price: scaled(this.#reference.averageUsd('pyth-hermes', asset, atMs) ?? seenUsd),
       metadata: {
         slot: Math.floor(atMs / UPDATE_PERIOD_MS),
         proof_available_time: publishTime + 1,
@@ -158,35 +156,17 @@ class Hermes implements Upstream {
     }
   }
 
-  /** As of the second under which it is published, for all streams once. */
+  /** As of the second of publication, the same for all streams. */
   #seenUsd(asset: string, publishTime: number): number | undefined {
-    const told = this.#told.get(asset)
-    if (told?.publishTime === publishTime) return told.usd
-    const usd = this.#world.seenUsd('pyth-hermes', asset, publishTime * 1_000)
-    this.#told.set(asset, { publishTime, usd })
+    const known = this.#published.get(asset)
+    if (known?.publishTime === publishTime) return known.usd
+    const usd = this.#reference.seenUsd('pyth-hermes', asset, publishTime * 1_000)
+    this.#published.set(asset, { publishTime, usd })
     return usd
-  }
-
-  /** Worked out once a minute: it hardly moves in between. */
-  #averageUsd(asset: string, atMs: number): number | undefined {
-    const step = Math.floor(atMs / 60_000)
-    const known = this.#averages.get(asset)
-    if (known?.step === step) return known.usd
-    let sum = 0
-    let weights = 0
-    for (let look = 0; look < EMA_LOOKS; look += 1) {
-      const usd = this.#world.seenUsd('pyth-hermes', asset, step * 60_000 - look * EMA_STEP_MS)
-      if (usd === undefined) continue
-      sum += usd * EMA_DECAY ** look
-      weights += EMA_DECAY ** look
-    }
-    if (weights === 0) return undefined
-    this.#averages.set(asset, { step, usd: sum / weights })
-    return sum / weights
   }
 }
 
-/** Eight decimals, and more for what costs less than a cent. */
+/** Eight decimals, more for prices below a cent. */
 function exponentOf(usd: number): number {
   if (usd >= 0.01) return -8
   return usd >= 1e-4 ? -10 : -14

@@ -1,15 +1,15 @@
 import { sha256, stringToBytes } from 'viem'
 
-/** A feed as the metadata tells it, and what it prices. */
+/** A feed with its metadata and the asset that it prices. */
 export type PriceFeed = {
   readonly id: string
   readonly attributes: Readonly<Record<string, string>>
   readonly asset: string
-  /** Of the asset's price: 1 for the feed itself, something else for one that only sounds like it. */
+  /** Price relative to the asset: 1 for the feed itself, another factor for a namesake. */
   readonly factor: number
 }
 
-/** Published ids; those of all other feeds are made up, and always the same. */
+/** Published ids; the ids of other feeds are derived from their symbols. */
 const KNOWN_IDS: Readonly<Record<string, string>> = {
   'Crypto.BTC/USD': 'e62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43',
   'Crypto.ETH/USD': 'ff61491a931112ddf1bd8147cd1b641375f79f5825126d665480874634fd0ace',
@@ -18,7 +18,7 @@ const KNOWN_IDS: Readonly<Record<string, string>> = {
   'Crypto.USDT/USD': '2b89b9dc8fdf9f34709a5b106b472f0f39bb6ca9ce04b0fd7f2e971688e2e53b',
 }
 
-/** What a substring search finds as well: staked, wrapped and retired namesakes, a few per cent apart. */
+/** Staked, wrapped and deprecated tokens that a substring search also finds, a few percent apart. */
 const NAMESAKES: readonly (readonly [asset: string, symbol: string, factor: number])[] = [
   ['BTC', 'MBTC', 1.03],
   ['BTC', 'SOLVBTC', 0.98],
@@ -26,23 +26,23 @@ const NAMESAKES: readonly (readonly [asset: string, symbol: string, factor: numb
   ['SOL', 'JITOSOL', 1.24],
   ['USDC', 'SUSDC', 1.08],
 ]
-const RETIRED: readonly (readonly [asset: string, factor: number])[] = [
+const DEPRECATED: readonly (readonly [asset: string, factor: number])[] = [
   ['SOL', 0.93],
   ['BTC', 1.07],
 ]
 
-/** Every feed of the simulated network; namesakes and retired ones first, as the real search has them. */
+/** All feeds of the simulated network, namesakes and deprecated ones first as in the real search. */
 export function priceFeedsOf(assets: readonly string[]): readonly PriceFeed[] {
   const listed = new Set(assets)
   const namesakes = NAMESAKES.filter(([asset]) => listed.has(asset)).map(([asset, name, factor]) =>
     feed(`Crypto.${name}/USD`, name, { asset, factor }),
   )
-  const retired = RETIRED.filter(([asset]) => listed.has(asset)).map(([asset, factor]) => ({
+  const deprecated = DEPRECATED.filter(([asset]) => listed.has(asset)).map(([asset, factor]) => ({
     ...feed(`Crypto.${asset}/USD`, asset, { asset, factor }, 'DEPRECATED FEED - '),
-    id: madeUpId(`Crypto.${asset}/USD retired`),
+    id: derivedId(`Crypto.${asset}/USD deprecated`),
   }))
   const real = assets.map((asset) => feed(`Crypto.${asset}/USD`, asset, { asset, factor: 1 }))
-  return [...namesakes, ...retired, ...real]
+  return [...namesakes, ...deprecated, ...real]
 }
 
 function feed(
@@ -52,7 +52,7 @@ function feed(
   prefix = '',
 ): PriceFeed {
   return {
-    id: KNOWN_IDS[symbol] ?? madeUpId(symbol),
+    id: KNOWN_IDS[symbol] ?? derivedId(symbol),
     attributes: {
       asset_type: 'Crypto',
       base,
@@ -68,6 +68,6 @@ function feed(
   }
 }
 
-function madeUpId(name: string): string {
+function derivedId(name: string): string {
   return sha256(stringToBytes(name)).slice(2)
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../../test/support/manual-clock.ts'
 import { seededMarket } from '../../market/seeded-market.ts'
-import type { Happening } from '../happening.ts'
-import { World } from '../world.ts'
+import { ReferencePrices } from '../reference-prices.ts'
+import type { ScenarioEvent } from '../scenario.ts'
 import { redstoneGateway } from './redstone-gateway.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7, 33, 200)
@@ -16,27 +16,27 @@ type Package = {
   dataPoints: { dataFeedId: string; value: number }[]
 }
 
-function begin(happenings: readonly Happening[] = []) {
+function begin(scenario: readonly ScenarioEvent[] = []) {
   const clock = new ManualClock(START_MS)
   const market = seededMarket({ seed: 5, startMs: START_MS })
-  const world = new World({ market, seed: 5, happenings })
-  const upstream = redstoneGateway(world, clock)
+  const reference = new ReferencePrices({ market, seed: 5, scenario })
+  const upstream = redstoneGateway(reference, clock)
   const get = (path = PATH): Record<string, Package[]> => {
     const query = new URLSearchParams()
     const reply = upstream.request?.({ method: 'GET', path, query, headers: {}, body: '' })
     if (reply === null || reply === undefined || !('body' in reply)) throw new Error('an answer')
     return JSON.parse(reply.body)
   }
-  return { clock, world, get }
+  return { clock, reference, get }
 }
 
 describe('the simulated gateway', () => {
   test('has five nodes sign every feed at the same ten seconds, close to what it believes', () => {
-    const { world, get } = begin()
+    const { reference, get } = begin()
     const packages = get()
     const timeMs = Math.floor(START_MS / 10_000) * 10_000
-    for (const asset of world.assets) {
-      const seen = world.seenUsd('redstone', asset, timeMs) ?? Number.NaN
+    for (const asset of reference.assets) {
+      const seen = reference.seenUsd('redstone', asset, timeMs) ?? Number.NaN
       const signed = packages[asset] ?? []
       expect(new Set(signed.map(({ signerAddress }) => signerAddress)).size).toBe(5)
       expect(new Set(signed.map(({ signature }) => signature)).size).toBe(5)

@@ -1,13 +1,13 @@
 import { sha256, stringToBytes } from 'viem'
 import type { Clock } from '../../../domain/clock.ts'
 import { gaussian, noiseKey } from '../../market/noise.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
 import type { Upstream, UpstreamReply, UpstreamRequest } from '../upstream.ts'
-import type { World } from '../world.ts'
 
-/** All nodes sign at the same instants. */
+/** All nodes sign at the same times. */
 const PERIOD_MS = 10_000
 const NODES = 5
-/** Of what the network is unsure by: so far the nodes stand apart. */
+/** Dispersion of the nodes, as a share of the confidence interval. */
 const SPREAD_SHARE = 0.2
 const BPS = 1e-4
 const SERVICE = 'redstone-primary-prod'
@@ -15,38 +15,39 @@ const PATHS: ReadonlySet<string> = new Set([
   `/v2/data-packages/latest/${SERVICE}`,
   `/v2/data-packages/latest/${SERVICE}/hide-metadata`,
 ])
-/** Packages that hold everything at once come under a name of their own. */
+/** The name of packages with several data points. */
 const ALL_FEEDS = '___ALL_FEEDS___'
 const ALL_FEEDS_POINTS = 4
 
-/**
- * One gateway of RedStone: the newest packages of all feeds by all nodes in one answer. What is worth
- * signing is there, the signatures are not real.
- */
-export function redstoneGateway(world: World, clock: Clock): Upstream {
-  let made = { timeMs: Number.NaN, body: '' }
+/** A gateway of RedStone: the newest packages of all feeds and nodes. The signatures are not valid. */
+export function redstoneGateway(reference: ReferencePrices, clock: Clock): Upstream {
+  let latest = { timeMs: Number.NaN, body: '' }
   const request = ({ path }: UpstreamRequest): UpstreamReply => {
     if (!PATHS.has(path)) return { status: 404, body: '{"statusCode":404,"message":"Not Found"}' }
-    const newestMs = world.newestMs('redstone', clock.nowMs())
+    const newestMs = reference.newestMs('redstone', clock.nowMs())
     const timeMs = Math.floor(newestMs / PERIOD_MS) * PERIOD_MS
-    if (made.timeMs !== timeMs) made = { timeMs, body: JSON.stringify(packagesAt(world, timeMs)) }
-    return { status: 200, body: made.body }
+    if (latest.timeMs !== timeMs)
+      latest = { timeMs, body: JSON.stringify(packagesAt(reference, timeMs)) }
+    return { status: 200, body: latest.body }
   }
   return { request }
 }
 
-function packagesAt(world: World, timeMs: number): Record<string, readonly unknown[]> {
+function packagesAt(
+  reference: ReferencePrices,
+  timeMs: number,
+): Record<string, readonly unknown[]> {
   const packages: Record<string, readonly unknown[]> = {}
   const nodes = Array.from({ length: NODES }, (_, node) => node)
-  for (const asset of world.assets) {
-    const values = nodes.map((node) => valueBy(world, node, asset, timeMs))
+  for (const asset of reference.assets) {
+    const values = nodes.map((node) => valueBy(reference, node, asset, timeMs))
     packages[asset] = values.flatMap((value, node) =>
       value === undefined ? [] : [signed(node, asset, [{ dataFeedId: asset, value }], timeMs)],
     )
   }
   packages[ALL_FEEDS] = nodes.map((node) => {
-    const points = world.assets.slice(0, ALL_FEEDS_POINTS).flatMap((asset) => {
-      const value = valueBy(world, node, asset, timeMs)
+    const points = reference.assets.slice(0, ALL_FEEDS_POINTS).flatMap((asset) => {
+      const value = valueBy(reference, node, asset, timeMs)
       return value === undefined ? [] : [{ dataFeedId: asset, value }]
     })
     return signed(node, ALL_FEEDS, points, timeMs)
@@ -54,11 +55,16 @@ function packagesAt(world: World, timeMs: number): Record<string, readonly unkno
   return packages
 }
 
-function valueBy(world: World, node: number, asset: string, timeMs: number): number | undefined {
-  const seenUsd = world.seenUsd('redstone', asset, timeMs)
+function valueBy(
+  reference: ReferencePrices,
+  node: number,
+  asset: string,
+  timeMs: number,
+): number | undefined {
+  const seenUsd = reference.seenUsd('redstone', asset, timeMs)
   if (seenUsd === undefined) return undefined
-  const spreadBps = SPREAD_SHARE * world.confidenceBps('redstone', asset, timeMs)
-  const key = noiseKey(world.seed, 'redstone', asset, String(node))
+  const spreadBps = SPREAD_SHARE * reference.confidenceBps('redstone', asset, timeMs)
+  const key = noiseKey(reference.seed, 'redstone', asset, String(node))
   const value = seenUsd * (1 + spreadBps * BPS * gaussian(key, timeMs / PERIOD_MS))
   return Number(value.toPrecision(12))
 }

@@ -13,7 +13,7 @@ import {
 } from '@solana/kit'
 import { sha256, stringToBytes } from 'viem'
 
-/** One account as the chain holds it. */
+/** One account of the chain. */
 export type StoredAccount = {
   readonly owner: Address
   readonly data: Uint8Array
@@ -23,12 +23,12 @@ const [u8, u16, u64, u128] = [getU8Encoder(), getU16Encoder(), getU64Encoder(), 
 const [i32, i64, key] = [getI32Encoder(), getI64Encoder(), getAddressEncoder()]
 const bytes = (size: number) => fixEncoderSize(getBytesEncoder(), size)
 
-/** Anchor writes it before every account, by the name of its type. */
+/** Anchor prefixes every account with it. */
 function discriminator(type: string): Uint8Array {
   return sha256(stringToBytes(`account:${type}`), 'bytes').slice(0, 8)
 }
 
-/** 653 bytes. Fees that wait for somebody are none, and rewards are not given. */
+/** 653 bytes, without unclaimed fees and rewards. */
 const whirlpoolEncoder = getStructEncoder([
   ['discriminator', bytes(8)],
   ['config', key],
@@ -126,7 +126,7 @@ export function clockData(slot: number, unixSeconds: number, slotMs: number): Ui
   )
 }
 
-/** Behind the verification level, of one byte or of two. */
+/** After the verification level of one or two bytes. */
 const priceEncoder = getStructEncoder([
   ['id', bytes(32)],
   ['price', i64],
@@ -152,7 +152,7 @@ export type PriceFields = {
   readonly postedSlot: number
 }
 
-/** @param signatures by how many it was verified, or by enough of them, which takes a byte less */
+/** @param signatures of a partial verification; `full` takes one byte less */
 export function priceUpdateData(
   authority: Address,
   signatures: number | 'full',

@@ -12,10 +12,7 @@ export function addressBytes(address: Address): Uint8Array {
   return Uint8Array.from(encoder.encode(address))
 }
 
-/**
- * The address that a program alone can sign for, by its seeds: the hash of them all that is no point of the
- * curve, tried from the highest bump down. Unlike that of a client library it does not wait for anything.
- */
+/** A program derived address, computed synchronously (https://solana.com/docs/core/pda). */
 export function programAddress(
   program: Address,
   seeds: readonly Uint8Array[],

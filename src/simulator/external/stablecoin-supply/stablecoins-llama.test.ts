@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../../test/support/manual-clock.ts'
 import { seededMarket } from '../../market/seeded-market.ts'
-import type { Happening } from '../happening.ts'
-import { World } from '../world.ts'
+import { ReferencePrices } from '../reference-prices.ts'
+import type { ScenarioEvent } from '../scenario.ts'
 import { stablecoinsLlama } from './stablecoins-llama.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15)
@@ -18,11 +18,11 @@ type Row = {
   circulatingPrevWeek: Amount
 }
 
-function begin(happenings: readonly Happening[] = []) {
+function begin(scenario: readonly ScenarioEvent[] = []) {
   const clock = new ManualClock(START_MS)
   const market = seededMarket({ seed: 5, startMs: START_MS })
-  const world = new World({ market, seed: 5, happenings })
-  const upstream = stablecoinsLlama(world, clock)
+  const reference = new ReferencePrices({ market, seed: 5, scenario })
+  const upstream = stablecoinsLlama(reference, clock)
   const usdc = (query = 'includePrices=true'): Row => {
     const request = { method: 'GET', path: '/stablecoins', headers: {}, body: '' }
     const reply = upstream.request?.({ ...request, query: new URLSearchParams(query) })
@@ -35,7 +35,7 @@ function begin(happenings: readonly Happening[] = []) {
   return { clock, usdc }
 }
 
-const depeg = (bps: number): Happening => ({
+const depeg = (bps: number): ScenarioEvent => ({
   kind: 'depeg',
   asset: 'USDC',
   bps,

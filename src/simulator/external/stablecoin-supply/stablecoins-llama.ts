@@ -1,7 +1,7 @@
 import type { Clock } from '../../../domain/clock.ts'
 import { drift, noiseKey } from '../../market/noise.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
 import type { Upstream, UpstreamReply, UpstreamRequest } from '../upstream.ts'
-import type { World } from '../world.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -14,7 +14,7 @@ type Coin = {
   readonly tokens: number
 }
 
-/** Names and symbols come twice, numbers do not. */
+/** Several tokens share a symbol; identifiers are unique. */
 const COINS: readonly Coin[] = [
   { id: '1', name: 'Tether', symbol: 'USDT', pegType: 'peggedUSD', tokens: 182e9 },
   { id: '286', name: 'Bridged USDC', symbol: 'USDC', pegType: 'peggedUSD', tokens: 4e7 },
@@ -23,19 +23,21 @@ const COINS: readonly Coin[] = [
   { id: '50', name: 'Euro Coin', symbol: 'EURC', pegType: 'peggedEUR', tokens: 2.1e8 },
 ]
 
-/** Between two weeks the supply wanders by so much at most. */
+/** Largest drift of the supply from week to week. */
 const WANDER = 0.006
-/** Holders redeem: a peg that is broken by 10 % loses a quarter of a per cent an hour. */
+/** Redemptions: at a deviation of 10 % the supply shrinks by 0.25 % per hour. */
 const REDEEMED_AN_HOUR_PER_BPS = 2.5e-6
 
-/** DefiLlama's list of stablecoins, as far as anybody here reads it. */
-export function stablecoinsLlama(world: World, clock: Clock): Upstream {
+/** The list of stablecoins of DefiLlama, with a few rows. */
+export function stablecoinsLlama(reference: ReferencePrices, clock: Clock): Upstream {
   const request = ({ path, query }: UpstreamRequest): UpstreamReply => {
     if (path !== '/stablecoins') return { status: 404, body: '{"message":"Not found"}' }
-    const atMs = world.newestMs('stablecoin-supply', clock.nowMs())
+    const atMs = reference.newestMs('stablecoin-supply', clock.nowMs())
     const withPrices = query.get('includePrices') === 'true'
     const peggedAssets = COINS.map((coin) => {
-      const told = (backMs: number) => ({ [coin.pegType]: tokensAt(world, coin, atMs - backMs) })
+      const supply = (backMs: number) => ({
+        [coin.pegType]: tokensAt(reference, coin, atMs - backMs),
+      })
       return {
         id: coin.id,
         name: coin.name,
@@ -44,13 +46,15 @@ export function stablecoinsLlama(world: World, clock: Clock): Upstream {
         pegType: coin.pegType,
         pegMechanism: 'fiat-backed',
         priceSource: 'defillama',
-        circulating: told(0),
-        circulatingPrevDay: told(DAY_MS),
-        circulatingPrevWeek: told(7 * DAY_MS),
-        circulatingPrevMonth: told(30 * DAY_MS),
-        chainCirculating: { Ethereum: { current: told(0), circulatingPrevDay: told(DAY_MS) } },
+        circulating: supply(0),
+        circulatingPrevDay: supply(DAY_MS),
+        circulatingPrevWeek: supply(7 * DAY_MS),
+        circulatingPrevMonth: supply(30 * DAY_MS),
+        chainCirculating: { Ethereum: { current: supply(0), circulatingPrevDay: supply(DAY_MS) } },
         chains: ['Ethereum'],
-        ...(withPrices && { price: world.seenUsd('stablecoin-supply', coin.symbol, atMs) ?? null }),
+        ...(withPrices && {
+          price: reference.seenUsd('stablecoin-supply', coin.symbol, atMs) ?? null,
+        }),
       }
     })
     return { status: 200, body: JSON.stringify({ peggedAssets }) }
@@ -58,12 +62,12 @@ export function stablecoinsLlama(world: World, clock: Clock): Upstream {
   return { request }
 }
 
-function tokensAt(world: World, { id, symbol, tokens }: Coin, atMs: number): number {
-  const wander = WANDER * drift(noiseKey(world.seed, 'supply', id), atMs / (7 * DAY_MS))
-  const redeemed = world.happenings.reduce((sum, happening) => {
-    if (happening.kind !== 'depeg' || happening.asset !== symbol) return sum
-    const hours = (Math.min(atMs, happening.untilMs) - happening.fromMs) / HOUR_MS
-    return sum + REDEEMED_AN_HOUR_PER_BPS * Math.abs(happening.bps) * Math.max(0, hours)
+function tokensAt(reference: ReferencePrices, { id, symbol, tokens }: Coin, atMs: number): number {
+  const wander = WANDER * drift(noiseKey(reference.seed, 'supply', id), atMs / (7 * DAY_MS))
+  const redeemed = reference.scenario.reduce((sum, event) => {
+    if (event.kind !== 'depeg' || event.asset !== symbol) return sum
+    const hours = (Math.min(atMs, event.untilMs) - event.fromMs) / HOUR_MS
+    return sum + REDEEMED_AN_HOUR_PER_BPS * Math.abs(event.bps) * Math.max(0, hours)
   }, 0)
   return tokens * (1 + wander) * Math.exp(-redeemed)
 }

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs'
 import type { Address, Hex } from 'viem'
 import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
 import type { Assessed, NodeAnswer, RpcNodes } from '../json-rpc/rpc-nodes.ts'
-import type { ContractCall } from './contract-calls.ts'
+import type { ViewCall } from './contract-calls.ts'
 import { contractCall } from './contract-calls.ts'
 
 /** What each call returned; null for a call that reverted. */
@@ -11,7 +11,7 @@ type Returned = readonly (Hex | null)[]
 /** The decoded return value of one call; null if the call reverted or its bytes do not decode. */
 export type Read<Value> = (returned: Returned) => Value | null
 
-export type Add = <Value>(call: ContractCall<Value>) => Read<Value>
+export type Add = <Value>(call: ViewCall<Value>) => Read<Value>
 
 type AtBlock<Value> = Value & { readonly blockTimeMs: number }
 
@@ -23,7 +23,7 @@ export type BlockQuery<Value> = {
 }
 
 /** Deployed at the same address on every chain: https://www.multicall3.com */
-export const MULTICALL3_ADDRESS: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+export const MULTICALL3_CONTRACT: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 /** A node that serves another chain is configured wrongly and is not asked again soon. */
 const WRONG_CHAIN_PAUSE_MS = 3_600_000
 const SECOND_MS = 1_000
@@ -45,7 +45,7 @@ export function blockQuery<Value>(
   chainId: number,
   build: (add: Add) => (returned: Returned) => Value | null,
 ): BlockQuery<Value> {
-  const calls: ContractCall<unknown>[] = []
+  const calls: ViewCall<unknown>[] = []
   const add: Add = (call) => {
     const index = calls.push(call) - 1
     return (returned) => {
@@ -59,7 +59,7 @@ export function blockQuery<Value>(
     }
   }
   const onMulticall = (functionName: 'getChainId' | 'getCurrentBlockTimestamp') =>
-    add(contractCall(MULTICALL3_ADDRESS, multicallAbi, functionName, []))
+    add(contractCall(MULTICALL3_CONTRACT, multicallAbi, functionName, []))
   const idOf = onMulticall('getChainId')
   const secondsOf = onMulticall('getCurrentBlockTimestamp')
   const readValue = build(add)
@@ -70,7 +70,7 @@ export function blockQuery<Value>(
     args: [args],
   })
   return {
-    params: [{ to: MULTICALL3_ADDRESS, data }, 'latest'],
+    params: [{ to: MULTICALL3_CONTRACT, data }, 'latest'],
     decode: (result) => {
       const returned = returnedOf(result, calls.length)
       const id = returned === null ? null : idOf(returned)

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { parseAbi } from 'viem'
 import type { Add, BlockQuery, Read } from './block-query.ts'
-import { blockQuery, MULTICALL3_ADDRESS } from './block-query.ts'
+import { blockQuery, MULTICALL3_CONTRACT } from './block-query.ts'
 import type { ChainlinkFeed } from './chainlink-feeds.ts'
 import { chainlinkFeeds } from './chainlink-feeds.ts'
 import { contractCall, mapped } from './contract-calls.ts'
@@ -53,7 +53,7 @@ export function chainQuery(
     const numberOf = add(
       chain === 'arbitrum'
         ? contractCall(ARB_SYS, arbSysAbi, 'arbBlockNumber', [])
-        : contractCall(MULTICALL3_ADDRESS, multicallAbi, 'getBlockNumber', []),
+        : contractCall(MULTICALL3_CONTRACT, multicallAbi, 'getBlockNumber', []),
     )
     const poolReads = pools.map((pool) => poolRead(add, pool))
     const roundReads = chainlinkFeeds(chain).map((feed) => ({ feed, read: roundRead(add, feed) }))

@@ -9,7 +9,7 @@ import type {
 import { decodeFunctionResult, encodeFunctionData } from 'viem'
 
 /** One call of a contract, and the decoder of its return value. */
-export type ContractCall<Value> = {
+export type ViewCall<Value> = {
   readonly target: Address
   readonly data: Hex
   /** @throws Error if the bytes do not match the function */
@@ -25,7 +25,7 @@ export function contractCall<
   abi: abi,
   functionName: name,
   args: args,
-): ContractCall<ContractFunctionReturnType<abi, 'view', name>> {
+): ViewCall<ContractFunctionReturnType<abi, 'view', name>> {
   type Value = ContractFunctionReturnType<abi, 'view', name>
   const called = { abi: abi as Abi, functionName: functionName as string }
   return {
@@ -37,8 +37,8 @@ export function contractCall<
 
 /** The same call with a value derived from what it returns. */
 export function mapped<Value, Derived>(
-  call: ContractCall<Value>,
+  call: ViewCall<Value>,
   derive: (value: Value) => Derived,
-): ContractCall<Derived> {
+): ViewCall<Derived> {
   return { ...call, read: (data) => derive(call.read(data)) }
 }

@@ -1,6 +1,6 @@
 import type { Address } from 'viem'
 import { parseAbi } from 'viem'
-import type { ContractCall } from './contract-calls.ts'
+import type { ViewCall } from './contract-calls.ts'
 import { contractCall } from './contract-calls.ts'
 import type { PoolFactory, TokenPair } from './evm-chains.ts'
 
@@ -20,11 +20,11 @@ const spacingFactoryAbi = parseAbi([
 ])
 
 /** Liquidity that is active at the current price. */
-export function liquidityOf(pool: Address): ContractCall<bigint> {
+export function liquidityOf(pool: Address): ViewCall<bigint> {
   return contractCall(pool, poolAbi, 'liquidity', [])
 }
 
-export function balanceOf(token: Address, account: Address): ContractCall<bigint> {
+export function balanceOf(token: Address, account: Address): ViewCall<bigint> {
   return contractCall(token, tokenAbi, 'balanceOf', [account])
 }
 
@@ -33,7 +33,7 @@ export function poolOf(
   { address, tieredBy }: PoolFactory,
   { assetToken, quoteToken }: TokenPair,
   tier: number,
-): ContractCall<Address> {
+): ViewCall<Address> {
   const args = [assetToken.address, quoteToken.address, tier] as const
   return tieredBy === 'fee'
     ? contractCall(address, feeFactoryAbi, 'getPool', args)

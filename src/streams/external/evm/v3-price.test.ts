@@ -25,15 +25,15 @@ describe('the price', () => {
   })
 
   test.prop([orders, fc.double({ min: 1e-2, max: 1e7, noNaN: true })])(
-    'is the rational number that the square root stands for, to the last digits of a double',
+    'equals the exact rational price within the precision of a double',
     (order, price) => {
       const sqrtPriceX96 = sqrtOf(price, order)
       const { numerator, denominator } = rationalOf(sqrtPriceX96, order)
       // 40 decimal digits: far beyond what is compared.
       const exact = Number((numerator * 10n ** 40n) / denominator) / 1e40
-      const told = priceOf(sqrtPriceX96, order)
-      expect(Math.abs(told - exact)).toBeLessThanOrEqual(exact * 4e-16 + 1e-18)
-      expect(told / price).toBeCloseTo(1, 9)
+      const computed = priceOf(sqrtPriceX96, order)
+      expect(Math.abs(computed - exact)).toBeLessThanOrEqual(exact * 4e-16 + 1e-18)
+      expect(computed / price).toBeCloseTo(1, 9)
     },
   )
 

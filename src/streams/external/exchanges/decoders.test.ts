@@ -126,7 +126,7 @@ describe('a quote', () => {
     })
   })
 
-  test('of Binance outside of a combined stream, and of Kraken without a time', () => {
+  test('Binance frames of a raw stream and Kraken rows without a time are decoded', () => {
     expect(decode('binance', quoteFrames.binance.data)).toEqual(
       decode('binance', quoteFrames.binance),
     )
@@ -152,7 +152,7 @@ describe('a quote', () => {
     expect(frame).toEqual({ kind: 'quotes', quotes: [], dropped: 1 })
   })
 
-  test('that is good survives a bad one beside it', () => {
+  test('a valid row is kept if another row of the frame is invalid', () => {
     const [row] = quoteFrames.kraken.data
     const data = [{ ...row, bid: null }, row, 'x']
     expect(decode('kraken', { ...quoteFrames.kraken, data })).toMatchObject({

@@ -5,7 +5,7 @@ import type { Batch } from '../../../domain/event.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
 import { Mirrors } from '../mirrors.ts'
 import { poll } from '../polling.ts'
-import { failureDetail, reasonOf } from '../retry.ts'
+import { failureDetail, publicReason } from '../retry.ts'
 import type { ExternalSource, SourceAddress, SourceContext } from '../source.ts'
 import { SourceStatus } from '../source-status.ts'
 import type { ExchangeProtocol } from './protocol.ts'
@@ -94,7 +94,7 @@ class ExchangeClient {
     context.onNotice({ source: protocol.exchange, kind: 'reconnect', detail })
     const isRenewal = cause instanceof OperatingError && cause.code === RENEWAL
     const state = this.#mirrors.isBlocked ? 'blocked' : 'down'
-    const status = isRenewal ? [] : this.status.set(state, reasonOf(cause), nowMs)
+    const status = isRenewal ? [] : this.status.set(state, publicReason(cause), nowMs)
     return { batch: [...quotes.drain(), ...status], pauseMs }
   }
 

@@ -27,7 +27,7 @@ describe('the products of', () => {
     },
   )
 
-  test('everybody, before the venue has told its list: stablecoins alone', () => {
+  test('stablecoin pairs only, while the list of the venue is not known', () => {
     expect(all.map((protocol) => named(protocol, []).length)).toEqual([1, 3, 1, 1, 1])
   })
 })

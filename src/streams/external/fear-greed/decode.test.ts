@@ -35,7 +35,7 @@ describe('the index', () => {
     ['half', '47.5', String(TODAY_S)],
     ['of tomorrow', '47', String(TODAY_S + DAY_S)],
     ['of no day', '47', 'today'],
-  ])('%s is left out, and yesterday stands in', (_, value, timestamp) => {
+  ])('%s is left out; the value of yesterday is used', (_, value, timestamp) => {
     const text = body(day(value, timestamp), day('40', String(TODAY_S - DAY_S)))
     expect(decodeFearGreed(text, NOW_MS).events).toMatchObject([{ value: 40 }])
   })
@@ -51,7 +51,7 @@ describe('the index', () => {
     numRuns: 2_000,
   })('mangled on its way stays between 0 and 100', (text) => {
     for (const event of decodeFearGreed(text, NOW_MS).events) {
-      if (event.kind !== 'fear-greed') throw new Error('the index is told')
+      if (event.kind !== 'fear-greed') throw new Error('an event of the index is expected')
       expect(Number.isInteger(event.value) && event.value >= 0 && event.value <= 100).toBe(true)
       expect(event.timeExchangeMs).toBeLessThanOrEqual(NOW_MS + 10_000)
     }

@@ -127,6 +127,6 @@ function replyOf(reply: Reply, id: number, scheduler: VirtualTimeScheduler) {
   if (reply === 'unanswered') return NEVER
   if (reply === 'refused') return throwError(() => new OperatingError('refused', 'no connection'))
   const { status = 200, body } = reply
-  const told = typeof body === 'object' && body !== null ? { jsonrpc: '2.0', id, ...body } : body
-  return timer(10, scheduler).pipe(map(() => ({ status, body: JSON.stringify(told) })))
+  const message = typeof body === 'object' && body !== null ? { jsonrpc: '2.0', id, ...body } : body
+  return timer(10, scheduler).pipe(map(() => ({ status, body: JSON.stringify(message) })))
 }

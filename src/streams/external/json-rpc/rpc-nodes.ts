@@ -3,7 +3,7 @@ import { catchError, concatMap, defer, map, of, throwError } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { ExternalRuntime, HttpReply } from '../../runtime.ts'
-import { hostOf, reasonOf, withTimeout } from '../retry.ts'
+import { hostOf, publicReason, withReplyTimeout } from '../retry.ts'
 import { isUntrustedObject, ownMember, parseUntrusted } from '../untrusted-json.ts'
 
 /** The assessment of one node's result. */
@@ -91,10 +91,10 @@ export class RpcNodes {
     this.#id += 1
     const request = { jsonrpc: '2.0', id: this.#id, method, params }
     const reply = post(this.#nodes[index]?.url ?? '', request)
-    return withTimeout(reply, REPLY_MS_MAX, scheduler).pipe(
+    return withReplyTimeout(reply, REPLY_MS_MAX, scheduler).pipe(
       map((reply) => assess(resultOf(reply, request.id))),
       catchError((cause: unknown) => {
-        const reason = cause instanceof RpcError ? cause.message : reasonOf(cause)
+        const reason = cause instanceof RpcError ? cause.message : publicReason(cause)
         return of<Assessed<Value>>({ quality: 'invalid', reason })
       }),
     )

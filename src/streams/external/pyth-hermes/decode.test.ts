@@ -20,8 +20,8 @@ function update(...rows: readonly object[]): string {
 }
 
 function row(changes: object = {}, price: object = {}): object {
-  const told = { price: '6140993501000', conf: '3287868567', expo: -8, publish_time: NOW_S - 1 }
-  return { id: BTC, price: { ...told, ...price }, ema_price: told, metadata: {}, ...changes }
+  const values = { price: '6140993501000', conf: '3287868567', expo: -8, publish_time: NOW_S - 1 }
+  return { id: BTC, price: { ...values, ...price }, ema_price: values, metadata: {}, ...changes }
 }
 
 describe('a price update', () => {
@@ -62,8 +62,8 @@ describe('a price update', () => {
   property.prop([fc.bigInt({ min: 1n, max: 10n ** 15n }), fc.integer({ min: -12, max: 0 })])(
     'is the double nearest to the integer times the power of ten',
     (integer, expo) => {
-      const told = { price: String(integer), conf: '0', expo }
-      const [price] = decodeUpdate(update(row({}, told)), NOW_MS).prices
+      const values = { price: String(integer), conf: '0', expo }
+      const [price] = decodeUpdate(update(row({}, values)), NOW_MS).prices
       const usd = decimalText(integer, expo)
       if (Number(usd) > 1e9) expect(price).toBeUndefined()
       else expect(price?.priceUsd).toBe(Number(usd))
@@ -92,12 +92,12 @@ describe('a price update', () => {
     expect(issues).toMatchObject([{ kind: 'price_refused' }])
   })
 
-  test('stands without an average that makes no sense', () => {
+  test('an invalid average is null', () => {
     const { prices } = decodeUpdate(update(row({ ema_price: { price: 'x' } })), NOW_MS)
     expect(prices).toMatchObject([{ priceUsd: 61_409.93501, ema: null }])
   })
 
-  test('a few seconds ahead of our clock is taken', () => {
+  test('a time a few seconds ahead is accepted', () => {
     const { prices } = decodeUpdate(update(row({}, { publish_time: NOW_S + 9 })), NOW_MS)
     expect(prices).toMatchObject([{ publishedMs: NOW_MS + 9_000 }])
   })
@@ -146,7 +146,7 @@ describe('the catalogue', () => {
     attributes: { asset_type: 'Crypto', quote_currency: 'USD', symbol, description },
   })
 
-  test('knows an asset by its exact symbol alone', () => {
+  test('matches the exact symbol only', () => {
     const ids = decodeCatalogue(
       JSON.stringify([
         feed('1', 'Crypto.MBTC/USD'),
@@ -166,7 +166,7 @@ describe('the catalogue', () => {
     )
   })
 
-  test('passes over what is deprecated, wherever it says so', () => {
+  test('skips deprecated feeds', () => {
     const rows = [
       feed('1', 'Crypto.SOL/USD', 'DEPRECATED FEED - SOLANA / US DOLLAR'),
       feed('2', 'Crypto.SOL/USD'),
@@ -178,17 +178,17 @@ describe('the catalogue', () => {
     expect(decodeCatalogue(JSON.stringify(rows))).toEqual(new Map([['SOL', id('2')]]))
   })
 
-  test('gives a name that two feeds claim to neither', () => {
+  test('a symbol of two feeds is left out', () => {
     const rows = [feed('1', 'Crypto.S/USD'), feed('2', 'Crypto.S/USD'), feed('3', 'Crypto.SUI/USD')]
     expect(decodeCatalogue(JSON.stringify(rows))).toEqual(new Map([['SUI', id('3')]]))
   })
 
-  test('that is no list is none', () => {
+  test('null for a reply that is no list', () => {
     expect(decodeCatalogue('{"error":"x"}')).toBeNull()
     expect(decodeCatalogue('<html>')).toBeNull()
   })
 
-  test('with rows that make no sense keeps the others', () => {
+  test('keeps valid rows of a list with invalid ones', () => {
     const rows = [
       null,
       7,

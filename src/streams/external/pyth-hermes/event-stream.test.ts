@@ -10,7 +10,7 @@ function readAll(pieces: readonly string[], max = MAX): readonly StreamedEvent[]
   return pieces.flatMap((piece) => stream.push(piece))
 }
 
-/** The same, slowly: the whole text at once, line by line, as the standard's grammar has it. */
+/** A naive parser of the whole text, line by line, by the grammar of the standard. */
 function readNaively(text: string): readonly StreamedEvent[] {
   const lines = text
     .replace(/^\uFEFF/, '')
@@ -88,7 +88,11 @@ describe('server-sent events', () => {
       'event: error\n\ndata: a\n\n',
       [{ type: 'message', data: 'a' }],
     ],
-    ['what has not ended is not told', 'data: a\n\ndata: b\n', [{ type: 'message', data: 'a' }]],
+    [
+      'an incomplete event is not emitted',
+      'data: a\n\ndata: b\n',
+      [{ type: 'message', data: 'a' }],
+    ],
   ])('%s', (_, text, expected) => {
     expect(readAll([text])).toEqual(expected)
   })

@@ -6,7 +6,7 @@ import { rateGate } from '../../rate-gate.ts'
 import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
 import { Mirrors } from '../mirrors.ts'
 import { poll } from '../polling.ts'
-import { failureDetail, jittered, withTimeout } from '../retry.ts'
+import { failureDetail, jittered, withReplyTimeout } from '../retry.ts'
 import type { DecodeIssue } from '../source.ts'
 import type { FeedIds } from './decode.ts'
 import { decodeCatalogue } from './decode.ts'
@@ -75,7 +75,7 @@ export class FeedCatalogue {
       rateGate((nowMs) => limit.waitMs(nowMs), scheduler),
       defer(() => {
         const url = `${this.#mirrors.url}/v2/price_feeds?asset_type=crypto`
-        return withTimeout(get(url, headers), REPLY_MS_MAX, scheduler).pipe(
+        return withReplyTimeout(get(url, headers), REPLY_MS_MAX, scheduler).pipe(
           map((reply) => this.#read(reply, url)),
         )
       }),

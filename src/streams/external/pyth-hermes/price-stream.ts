@@ -17,7 +17,7 @@ import { rateGate } from '../../rate-gate.ts'
 import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
 import { Mirrors } from '../mirrors.ts'
 import { poll } from '../polling.ts'
-import { failureDetail, reasonOf, withTimeout } from '../retry.ts'
+import { failureDetail, publicReason, withReplyTimeout } from '../retry.ts'
 import type { DecodeIssue } from '../source.ts'
 import type { FeedPrice } from './decode.ts'
 import { decodeUpdate, refusedFeed, UPDATE_CHARS_MAX } from './decode.ts'
@@ -142,7 +142,7 @@ export class PriceStream {
     const { headers, runtime } = this.#options
     const { get, scheduler } = runtime
     const url = this.#url('latest', ids)
-    return withTimeout(get(url, headers), PROBE_MS_MAX, scheduler).pipe(
+    return withReplyTimeout(get(url, headers), PROBE_MS_MAX, scheduler).pipe(
       map((reply) => {
         this.#readProbe(reply, url, { ids, refused })
         return []
@@ -189,7 +189,7 @@ export class PriceStream {
     }
     onIssue({ kind: 'stream_ended', detail: failureDetail(url, cause, failures, pauseMs) })
     if (!isStable) this.#state = 'down'
-    onState(reasonOf(cause))
+    onState(publicReason(cause))
     return pauseMs
   }
 

@@ -67,13 +67,13 @@ describe('the packages of one feed', () => {
     }
   })
 
-  test('count one word of each node, in whatever case its address is written', () => {
+  test('count one value per node, whatever the case of its address', () => {
     const again = signed(2, 90_000, { signerAddress: `0x${'A'.repeat(39)}1` })
     const { events } = decode([signed(1, 60_000), again, signed(2, 60_002)])
     expect(events).toMatchObject([{ priceUsd: 60_001 }])
   })
 
-  test('are told apart by their signatures where nobody names the signers', () => {
+  test('are distinguished by their signatures if signers are not named', () => {
     const nameless = (node: number, value: number) => {
       const { signerAddress: _, ...others } = signed(node, value)
       return others
@@ -125,7 +125,7 @@ describe('the packages of one feed', () => {
     expect(events).toMatchObject([{ priceUsd: 0.000_012_345_678 }])
   })
 
-  test('of what nobody asked for, or asked for by a name that every object has, are passed over', () => {
+  test('of unrequested assets, or of names that every object has, are skipped', () => {
     const body = JSON.stringify({ BTC: [signed(1, 1), signed(2, 1)], ETH: [signed(1, 2)] })
     const { events } = decodePackages(body, NOW_MS, ['BTC', 'constructor', '__proto__', 'SOL'])
     expect(events).toMatchObject([{ asset: 'BTC' }])
@@ -139,7 +139,7 @@ describe('the packages of one feed', () => {
     'mangled on their way give no absurd price',
     (text) => {
       for (const event of decodePackages(text, NOW_MS, ['BTC', 'USDC']).events) {
-        if (event.kind !== 'oracle-price') throw new Error('a price is told')
+        if (event.kind !== 'oracle-price') throw new Error('a price event is expected')
         expect(event.priceUsd).toBeGreaterThan(0)
         expect(event.priceUsd).toBeLessThanOrEqual(1e9)
         expect(event.confidenceUsd).toBeGreaterThanOrEqual(0)

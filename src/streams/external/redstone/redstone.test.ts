@@ -35,7 +35,7 @@ test('the mirrors together are asked every ten seconds at most, dead or alive', 
   expect(new Set(web.statuses.map(({ state }) => state))).toEqual(new Set(['down', 'up']))
 })
 
-test('the venue has its assets told, and the two dollars whatever it trades', () => {
+test('the assets of the venue and both stablecoins are emitted', () => {
   const web = new ScriptedWeb()
   web.assets = ['BTC', 'ETH']
   web.answer = () => ({ status: 200, body: packages(web.nowMs) })

@@ -15,8 +15,8 @@ const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'
 const SYSVAR = 'Sysvar1111111111111111111111111111111111111'
 
 describe('accounts of a node', () => {
-  const told = { data: ['AQID', 'base64'], owner: 'X', lamports: 1, executable: false, space: 3 }
-  const result = { context: { apiVersion: '2.2.14', slot: 7 }, value: [told, null] }
+  const info = { data: ['AQID', 'base64'], owner: 'X', lamports: 1, executable: false, space: 3 }
+  const result = { context: { apiVersion: '2.2.14', slot: 7 }, value: [info, null] }
 
   test('are as many as were asked, of one slot', () => {
     expect(readAccounts(result, 2)).toEqual({
@@ -27,17 +27,17 @@ describe('accounts of a node', () => {
   })
 
   test.each([
-    ['bytes in another encoding', { ...told, data: ['Ldp', 'base58'] }],
-    ['parsed data', { ...told, data: { parsed: {} } }],
-    ['more bytes than any account of ours', { ...told, data: ['A'.repeat(5_000), 'base64'] }],
-    ['no owner', { ...told, owner: null }],
+    ['bytes in another encoding', { ...info, data: ['Ldp', 'base58'] }],
+    ['parsed data', { ...info, data: { parsed: {} } }],
+    ['more bytes than any requested account', { ...info, data: ['A'.repeat(5_000), 'base64'] }],
+    ['no owner', { ...info, owner: null }],
     ['a list', []],
   ])('with %s count as absent', (_what, account) => {
     expect(readAccounts({ ...result, value: [account] }, 1)?.accounts).toEqual([null])
   })
 
   property.prop([fc.jsonValue(), fc.nat({ max: 3 })])(
-    'whatever a node answers is no error',
+    'a mutated reply never throws',
     (json, asked) => {
       const accounts = readAccounts(json, asked)
       if (accounts !== null) expect(accounts.accounts).toHaveLength(asked)
@@ -52,7 +52,7 @@ describe('token account', () => {
   data.writeBigUInt64LE(14_000_000_123_456n, 64)
   const account = { owner: TOKEN_PROGRAM, data }
 
-  test('tells how much of its token it holds', () => {
+  test('returns the balance', () => {
     expect(readTokenAmount(account, USDC, USDC)).toBe(14_000_000_123_456n)
   })
 
@@ -62,17 +62,14 @@ describe('token account', () => {
     ['of another program', { ...account, owner: SYSVAR }, USDC],
     ['of another size', { ...account, data: data.subarray(1) }, USDC],
     ['that is not there', null, USDC],
-  ])('%s tells nothing', (_what, other, mint, holder = USDC) => {
+  ])('%s gives null', (_what, other, mint, holder = USDC) => {
     expect(readTokenAmount(other, mint, holder)).toBeNull()
   })
 
-  property.prop([mutatedBytes(data)])(
-    'whatever bytes a node sends, it is none or an amount',
-    (bytes) => {
-      const amount = readTokenAmount({ ...account, data: bytes }, USDC, USDC)
-      expect(amount === null || amount >= 0n).toBe(true)
-    },
-  )
+  property.prop([mutatedBytes(data)])('mutated data give a balance or null', (bytes) => {
+    const amount = readTokenAmount({ ...account, data: bytes }, USDC, USDC)
+    expect(amount === null || amount >= 0n).toBe(true)
+  })
 })
 
 describe('clock of the chain', () => {
@@ -80,7 +77,7 @@ describe('clock of the chain', () => {
   data.writeBigInt64LE(1_789_699_386n, 32)
   const account = { owner: SYSVAR, data }
 
-  test('tells the time of the block', () => {
+  test('returns the time of the block', () => {
     expect(readChainClockMs(account)).toBe(1_789_699_386_000)
   })
 
@@ -88,15 +85,12 @@ describe('clock of the chain', () => {
     ['of another program', { ...account, owner: TOKEN_PROGRAM }],
     ['of another size', { ...account, data: Buffer.alloc(41) }],
     ['that is not there', null],
-  ])('%s tells nothing', (_what, other) => {
+  ])('%s gives null', (_what, other) => {
     expect(readChainClockMs(other)).toBeNull()
   })
 
-  property.prop([mutatedBytes(data)])(
-    'whatever bytes a node sends, it is none or a number',
-    (bytes) => {
-      const timeMs = readChainClockMs({ ...account, data: bytes })
-      expect(timeMs === null || Number.isSafeInteger(timeMs)).toBe(true)
-    },
-  )
+  property.prop([mutatedBytes(data)])('mutated data give a number or null', (bytes) => {
+    const timeMs = readChainClockMs({ ...account, data: bytes })
+    expect(timeMs === null || Number.isSafeInteger(timeMs)).toBe(true)
+  })
 })

@@ -1,9 +1,9 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { slotTimeMs } from '../../../simulator/external/solana/solana-node.ts'
-import { solanaUpstream } from '../../../simulator/external/solana/solana-upstream.ts'
-import { World } from '../../../simulator/external/world.ts'
+import { ReferencePrices } from '../../../simulator/external/reference-prices.ts'
+import { solanaNode } from '../../../simulator/external/solana/solana-node.ts'
+import { slotTimeMs } from '../../../simulator/external/solana/solana-rpc.ts'
 import { seededMarket } from '../../../simulator/market/seeded-market.ts'
 import type { SourceNotice } from '../source.ts'
 import { mutated } from '../testing/mutated.ts'
@@ -15,9 +15,9 @@ import { mutatedBytes } from './testing/mutated-bytes.ts'
 import type { OrcaPool } from './whirlpool-pairs.ts'
 
 const NOW_MS = Date.UTC(2026, 9, 7, 15, 7)
-const world = new World({ market: seededMarket({ seed: 3, startMs: NOW_MS }), seed: 3 })
+const world = new ReferencePrices({ market: seededMarket({ seed: 3, startMs: NOW_MS }), seed: 3 })
 const clock = { nowMs: () => NOW_MS, after: () => () => {}, every: () => () => {} }
-const node = solanaUpstream(world, clock)
+const node = solanaNode(world, clock)
 
 type AccountInfo = { readonly data: [string, string]; readonly owner: string }
 type Reply = { result: { context: { slot: number }; value: (AccountInfo | null)[] } }

@@ -65,7 +65,7 @@ describe('whirlpool', () => {
   })
 
   property.prop([mutatedBytes(SOL_USDC.data)])(
-    'whatever bytes a node sends, it is none or its price is that of its tick',
+    'mutated data give a pool whose price matches its tick, or null',
     (data) => {
       const pool = readWhirlpool({ ...SOL_USDC, data })
       if (pool === null) return

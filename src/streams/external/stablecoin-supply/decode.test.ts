@@ -66,7 +66,7 @@ describe('the supply of USDC', () => {
     'mangled on its way is not absurd',
     (text) => {
       for (const event of decodeSupply(text, NOW_MS).events) {
-        if (event.kind !== 'stablecoin-supply') throw new Error('a supply is told')
+        if (event.kind !== 'stablecoin-supply') throw new Error('a supply event is expected')
         expect(event.supplyUsd).toBeGreaterThanOrEqual(1e6)
         expect(event.supplyUsd).toBeLessThanOrEqual(1e13)
         for (const before of [event.dayAgoUsd, event.weekAgoUsd])

@@ -1,28 +1,26 @@
 import type { Hex } from 'viem'
 import { isHex, keccak256, numberToHex, stringToHex } from 'viem'
-import type { Upstream, UpstreamReply } from '../upstream.ts'
+import type { RpcAnswer } from '../json-rpc.ts'
+import { jsonRpcServer, rpcFailure } from '../json-rpc.ts'
+import type { Upstream } from '../upstream.ts'
 import type { Contracts } from './contract.ts'
 import { Revert } from './contract.ts'
 
-export type NodeOptions = {
+export type EvmRpcOptions = {
   readonly chainId: number
   readonly blockMs: number
-  /** The newest instant that this chain knows of. */
+  /** Time of the newest block. */
   readonly nowMs: () => number
   readonly gasPriceWei: (atMs: number) => bigint
   readonly contracts: Contracts
 }
 
-type Answer = { readonly result: unknown } | { readonly error: RpcError }
-type RpcError = { readonly code: number; readonly message: string; readonly data?: Hex }
-
-/** So far back a node without an archive remembers state. */
+/** A node without an archive keeps the state of this many blocks. */
 const BLOCKS_KEPT = 128
-const BATCH_MAX = 100
 const TAGS: ReadonlySet<unknown> = new Set(['latest', 'pending', 'safe', 'finalized', undefined])
 const ZERO_HASH = numberToHex(0, { size: 32 })
 
-/** Blocks are counted from 2015, one a block time: a height is a function of the instant. */
+/** Blocks are counted from here, so that the height is a function of time. */
 const GENESIS_MS = Date.UTC(2015, 6, 30)
 
 export function heightAt(atMs: number, blockMs: number): number {
@@ -33,37 +31,12 @@ function blockTimeOf(height: number, blockMs: number): number {
   return GENESIS_MS + height * blockMs
 }
 
-/** A node of an EVM chain over HTTP, as far as a reader of contracts needs one. */
-export function jsonRpcNode(options: NodeOptions): Upstream {
-  return {
-    request: ({ method, body }) => {
-      if (method !== 'POST') return { status: 405, body: '' }
-      return { status: 200, body: JSON.stringify(replyTo(options, body)) } satisfies UpstreamReply
-    },
-  }
+/** The JSON-RPC methods of an EVM node that read contracts. */
+export function evmRpc(options: EvmRpcOptions): Upstream {
+  return jsonRpcServer((method, params) => answer(options, method, params))
 }
 
-function replyTo(options: NodeOptions, body: string): unknown {
-  let asked: unknown
-  try {
-    asked = JSON.parse(body)
-  } catch {
-    return { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'parse error' } }
-  }
-  if (!Array.isArray(asked)) return replyToOne(options, asked)
-  if (asked.length === 0 || asked.length > BATCH_MAX)
-    return { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'invalid batch' } }
-  return asked.map((one) => replyToOne(options, one))
-}
-
-function replyToOne(options: NodeOptions, asked: unknown): unknown {
-  const { id = null, method, params } = (asked ?? {}) as Record<string, unknown>
-  if (typeof method !== 'string')
-    return { jsonrpc: '2.0', id, error: { code: -32600, message: 'invalid request' } }
-  return { jsonrpc: '2.0', id, ...answer(options, method, Array.isArray(params) ? params : []) }
-}
-
-function answer(options: NodeOptions, method: string, params: readonly unknown[]): Answer {
+function answer(options: EvmRpcOptions, method: string, params: readonly unknown[]): RpcAnswer {
   const { chainId, blockMs, nowMs, gasPriceWei } = options
   const height = heightAt(nowMs(), blockMs)
   switch (method) {
@@ -80,15 +53,15 @@ function answer(options: NodeOptions, method: string, params: readonly unknown[]
     case 'eth_call':
       return call(options, params, height)
     default:
-      return failure(-32601, `the method ${method} does not exist/is not available`)
+      return rpcFailure(-32601, `the method ${method} does not exist/is not available`)
   }
 }
 
 function block(
-  { chainId, blockMs, gasPriceWei }: NodeOptions,
+  { chainId, blockMs, gasPriceWei }: EvmRpcOptions,
   tag: unknown,
   height: number,
-): Answer {
+): RpcAnswer {
   const number = heightOf(tag, height)
   if (number === null) return { result: null }
   const timeMs = blockTimeOf(number, blockMs)
@@ -118,21 +91,22 @@ function block(
   }
 }
 
-function call({ blockMs, contracts }: NodeOptions, params: readonly unknown[], height: number) {
+function call({ blockMs, contracts }: EvmRpcOptions, params: readonly unknown[], height: number) {
   const { to, data, input } = (params[0] ?? {}) as Record<string, unknown>
   const calldata = data ?? input ?? '0x'
-  if (typeof to !== 'string' || !isHex(calldata)) return failure(-32602, 'invalid params')
+  if (typeof to !== 'string' || !isHex(calldata)) return rpcFailure(-32602, 'invalid params')
   const number = heightOf(params[1], height)
-  if (number === null || number <= height - BLOCKS_KEPT) return failure(-32000, 'header not found')
-  // An address without code returns nothing, and succeeds.
+  if (number === null || number <= height - BLOCKS_KEPT)
+    return rpcFailure(-32000, 'header not found')
+  // A call of an address without code succeeds and returns nothing.
   const callee = contracts.get(to.toLowerCase())
   if (callee === undefined) return { result: '0x' }
   try {
     return { result: callee(calldata, blockTimeOf(number, blockMs)) }
   } catch (cause) {
     if (!(cause instanceof Revert)) throw cause
-    if (cause.data === '0x') return failure(-32000, 'execution reverted')
-    return failure(3, `execution reverted: ${cause.message}`, cause.data)
+    if (cause.data === '0x') return rpcFailure(-32000, 'execution reverted')
+    return rpcFailure(3, `execution reverted: ${cause.message}`, cause.data)
   }
 }
 
@@ -145,8 +119,4 @@ function heightOf(tag: unknown, height: number): number | null {
 
 function blockHash(chainId: number, number: number): Hex {
   return keccak256(stringToHex(`${chainId} ${number}`))
-}
-
-function failure(code: number, message: string, data?: Hex): Answer {
-  return { error: { code, message, ...(data !== undefined && { data }) } }
 }

@@ -1,13 +1,13 @@
 import type { Abi, Hex } from 'viem'
 import { encodeErrorResult, parseAbi } from 'viem'
-import type { Round } from '../triggered-rounds.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
+import type { PushRound } from '../triggered-rounds.ts'
 import { TriggeredRounds } from '../triggered-rounds.ts'
 import type { NewUpstream } from '../upstream.ts'
-import type { World } from '../world.ts'
 import type { Contract } from './contract.ts'
 import { contract, Revert } from './contract.ts'
-import { heightAt, jsonRpcNode } from './json-rpc-node.ts'
-import { MULTICALL3, multicall3 } from './multicall3.ts'
+import { evmRpc, heightAt } from './evm-rpc.ts'
+import { addMulticall3 } from './multicall3.ts'
 
 const abi: Abi = parseAbi([
   'struct Price { int64 price; uint64 conf; int32 expo; uint256 publishTime; }',
@@ -16,7 +16,7 @@ const abi: Abi = parseAbi([
 ])
 const errorAbi = parseAbi(['error PriceFeedNotFound()'])
 
-/** Kept its address when it was upgraded; here it is the one that nobody but the heartbeat writes to. */
+/** Two deployments, as on Monad: the first one is only updated at heartbeats here. */
 const CONTRACT = '0x2880ab155794e7179c9ee2e38200202908c17b43'
 const TWIN = '0xb754ba51e3861ac0cb67f73cd046de790a36508d'
 
@@ -24,13 +24,10 @@ const MONAD = { chainId: 143, blockMs: 400 }
 const MONAD_GAS_WEI = 50_000_000_000n
 const EXPO = -8
 const BPS = 1e-4
-/** A quarter of what Pyth promises, which makes the walk to the newest round a short one. */
+/** A quarter of Pyth's heartbeat, which shortens the search for the newest round. */
 const HEARTBEAT_MS = 900_000
 const PHASE_STEP_MS = 30_000
-/** The average: what the price was in the last hour, the older the less. */
-const EMA = { stepMs: 600_000, steps: 6, memoryMs: 2_400_000 }
-
-/** Asset, trigger in bps, seconds between two looks of the pusher, feed id. */
+/** Asset, deviation threshold in bps, period of the pusher in seconds, feed id. */
 const feeds: readonly (readonly [string, number, number, Hex])[] = [
   ['BTC', 10, 20, '0xe62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43'],
   ['ETH', 10, 20, '0xff61491a931112ddf1bd8147cd1b641375f79f5825126d665480874634fd0ace'],
@@ -61,24 +58,24 @@ const feeds: readonly (readonly [string, number, number, Hex])[] = [
   ['ZRO', 20, 60, '0x3bd860bea28bf982fa06bcf358118064bb114086cc03993bd76197eaab0b8018'],
 ]
 
-/** A node of Monad that knows Pyth's two contracts. */
-export const pythEvmUpstream: NewUpstream = (world, clock) => {
-  const published = new PushedFeeds(world)
+/** A node of Monad with two Pyth contracts. */
+export const pythNode: NewUpstream = (reference, clock) => {
+  const published = new PushedFeeds(reference)
   const contracts = new Map<string, Contract>([
     [CONTRACT, pythContract(published, (rounds, atMs) => rounds.beat(atMs))],
     [TWIN, pythContract(published, (rounds, atMs) => rounds.at(atMs))],
   ])
   const blockNumber = (atMs: number) => heightAt(atMs, MONAD.blockMs)
-  contracts.set(MULTICALL3, multicall3({ chainId: MONAD.chainId, blockNumber, contracts }))
-  return jsonRpcNode({
+  addMulticall3({ chainId: MONAD.chainId, blockNumber, contracts })
+  return evmRpc({
     ...MONAD,
-    nowMs: () => world.newestMs('pyth-evm', clock.nowMs()),
+    nowMs: () => reference.newestMs('pyth-evm', clock.nowMs()),
     gasPriceWei: () => MONAD_GAS_WEI,
     contracts,
   })
 }
 
-type NewestOf = (rounds: TriggeredRounds, atMs: number) => Round | undefined
+type NewestOf = (rounds: TriggeredRounds, atMs: number) => PushRound | undefined
 
 function pythContract(published: PushedFeeds, newestOf: NewestOf): Contract {
   const roundOf = (id: unknown, blockMs: number) => {
@@ -100,20 +97,18 @@ function pythContract(published: PushedFeeds, newestOf: NewestOf): Contract {
 }
 
 class PushedFeeds {
-  readonly #world: World
+  readonly #reference: ReferencePrices
   readonly #feeds: ReadonlyMap<string, { readonly asset: string; readonly rounds: TriggeredRounds }>
-  /** The newest rounds are asked for again and again. */
-  readonly #averages = new WeakMap<Round, number>()
 
-  constructor(world: World) {
-    this.#world = world
+  constructor(reference: ReferencePrices) {
+    this.#reference = reference
     this.#feeds = new Map(
-      feeds.map(([asset, triggerBps, lookSeconds, id], index) => {
+      feeds.map(([asset, triggerBps, checkSeconds, id], index) => {
         const rounds = new TriggeredRounds({
-          seen: (atMs) => world.seenUsd('pyth-evm', asset, atMs),
+          seen: (atMs) => reference.seenUsd('pyth-evm', asset, atMs),
           triggerBps,
           heartbeatMs: HEARTBEAT_MS,
-          lookMs: lookSeconds * 1_000,
+          checkMs: checkSeconds * 1_000,
           phaseMs: index * PHASE_STEP_MS,
         })
         return [id, { asset, rounds }]
@@ -125,23 +120,12 @@ class PushedFeeds {
     return this.#feeds.get(id.toLowerCase())
   }
 
-  emaUsd(asset: string, round: Round): number {
-    const known = this.#averages.get(round)
-    if (known !== undefined) return known
-    const { atMs, priceUsd } = round
-    let [sum, weights] = [priceUsd, 1]
-    for (let step = 1; step <= EMA.steps; step++) {
-      const ageMs = step * EMA.stepMs
-      const weight = Math.exp(-ageMs / EMA.memoryMs)
-      sum += weight * (this.#world.seenUsd('pyth-evm', asset, atMs - ageMs) ?? priceUsd)
-      weights += weight
-    }
-    this.#averages.set(round, sum / weights)
-    return sum / weights
+  emaUsd(asset: string, { atMs, priceUsd }: PushRound): number {
+    return this.#reference.averageUsd('pyth-evm', asset, atMs) ?? priceUsd
   }
 
   priceOf(asset: string, priceUsd: number, publishedMs: number) {
-    const confidenceBps = this.#world.confidenceBps('pyth-evm', asset, publishedMs)
+    const confidenceBps = this.#reference.confidenceBps('pyth-evm', asset, publishedMs)
     const units = (usd: number) => BigInt(Math.round(usd / 10 ** EXPO))
     return {
       price: units(priceUsd),

@@ -3,12 +3,12 @@ import { address, getProgramDerivedAddress } from '@solana/kit'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { seededMarket } from '../../market/seeded-market.ts'
-import type { Happening } from '../happening.ts'
-import { World } from '../world.ts'
+import { ReferencePrices } from '../reference-prices.ts'
+import type { ScenarioEvent } from '../scenario.ts'
 import { programAddress } from './program-address.ts'
-import { SimulatedPushes } from './simulated-pushes.ts'
-import { slotAt, slotTimeMs } from './solana-node.ts'
-import { solanaUpstream } from './solana-upstream.ts'
+import { PushFeedAccounts } from './push-feed-accounts.ts'
+import { solanaNode } from './solana-node.ts'
+import { slotAt, slotTimeMs } from './solana-rpc.ts'
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const SECOND_MS = 1_000
@@ -24,10 +24,10 @@ type Reply = {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown }
 }
 
-function nodeAt(atMs: number, happenings: readonly Happening[] = []) {
-  const world = new World({ market, seed: 4, happenings })
+function nodeAt(atMs: number, scenario: readonly ScenarioEvent[] = []) {
+  const reference = new ReferencePrices({ market, seed: 4, scenario })
   const clock = { nowMs: () => atMs, after: () => () => {}, every: () => () => {} }
-  const { request } = solanaUpstream(world, clock)
+  const { request } = solanaNode(reference, clock)
   const send = (body: string, method = 'POST') =>
     request?.({ method, path: '/', query: new URLSearchParams(), headers: {}, body })
   const ask = (method: string, params?: unknown): Reply => {
@@ -35,7 +35,7 @@ function nodeAt(atMs: number, happenings: readonly Happening[] = []) {
     if (!reply || !('body' in reply)) throw new Error('no answer')
     return JSON.parse(reply.body) as Reply
   }
-  return { send, ask, world }
+  return { send, ask, reference }
 }
 
 describe('a simulated node of Solana', () => {
@@ -97,7 +97,7 @@ describe('a simulated node of Solana', () => {
     expect(ask('getBlockTime', [context.slot]).result).toBe(seconds)
   })
 
-  test('tells little in base58 where nothing else is asked', () => {
+  test('uses base58 by default, which is limited in length', () => {
     expect(ask('getAccountInfo', [CLOCK]).result).toMatchObject({
       value: { data: [expect.stringMatching(/^[1-9A-HJ-NP-Za-km-z]+$/), 'base58'], space: 40 },
     })
@@ -117,7 +117,7 @@ describe('a simulated node of Solana', () => {
 })
 
 describe('what Pyth pushes', () => {
-  const at = (pushes: SimulatedPushes, atMs: number) => {
+  const at = (pushes: PushFeedAccounts, atMs: number) => {
     const data = Buffer.from(pushes.at(PYTH_SOL, atMs)?.data ?? [])
     expect(data[40], 'verified by all').toBe(1)
     return {
@@ -125,21 +125,21 @@ describe('what Pyth pushes', () => {
       publishedMs: Number(data.readBigInt64LE(93)) * 1_000,
     }
   }
-  const pushesIn = (happenings: readonly Happening[] = []) => {
-    const world = new World({ market, seed: 4, happenings })
-    return { world, pushes: new SimulatedPushes(world, slotAt) }
+  const pushesIn = (scenario: readonly ScenarioEvent[] = []) => {
+    const reference = new ReferencePrices({ market, seed: 4, scenario })
+    return { reference, pushes: new PushFeedAccounts(reference, slotAt) }
   }
 
   property.prop([fc.nat({ max: 3_600 })], { numRuns: 30 })(
-    'is at most a minute old, and the same whoever asks whenever',
+    'is at most a minute old and depends on time only',
     (seconds) => {
       const atMs = START_MS + seconds * SECOND_MS
-      const { pushes, world } = pushesIn()
+      const { pushes, reference } = pushesIn()
       const pushed = at(pushes, atMs)
       expect(atMs - pushed.publishedMs).toBeGreaterThanOrEqual(0)
       expect(atMs - pushed.publishedMs).toBeLessThan(MINUTE_MS)
       expect(pushed.price).toBeCloseTo(
-        world.seenUsd('pyth-solana', 'SOL', pushed.publishedMs) ?? 0,
+        reference.seenUsd('pyth-solana', 'SOL', pushed.publishedMs) ?? 0,
         6,
       )
       const walked = pushesIn().pushes
@@ -148,7 +148,7 @@ describe('what Pyth pushes', () => {
     },
   )
 
-  test('stands still while the price does, and is pushed when that has moved by half a percent', () => {
+  test('is unchanged while the price is, and updated after a move of 0.5 %', () => {
     const jump = {
       kind: 'offset',
       source: 'pyth-solana',

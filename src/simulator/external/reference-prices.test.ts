@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { seededMarket } from '../market/seeded-market.ts'
-import type { Happening } from './happening.ts'
-import { noiseBps, World } from './world.ts'
+import { noiseBps, ReferencePrices } from './reference-prices.ts'
+import type { ScenarioEvent } from './scenario.ts'
 
 const START_MS = Date.UTC(2026, 5, 1)
 const MINUTE_MS = 60_000
@@ -10,28 +10,28 @@ const during = { fromMs: START_MS + MINUTE_MS, untilMs: START_MS + 2 * MINUTE_MS
 const BEFORE_MS = during.fromMs - 1
 const WHILE_MS = during.fromMs + 10_000
 
-function worldOf(...happenings: Happening[]): World {
-  return new World({ market, seed: 3, happenings })
+function worldOf(...scenario: ScenarioEvent[]): ReferencePrices {
+  return new ReferencePrices({ market, seed: 3, scenario })
 }
 
 function differenceBps(one: number | undefined, other: number | undefined): number {
   return 1e4 * Math.log((one ?? Number.NaN) / (other ?? Number.NaN))
 }
 
-describe('the simulated world', () => {
+describe('the simulated reference', () => {
   test('is the same for everybody who asks, in any order', () => {
     const [one, other] = [worldOf(), worldOf()]
     const instants = [5, 3, 9].map((minute) => START_MS + minute * MINUTE_MS)
-    const seen = (world: World, times: readonly number[]) =>
-      new Map(times.map((atMs) => [atMs, world.seenUsd('okx', 'ETH', atMs)]))
+    const seen = (reference: ReferencePrices, times: readonly number[]) =>
+      new Map(times.map((atMs) => [atMs, reference.seenUsd('okx', 'ETH', atMs)]))
     expect(seen(one, instants)).toEqual(seen(other, instants.toReversed()))
   })
 
   test('an asset is worth what the venue says of its coin, scale and USDT taken out', () => {
-    const world = worldOf()
+    const reference = worldOf()
     const oracle = market.context('kPEPE', WHILE_MS)?.oraclePrice ?? Number.NaN
-    const usdt = world.priceUsd('USDT', WHILE_MS) ?? Number.NaN
-    expect(world.priceUsd('PEPE', WHILE_MS)).toBeCloseTo((oracle / 1_000) * usdt, 12)
+    const usdt = reference.priceUsd('USDT', WHILE_MS) ?? Number.NaN
+    expect(reference.priceUsd('PEPE', WHILE_MS)).toBeCloseTo((oracle / 1_000) * usdt, 12)
   })
 
   test('knows no price of what does not trade', () => {
@@ -40,10 +40,13 @@ describe('the simulated world', () => {
   })
 
   test('every observer is as far off as its kind of noise says', () => {
-    const world = worldOf()
+    const reference = worldOf()
     const errors = Array.from({ length: 2_000 }, (_, second) => {
       const atMs = START_MS + second * 1_000
-      return differenceBps(world.seenUsd('kraken', 'BTC', atMs), world.priceUsd('BTC', atMs))
+      return differenceBps(
+        reference.seenUsd('kraken', 'BTC', atMs),
+        reference.priceUsd('BTC', atMs),
+      )
     })
     const deviation = Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length)
     expect(deviation).toBeGreaterThan(0.9 * noiseBps.exchange)
@@ -53,8 +56,8 @@ describe('the simulated world', () => {
   test.each([
     ['depeg', { kind: 'depeg', asset: 'USDC', bps: -80, ...during }, 'USDC', -80],
     ['basis', { kind: 'basis', asset: 'ETH', bps: 30, ...during }, 'ETH', -30],
-  ] as const)('a %s moves what the asset is worth while it lasts', (_, happening, asset, bps) => {
-    const [calm, moved] = [worldOf(), worldOf(happening)]
+  ] as const)('a %s moves what the asset is worth while it lasts', (_, event, asset, bps) => {
+    const [calm, moved] = [worldOf(), worldOf(event)]
     const change = (atMs: number) =>
       differenceBps(moved.priceUsd(asset, atMs), calm.priceUsd(asset, atMs))
     expect(change(BEFORE_MS)).toBeCloseTo(0, 9)
@@ -74,7 +77,7 @@ describe('the simulated world', () => {
     expect(change('polygon')).toBe(0)
   })
 
-  test('a source that lies moves nobody else', () => {
+  test('an offset of one source does not change other sources', () => {
     const [calm, moved] = [
       worldOf(),
       worldOf({ kind: 'offset', source: 'redstone', bps: 500, ...during }),
@@ -85,18 +88,18 @@ describe('the simulated world', () => {
     expect(change('pyth-hermes')).toBe(0)
   })
 
-  test('a frozen source goes on saying what it said', () => {
-    const world = worldOf({ kind: 'frozen', source: 'okx', ...during })
-    const first = world.seenUsd('okx', 'BTC', during.fromMs)
-    expect(world.seenUsd('okx', 'BTC', during.untilMs - 1)).toBe(first)
-    expect(world.seenUsd('okx', 'BTC', during.untilMs)).not.toBe(first)
+  test('a frozen source repeats its price', () => {
+    const reference = worldOf({ kind: 'frozen', source: 'okx', ...during })
+    const first = reference.seenUsd('okx', 'BTC', during.fromMs)
+    expect(reference.seenUsd('okx', 'BTC', during.untilMs - 1)).toBe(first)
+    expect(reference.seenUsd('okx', 'BTC', during.untilMs)).not.toBe(first)
   })
 
   test('a stalled source knows nothing newer than when that began', () => {
-    const world = worldOf({ kind: 'stalled', source: 'solana', ...during })
-    expect(world.newestMs('solana', WHILE_MS)).toBe(during.fromMs)
-    expect(world.newestMs('solana', during.untilMs)).toBe(during.untilMs)
-    expect(world.isStalled('solana', WHILE_MS)).toBe(true)
-    expect(world.isDead('solana', WHILE_MS)).toBe(false)
+    const reference = worldOf({ kind: 'stalled', source: 'solana', ...during })
+    expect(reference.newestMs('solana', WHILE_MS)).toBe(during.fromMs)
+    expect(reference.newestMs('solana', during.untilMs)).toBe(during.untilMs)
+    expect(reference.isStalled('solana', WHILE_MS)).toBe(true)
+    expect(reference.isDead('solana', WHILE_MS)).toBe(false)
   })
 })

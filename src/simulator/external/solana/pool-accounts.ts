@@ -4,11 +4,10 @@ import type { StoredAccount } from './account-layouts.ts'
 import { tokenData, whirlpoolData } from './account-layouts.ts'
 import { addressBytes, programAddress, seedOf } from './program-address.ts'
 
-/** What an asset is worth on chain; undefined for what does not trade. */
-/** USD, by asset: of what a pool trades, and of what it counts in. */
+/** USD prices of base and quote tokens; undefined for an asset that does not trade. */
 type PoolPrices = {
-  readonly traded: (asset: string) => number | undefined
-  readonly counted: (asset: string) => number | undefined
+  readonly base: (asset: string) => number | undefined
+  readonly quote: (asset: string) => number | undefined
 }
 
 const PROGRAM = address('whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc')
@@ -32,12 +31,12 @@ type Row = readonly [
   tickSpacing: number,
   /** Hundredths of a basis point. */
   feeRate: number,
-  /** How deep it is at the margin, in units of B. */
+  /** Reserve at the current price, in units of B. */
   reserveB: number,
   balanceB: number,
 ]
 
-/** Of each pair the deepest, and shallower ones beside it. */
+/** The deepest pool of each pair, and shallower ones. */
 const rows: readonly Row[] = [
   ['ETH', 'USDC', 8, 500, 40e6, 1.2e6],
   ['ETH', 'USDC', 64, 3_000, 3e6, 0.2e6],
@@ -50,10 +49,10 @@ const rows: readonly Row[] = [
   ['USDC', 'USDT', 8, 500, 2e7, 0.01e6],
 ]
 
-/** What is held at an address at an instant. */
+/** The account at an address as of a time. */
 export type StoredBy = (prices: PoolPrices, atMs: number) => StoredAccount | null
 
-/** The accounts of every pool: itself, and the vaults in which it keeps its two tokens. */
+/** The accounts of all pools: state and two vaults each. */
 export function poolAccounts(): ReadonlyMap<string, StoredBy> {
   const accounts = new Map<string, StoredBy>()
   for (const row of rows) {
@@ -72,7 +71,7 @@ function poolOf([assetA, assetB, tickSpacing, feeRate, reserveB, balanceB]: Row)
   const mints = [addressBytes(mintA), addressBytes(mintB)]
   const seeds = [seedOf('whirlpool'), addressBytes(CONFIG), ...mints, seedOf(tickSpacing)]
   const { address, bump } = programAddress(PROGRAM, seeds)
-  // In truth the vaults lie at addresses that follow from nothing.
+  // Real vaults have random addresses.
   const vaultOf = (mint: Uint8Array) =>
     programAddress(PROGRAM, [seedOf('vault'), addressBytes(address), mint]).address
   const [vaultA, vaultB] = [vaultOf(addressBytes(mintA)), vaultOf(addressBytes(mintB))]
@@ -98,7 +97,7 @@ function whirlpool(pool: Pool, prices: PoolPrices, atMs: number): StoredAccount 
   }
 }
 
-/** As much of A as of B, by value. */
+/** Both vaults hold the same value. */
 function vault(pool: Pool, side: 'A' | 'B', prices: PoolPrices): StoredAccount | null {
   const price = priceOf(pool, prices)
   if (price === null) return null
@@ -112,6 +111,6 @@ function vault(pool: Pool, side: 'A' | 'B', prices: PoolPrices): StoredAccount |
 }
 
 function priceOf({ assetA, assetB }: Pool, prices: PoolPrices): number | null {
-  const [usdA, usdB] = [prices.traded(assetA), prices.counted(assetB)]
+  const [usdA, usdB] = [prices.base(assetA), prices.quote(assetB)]
   return usdA === undefined || usdB === undefined ? null : usdA / usdB
 }

@@ -1,23 +1,23 @@
 import type { Clock } from '../../../domain/clock.ts'
 
-/** So many times in any window of time, and no more. */
-export class Allowance {
+/** At most `max` uses in any window of time. */
+export class RateWindow {
   readonly #clock: Clock
-  readonly #most: number
+  readonly #max: number
   readonly #windowMs: number
   #usedMs: number[] = []
 
-  constructor(clock: Clock, most: number, windowMs: number) {
+  constructor(clock: Clock, max: number, windowMs: number) {
     this.#clock = clock
-    this.#most = most
+    this.#max = max
     this.#windowMs = windowMs
   }
 
-  /** @returns false for one too many */
+  /** @returns false if the limit is reached */
   take(): boolean {
     const nowMs = this.#clock.nowMs()
     this.#usedMs = this.#usedMs.filter((usedMs) => nowMs - usedMs < this.#windowMs)
-    if (this.#usedMs.length >= this.#most) return false
+    if (this.#usedMs.length >= this.#max) return false
     this.#usedMs.push(nowMs)
     return true
   }

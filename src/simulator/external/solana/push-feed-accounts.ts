@@ -1,14 +1,13 @@
 import type { Address } from '@solana/kit'
 import { address } from '@solana/kit'
 import { hexToBytes } from 'viem'
-import type { Round } from '../triggered-rounds.ts'
+import type { ReferencePrices } from '../reference-prices.ts'
 import { TriggeredRounds } from '../triggered-rounds.ts'
-import type { World } from '../world.ts'
 import type { StoredAccount } from './account-layouts.ts'
 import { priceUpdateData } from './account-layouts.ts'
 import { programAddress, seedOf } from './program-address.ts'
 
-/** What derives the accounts, and what owns them. */
+/** The program that derives the accounts, and the one that owns them. */
 const UPGRADED = {
   program: address('pyt2F414BA6dPttK6RddPZUdHfapoBN24GL5wbrPCou'),
   receiver: address('rec2HHDDnjLfj4kE7VyEtFA1HPGQLK33259532cRyHp'),
@@ -20,17 +19,14 @@ const OLD = {
 
 const SOURCE = 'pyth-solana'
 const BPS = 1e-4
-/** The pusher looks so often, and writes at the latest after so long; each feed at a second of its own. */
-const LOOK_MS = 5_000
+/** Schedule of the pusher; the feeds are spread over the heartbeat. */
+const CHECK_MS = 5_000
 const HEARTBEAT_MS = 60_000
 const TRIGGER_BPS = 50
 const PHASE_STEP_MS = 4_000
-/** Under the old program somebody still writes once a day, with fewer signatures. */
+/** The accounts of the old program are updated daily, with partial verification. */
 const OLD_HEARTBEAT_MS = 86_400_000
 const OLD_SIGNATURES = 5
-/** The average: what the price was in the last hour, the older the less. */
-const EMA = { stepMs: 600_000, steps: 6, memoryMs: 2_400_000 }
-
 /** Asset, exponent of its numbers, feed id. */
 const feeds: readonly (readonly [asset: string, exponent: number, id: `0x${string}`])[] = [
   ['BTC', -8, '0xe62df6c8b4a85fe1a67db44dc12de5db330f7ac66b72dc658afedf0f4a415b43'],
@@ -50,7 +46,7 @@ const feeds: readonly (readonly [asset: string, exponent: number, id: `0x${strin
   ['MEW', -10, '0x514aed52ca5294177f20187ae883cec4a018619772ddce41efcc36a6448f5d5d'],
 ]
 
-type Written = {
+type FeedAccount = {
   readonly address: Address
   readonly owner: Address
   readonly asset: string
@@ -60,37 +56,35 @@ type Written = {
   readonly rounds: TriggeredRounds
 }
 
-/** The accounts in which Pyth's prices stand on chain, by both programs. */
-export class SimulatedPushes {
-  readonly #world: World
+/** The price accounts of Pyth's push oracle, of both programs. */
+export class PushFeedAccounts {
+  readonly #reference: ReferencePrices
   readonly #slotAt: (atMs: number) => number
-  readonly #written = new Map<string, Written>()
-  /** Of the newest rounds, which are asked for again and again. */
-  readonly #averages = new Map<string, { readonly atMs: number; readonly priceUsd: number }>()
+  readonly #account = new Map<string, FeedAccount>()
 
-  constructor(world: World, slotAt: (atMs: number) => number) {
-    this.#world = world
+  constructor(reference: ReferencePrices, slotAt: (atMs: number) => number) {
+    this.#reference = reference
     this.#slotAt = slotAt
     for (const [at, [asset, exponent, id]] of feeds.entries()) {
-      const seen = (atMs: number) => world.seenUsd(SOURCE, asset, atMs)
+      const seen = (atMs: number) => reference.seenUsd(SOURCE, asset, atMs)
       const feed = { asset, exponent, id: hexToBytes(id) }
       const phaseMs = at * PHASE_STEP_MS
-      const beat = { seen, triggerBps: TRIGGER_BPS, heartbeatMs: HEARTBEAT_MS, lookMs: LOOK_MS }
-      const daily = { heartbeatMs: OLD_HEARTBEAT_MS, lookMs: OLD_HEARTBEAT_MS }
-      this.#write(UPGRADED, feed, 'full', new TriggeredRounds({ ...beat, phaseMs }))
-      this.#write(OLD, feed, OLD_SIGNATURES, new TriggeredRounds({ ...beat, ...daily, phaseMs }))
+      const beat = { seen, triggerBps: TRIGGER_BPS, heartbeatMs: HEARTBEAT_MS, checkMs: CHECK_MS }
+      const daily = { heartbeatMs: OLD_HEARTBEAT_MS, checkMs: OLD_HEARTBEAT_MS }
+      this.#add(UPGRADED, feed, 'full', new TriggeredRounds({ ...beat, phaseMs }))
+      this.#add(OLD, feed, OLD_SIGNATURES, new TriggeredRounds({ ...beat, ...daily, phaseMs }))
     }
   }
 
-  /** What stands there at an instant; null for what is no feed, and while the network is not there. */
+  /** null for an address without feed, and while the network is dead. */
   at(key: string, atMs: number): StoredAccount | null {
-    const written = this.#written.get(key)
-    if (written === undefined || this.#world.isDead(SOURCE, atMs)) return null
-    const newest = written.rounds.at(this.#world.newestMs(SOURCE, atMs))
+    const account = this.#account.get(key)
+    if (account === undefined || this.#reference.isDead(SOURCE, atMs)) return null
+    const newest = account.rounds.at(this.#reference.newestMs(SOURCE, atMs))
     if (newest === undefined) return null
-    const { asset, exponent, id, signatures, address, owner } = written
-    const confidence = this.#world.confidenceBps(SOURCE, asset, newest.atMs) * BPS
-    const emaUsd = this.#emaUsd(key, asset, newest)
+    const { asset, exponent, id, signatures, address, owner } = account
+    const confidence = this.#reference.confidenceBps(SOURCE, asset, newest.atMs) * BPS
+    const emaUsd = this.#reference.averageUsd(SOURCE, asset, newest.atMs) ?? newest.priceUsd
     const units = (usd: number) => BigInt(Math.round(usd / 10 ** exponent))
     const publishTime = Math.floor(newest.atMs / 1_000)
     const data = priceUpdateData(address, signatures, {
@@ -105,27 +99,13 @@ export class SimulatedPushes {
     return { owner, data }
   }
 
-  #write(
+  #add(
     { program, receiver }: { readonly program: Address; readonly receiver: Address },
-    feed: Pick<Written, 'asset' | 'exponent' | 'id'>,
+    feed: Pick<FeedAccount, 'asset' | 'exponent' | 'id'>,
     signatures: number | 'full',
     rounds: TriggeredRounds,
   ): void {
     const { address } = programAddress(program, [seedOf(0), feed.id])
-    this.#written.set(address, { ...feed, address, owner: receiver, signatures, rounds })
-  }
-
-  #emaUsd(key: string, asset: string, { atMs, priceUsd }: Round): number {
-    const known = this.#averages.get(key)
-    if (known?.atMs === atMs) return known.priceUsd
-    let [sum, weights] = [priceUsd, 1]
-    for (let step = 1; step <= EMA.steps; step += 1) {
-      const ageMs = step * EMA.stepMs
-      const weight = Math.exp(-ageMs / EMA.memoryMs)
-      sum += weight * (this.#world.seenUsd(SOURCE, asset, atMs - ageMs) ?? priceUsd)
-      weights += weight
-    }
-    this.#averages.set(key, { atMs, priceUsd: sum / weights })
-    return sum / weights
+    this.#account.set(address, { ...feed, address, owner: receiver, signatures, rounds })
   }
 }

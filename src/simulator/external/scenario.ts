@@ -3,46 +3,47 @@ import { OperatingError } from '../../domain/errors.ts'
 import type { Chain, OracleNetwork, SourceId } from '../../domain/external.ts'
 import { chains, oracleNetworks, sourceIds } from '../../domain/external.ts'
 
-/** Something that is true of the simulated world between two instants, the second exclusive. */
-type During = { readonly fromMs: number; readonly untilMs: number }
+/** The second instant is exclusive. */
+type Period = { readonly fromMs: number; readonly untilMs: number }
 
-export type Happening = During &
+/** A scheduled event of the simulation. */
+export type ScenarioEvent = Period &
   (
     | { readonly kind: 'depeg'; readonly asset: (typeof stables)[number]; readonly bps: number }
-    /** The venue's oracle stands this far above what the asset is worth. */
+    /** The venue's oracle is this far above the reference price. */
     | { readonly kind: 'basis'; readonly asset: string; readonly bps: number }
-    /** On one chain an asset trades this far above everywhere else, as a log difference. */
+    /** On one chain an asset trades this far above the reference price, as a log difference. */
     | {
         readonly kind: 'gap'
         readonly chain: Chain
         readonly asset: string
         readonly bps: number
       }
-    /** One source lies, about one asset or about all. */
+    /** One source publishes wrong prices, of one asset or of all. */
     | {
         readonly kind: 'offset'
         readonly source: SourceId
         readonly asset?: string
         readonly bps: number
       }
-    /** One source goes on, and says what it said when this began. */
+    /** One source repeats the prices of the start of the event. */
     | { readonly kind: 'frozen'; readonly source: SourceId }
-    /** One source falls silent without closing anything; a chain makes no more blocks. */
+    /** One source sends nothing and keeps its connections; a chain has no new blocks. */
     | { readonly kind: 'stalled'; readonly source: SourceId }
-    /** One source is not there at all. */
+    /** One source refuses connections and requests. */
     | { readonly kind: 'dead'; readonly source: SourceId }
     | { readonly kind: 'confidence'; readonly network: OracleNetwork; readonly factor: number }
-    /** Spreads and gas are so many times as wide. */
+    /** Spreads and gas prices are multiplied. */
     | { readonly kind: 'crash'; readonly factor: number }
   )
 
-export function isDuring({ fromMs, untilMs }: During, atMs: number): boolean {
+export function isActive({ fromMs, untilMs }: Period, atMs: number): boolean {
   return fromMs <= atMs && atMs < untilMs
 }
 
 const SECOND_MS = 1_000
 const stables = ['USDC', 'USDT'] as const
-const kinds: readonly Happening['kind'][] = [
+const kinds: readonly ScenarioEvent['kind'][] = [
   'depeg',
   'basis',
   'gap',
@@ -55,11 +56,11 @@ const kinds: readonly Happening['kind'][] = [
 ]
 
 /**
- * Reads what shall happen from a JSON file: a list of objects with the members of a happening, but with
- * `from_seconds` and `until_seconds` after the start instead of instants.
- * @throws OperatingError naming the entry that makes no sense
+ * Reads a scenario from a JSON file: a list of events with `from_seconds` and `until_seconds` after the
+ * start.
+ * @throws OperatingError that names the invalid entry
  */
-export function readHappenings(path: string, startMs: number): readonly Happening[] {
+export function readScenario(path: string, startMs: number): readonly ScenarioEvent[] {
   const list = parsed(path)
   if (!Array.isArray(list)) throw new OperatingError('bad_world', `${path}: not a list`)
   return list.map((entry: unknown, at) => {
@@ -71,7 +72,7 @@ export function readHappenings(path: string, startMs: number): readonly Happenin
       ...what,
       fromMs: startMs + Number(from_seconds) * SECOND_MS,
       untilMs: startMs + Number(until_seconds) * SECOND_MS,
-    } as unknown as Happening
+    } as unknown as ScenarioEvent
   })
 }
 
@@ -88,7 +89,7 @@ function problemOf(entry: unknown): string | null {
   if (typeof entry !== 'object' || entry === null) return 'not an object'
   const { kind, from_seconds, until_seconds, source, chain, network, asset, bps, factor } =
     entry as Record<string, unknown>
-  if (!kinds.includes(kind as Happening['kind'])) return `kind is one of ${kinds.join(', ')}`
+  if (!kinds.includes(kind as ScenarioEvent['kind'])) return `kind is one of ${kinds.join(', ')}`
   if (!(Number(from_seconds) < Number(until_seconds))) return 'from_seconds is below until_seconds'
   const isNamed = (name: unknown, names: readonly string[]) =>
     typeof name === 'string' && names.includes(name)

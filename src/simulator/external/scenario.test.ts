@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { OperatingError } from '../../domain/errors.ts'
-import { readHappenings } from './happening.ts'
+import { readScenario } from './scenario.ts'
 
 const START_MS = Date.UTC(2026, 5, 1)
 let folder: string
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'perpscope-world-'))
+  folder = mkdtempSync(join(tmpdir(), 'perpscope-reference-'))
 })
 
 afterEach(() => rmSync(folder, { recursive: true }))
@@ -17,7 +17,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 function read(entries: unknown) {
   const path = join(folder, 'world.json')
   writeFileSync(path, JSON.stringify(entries))
-  return readHappenings(path, START_MS)
+  return readScenario(path, START_MS)
 }
 
 test('seconds after the start become instants', () => {
@@ -45,10 +45,10 @@ test.each([
 test.each([
   ['a file that is not there', undefined, /cannot be read/],
   ['a file that is not JSON', '[{', /is not JSON/],
-])('%s is told to whoever starts it, without a stack', (_, text, message) => {
+])('%s is reported without a stack', (_, text, message) => {
   const path = join(folder, 'world.json')
   if (text !== undefined) writeFileSync(path, text)
-  const reading = () => readHappenings(path, START_MS)
+  const reading = () => readScenario(path, START_MS)
   expect(reading).toThrow(OperatingError)
   expect(reading).toThrow(message)
 })

@@ -1,0 +1,45 @@
+import type { Upstream } from './upstream.ts'
+
+export type RpcAnswer =
+  | { readonly result: unknown }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
+
+/** @returns the answer to one method, as of now */
+type RpcMethods = (method: string, params: readonly unknown[]) => RpcAnswer
+
+const BATCH_MAX = 100
+
+/** A JSON-RPC 2.0 server over HTTP, with batches. */
+export function jsonRpcServer(answer: RpcMethods): Upstream {
+  return {
+    request: ({ method, body }) => {
+      if (method !== 'POST') return { status: 405, body: '', contentType: 'text/plain' }
+      return { status: 200, body: JSON.stringify(replyTo(answer, body)) }
+    },
+  }
+}
+
+export function rpcFailure(code: number, message: string, data?: unknown): RpcAnswer {
+  return { error: { code, message, ...(data !== undefined && { data }) } }
+}
+
+function replyTo(answer: RpcMethods, body: string): unknown {
+  let request: unknown
+  try {
+    request = JSON.parse(body)
+  } catch {
+    return { jsonrpc: '2.0', ...rpcFailure(-32700, 'Parse error'), id: null }
+  }
+  if (!Array.isArray(request)) return replyToOne(answer, request)
+  if (request.length === 0 || request.length > BATCH_MAX)
+    return { jsonrpc: '2.0', ...rpcFailure(-32600, 'Invalid request'), id: null }
+  return request.map((one) => replyToOne(answer, one))
+}
+
+function replyToOne(answer: RpcMethods, request: unknown): unknown {
+  const { id = null, method, params } = (request ?? {}) as Record<string, unknown>
+  const list = Array.isArray(params) ? params : []
+  const answered =
+    typeof method === 'string' ? answer(method, list) : rpcFailure(-32600, 'Invalid request')
+  return { jsonrpc: '2.0', ...answered, id }
+}
