@@ -175,7 +175,7 @@ describe('perpscope buy', () => {
 
   test.each([
     ['is not there', join(tmpdir(), 'absent.key'), 'cannot be read'],
-    ['holds no key', import.meta.filename, 'holds neither'],
+    ['contains no key', import.meta.filename, 'contains neither'],
   ])('with a key file that %s is wrong usage', async (_what, file, says) => {
     const { code, errors } = await buy(['/pulse/BTC', '--key-file', file])
     expect(code).toBe(2)

@@ -199,7 +199,7 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
     expect(code).toBe(1)
     expect(errors.split('\n')).toEqual([
       expect.stringMatching(
-        `^perpscope: the port is in use; give another one with ${option}: .*EADDRINUSE.* 127.0.0.1:${busyPort}$`,
+        `^perpscope: the port is in use; give another port with ${option}: .*EADDRINUSE.* 127.0.0.1:${busyPort}$`,
       ),
     ])
     expect(existsSync(join(dataDir, 'engine.db'))).toBe(false)

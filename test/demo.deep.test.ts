@@ -56,7 +56,7 @@ describe('npm run demo', () => {
 
   test.each([
     ['starting the simulated venue', 2],
-    ['starting the service and waiting until everything can be answered', 3],
+    ['starting the service and waiting for every analysis', 3],
   ])('that is interrupted while "%s" leaves nothing running', async (stage, count) => {
     let children: number[] = []
     const { output } = await runDemo(['--once', '--json'], {

@@ -51,7 +51,7 @@ describe('perpscope doctor', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('finds nothing where everything is as it should be', async () => {
+  test('reports no fault for a sound setup', async () => {
     const { isWell, findings } = await examined()
     expect(findings.filter(({ status }) => status !== 'ok')).toEqual([])
     expect(isWell).toBe(true)
@@ -64,7 +64,7 @@ describe('perpscope doctor', () => {
       /^schema 1, .* MB, 1 coins, whole, written \d+ s ago$/,
     )
     expect(found(findings, 'history')).toMatch(
-      /^schema 2, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-02T00:45:00\.000Z, whole$/,
+      /^schema 3, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-05T03:00:00\.000Z, whole$/,
     )
     expect(found(findings, 'documents')).toMatch(
       /^schema 1, .* MB, 1 documents, written \d+ s ago$/,
@@ -72,12 +72,12 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* \d+ coins takes 15 min/)
   })
 
-  test('takes a data directory that is not there yet for one that serve will make', async () => {
+  test('accepts a data directory that does not exist yet', async () => {
     const absent = join(folder, 'not', 'yet')
     const { isWell, findings } = await examined({ dataDir: absent })
     expect(isWell).toBe(true)
-    expect(found(findings, 'data directory')).toContain('serve will make it')
-    expect(found(findings, 'history')).toBe('none yet; serve will begin one')
+    expect(found(findings, 'data directory')).toContain('serve creates it')
+    expect(found(findings, 'history')).toBe('none yet; serve creates one')
     expect(readdirSync(folder), 'and makes nothing').toEqual(['data'])
   })
 
@@ -87,7 +87,7 @@ describe('perpscope doctor', () => {
     const { isWell, findings } = await examined({ dataDir: file })
     expect(isWell).toBe(false)
     expect(statusOf(findings, 'data directory')).toBe('fail')
-    expect(found(findings, 'data directory')).toBe(`${file} is no folder`)
+    expect(found(findings, 'data directory')).toBe(`${file} is not a folder`)
   })
 
   test('finds a venue that does not answer, and still looks at the rest', async () => {
@@ -102,14 +102,14 @@ describe('perpscope doctor', () => {
   test('writes the whole report where a check cannot be made', async () => {
     const { isWell, findings } = await examined({ source: 'nonsense' })
     expect(isWell).toBe(false)
-    expect(found(findings, 'data directory')).toMatch(/^cannot be looked at: --source nonsense is/)
+    expect(found(findings, 'data directory')).toMatch(/^cannot be checked: --source nonsense is/)
     expect(statusOf(findings, 'history')).toBe('ok')
     for (const check of VENUE_CHECKS) expect(statusOf(findings, check), check).toBe('fail')
   })
 
   test('finds an address that is not the venue', async () => {
     const { findings } = await examined({ source: await answering('{"hello":"world"}') })
-    expect(found(findings, 'venue, requests')).toMatch(/answers 200, and no list of perpetuals$/)
+    expect(found(findings, 'venue, requests')).toMatch(/answers 200 without a list of perpetuals$/)
     expect(statusOf(findings, 'venue, requests')).toBe('fail')
   })
 
@@ -118,7 +118,7 @@ describe('perpscope doctor', () => {
     try {
       refusing.inject({ kind: 'rest-429', durationMs: 60_000 })
       const { findings } = await examined({ source: sourceOf(refusing) })
-      expect(found(findings, 'venue, requests')).toMatch(/refuses: too many requests$/)
+      expect(found(findings, 'venue, requests')).toMatch(/rejects requests \(429\)$/)
       expect(statusOf(findings, 'venue, websocket'), 'which is another way').toBe('ok')
     } finally {
       await refusing.close()
@@ -129,7 +129,7 @@ describe('perpscope doctor', () => {
     // What it tells is 0.2 to 0.9 s old itself.
     [300, 'ok', /^\d+ ms (ahead of|behind) the venue's$/],
     [2_500, 'warn', /^(1[5-9]|2[0-4])\d\d ms behind the venue's$/],
-    [-9_000, 'fail', /^9\d{3} ms ahead of the venue's; the feed counts as degraded/],
+    [-9_000, 'fail', /^9\d{3} ms ahead of the venue's; the feed is degraded/],
   ])(
     'judges a clock that the venue is off by %i ms from as %s',
     async (offsetMs, status, words) => {
@@ -170,7 +170,7 @@ describe('perpscope doctor', () => {
     const { isWell, findings } = await examined()
     expect(isWell, 'it runs on').toBe(true)
     expect(statusOf(findings, 'history')).toBe('warn')
-    expect(found(findings, 'history')).toMatch(/; 1 blocks are damaged and count as never written$/)
+    expect(found(findings, 'history')).toMatch(/; 1 blocks are damaged and are ignored$/)
   })
 
   test('finds documents that are damaged, or a file of them that is none', async () => {
@@ -179,7 +179,7 @@ describe('perpscope doctor', () => {
     raw.prepare('UPDATE document SET crc = crc + 1').run()
     raw.close()
     const { findings } = await examined()
-    expect(found(findings, 'documents')).toMatch(/; 1 are damaged and count as never written$/)
+    expect(found(findings, 'documents')).toMatch(/; 1 are damaged and are ignored$/)
     writeFileSync(path, 'this is no database, and it is longer than a header'.repeat(100))
     const after = await examined()
     expect(after.isWell, 'it runs without').toBe(true)
@@ -194,12 +194,12 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'checkpoint')).toMatch(/cannot be used: schema version 99$/)
   })
 
-  test('reminds of files that were set aside', async () => {
+  test('warns about files that were set aside', async () => {
     writeFileSync(join(dataDir, 'history.db.corrupt-1767225600000'), 'x'.repeat(2e6))
     const { isWell, findings } = await examined()
     expect(isWell).toBe(true)
     expect(found(findings, 'files set aside')).toBe(
-      'history.db.corrupt-1767225600000: 2.0 MB that were damaged or of another version',
+      'history.db.corrupt-1767225600000: 2.0 MB, damaged or of another version',
     )
   })
 
@@ -211,7 +211,7 @@ describe('perpscope doctor', () => {
     })
     expect(isWell).toBe(true)
     for (const check of ['checkpoint', 'history']) expect(found(findings, check)).toMatch(/whole/)
-    expect(found(findings, 'service')).toMatch(/^runs, ready/)
+    expect(found(findings, 'service')).toMatch(/^running, ready/)
     store.add(barBatch('ETH', barsFrom(START_MS, 1)))
     for (const _ of store.write(START_MS));
     expect(store.health.state).toBe('ok')
@@ -228,12 +228,12 @@ describe('perpscope doctor', () => {
   })
 
   test.each<readonly [string, object, string, RegExp]>([
-    ['is well', {}, 'ok', /^reaches the disk; 0 rows lost, 0 blocks/],
+    ['is well', {}, 'ok', /^written to disk; 0 rows lost, 0 blocks/],
     [
       'stopped',
       { state: 'degraded', reason: 'SQLITE_FULL: disk is full', dropped_rows: 7 },
       'warn',
-      /^nothing reaches the disk since 2026-01-01T00:00:00\.000Z: SQLITE_FULL: disk is full; 7 rows lost/,
+      /^nothing is written to disk since 2026-01-01T00:00:00\.000Z: SQLITE_FULL: disk is full; 7 rows lost/,
     ],
     ['is damaged', { damaged_blocks: 3 }, 'warn', /0 rows lost, 3 blocks damaged/],
     ['was begun anew', { set_aside_files: 1 }, 'warn', /0 blocks damaged, 1 files set aside/],
@@ -250,12 +250,12 @@ describe('perpscope doctor', () => {
   })
 
   test.each<readonly [string, object, string, RegExp]>([
-    ['goes on', { state: 'on', reason: null }, 'ok', /^goes on since 2026-01-01T00:00:00\.000Z$/],
+    ['goes on', { state: 'on', reason: null }, 'ok', /^recording since 2026-01-01T00:00:00\.000Z$/],
     [
       'ended',
       { state: 'stopped', reason: 'it has its 30 bytes' },
       'warn',
-      /^ended at 2026-01-01T00:00:00\.000Z: it has its 30 bytes; the service goes on without$/,
+      /^stopped at 2026-01-01T00:00:00\.000Z: it has its 30 bytes; the service continues without it$/,
     ],
   ])('tells of a service whose recording %s', async (_what, state, status, words) => {
     const recording = { ...state, since_iso: '2026-01-01T00:00:00.000Z' }
@@ -313,7 +313,7 @@ describe('perpscope doctor', () => {
       const { findings } = await selling()
       expect(statusOf(findings, 'ways to pay')).toBe('ok')
       expect(found(findings, 'ways to pay')).toBe('exact on eip155:8453')
-      expect(found(findings, 'ledger')).toBe('none yet; serve will begin one')
+      expect(found(findings, 'ledger')).toBe('none yet; serve creates one')
       const poor = await selling({ facilitatorKey: `0x${'7'.repeat(64)}` })
       expect(poor.isWell).toBe(false)
       expect(found(poor.findings, 'ways to pay')).toContain(
@@ -362,7 +362,7 @@ describe('perpscope doctor', () => {
       expect(text).not.toContain(secret)
   })
 
-  test('lists every source: heard or not, how old, what for, and what is missing without it', async () => {
+  test('lists every source with its state, age and use, and the effect of its loss', async () => {
     const startMs = systemClock.nowMs()
     const market = seededMarket({ seed: 1, startMs })
     const scenario = [
@@ -433,7 +433,7 @@ describe('perpscope doctor', () => {
     const plain = await written({}, PLAIN)
     expect(plain.split('\n').map((line) => line.split('\t')[0])).toEqual([
       ...Array.from({ length: 11 }, () => 'ok'),
-      'all is well',
+      'all checks passed',
       '',
     ])
     expect(plain).not.toContain(esc)

@@ -108,7 +108,7 @@ test.each(['drops its answer', 'acts and fails', 'acts and talks garbage', 'pend
     expect(shop.settlements(), 'the node did').toBe(1)
     expect(shop.runs(), 'the answer is the stored one').toBe(1)
     expect(await shop.spent()).toBe(PRICE)
-    expect(shop.log()).toContain(`${chain.rpcUrl} is asked what became of payments`)
+    expect(shop.log()).toContain(`${chain.rpcUrl} is asked for outcomes of payments`)
     expect(shop.log()).toContain(chain.accounts.merchant.address)
   },
 )

@@ -60,7 +60,7 @@ describe('perpscope simulate --faults', () => {
     await end(child)
     expect(child.exitCode).toBe(0)
     const [outage, ...drops] = told.map(
-      (line) => /^fault (\S+) (\{.*\})(?: befell nobody)?$/.exec(line) ?? [],
+      (line) => /^fault (\S+) (\{.*\})(?: had no target)?$/.exec(line) ?? [],
     )
     expect(outage?.[1]).toMatch(/^2026-01-01T12:00:0/)
     expect(JSON.parse(outage?.[2] ?? '')).toMatchObject({ kind: 'rest-outage', how: '500' })

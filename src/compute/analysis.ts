@@ -16,8 +16,8 @@ export type Rendering = {
 }
 
 /**
- * One product about one coin: what it promises, which events change it, and how its document is rendered.
- * `render` never fails: where the market cannot support an answer, the document says why.
+ * One product about one coin: its contract, its input events, and the rendering of its document. `render` does not throw:
+ * without an answer the document contains the reason.
  */
 export type CoinAnalysis = {
   readonly contract: AnalysisContract & { readonly scope: 'coin' }
@@ -45,9 +45,8 @@ export type Component<Facts> = {
 }
 
 /**
- * One product about all coins. `gather` reads the market, quickly; `render` is a pure function of what was
- * gathered, which a worker does, so that the engine goes on meanwhile. What is gathered crosses a thread:
- * plain objects and typed arrays.
+ * One product about all coins. `gather` reads the market quickly; `render` is a pure function of the gathered data and
+ * runs in a worker thread. The data cross threads, so they are plain objects and typed arrays.
  */
 export type MarketAnalysis<Gathered> = {
   readonly contract: AnalysisContract & { readonly scope: 'market' }
@@ -58,7 +57,7 @@ export type MarketAnalysis<Gathered> = {
   render(gathered: Gathered, rendering: Rendering): Document
 }
 
-/** What a worker makes a document of. `gathered` is what the analysis of that id gathered. */
+/** The input of a worker: the data that the analysis gathered. */
 export type MarketJob = {
   readonly analysis: string
   readonly gathered: unknown

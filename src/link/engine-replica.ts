@@ -5,16 +5,16 @@ import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
 import type { EngineMessage, FeedHealth, RecordingHealth, SourceHealth } from './message.ts'
 
-/** Longer than this without a word, and an engine that is still connected counts as hanging. */
+/** A connected engine that sends no message for longer counts as hanging. */
 export const ENGINE_SILENCE_MS_MAX = 15_000
 
 /**
- * `unavailable`: no engine is connected, or it has not spoken since. `silent`: connected, but it has
- * said nothing for longer than {@link ENGINE_SILENCE_MS_MAX}.
+ * `unavailable`: no engine is connected, or it has sent no message since it connected. `silent`: it is connected, but
+ * has sent no message for longer than {@link ENGINE_SILENCE_MS_MAX}.
  */
 export type EngineState = 'available' | 'silent' | 'unavailable'
 
-/** What the gateway may know of the engine. */
+/** The gateway's read access to the state of the engine. */
 export interface EngineReader {
   state(nowMs: number): EngineState
   document(key: DocumentKey): Document | undefined
@@ -25,17 +25,17 @@ export interface EngineReader {
   sources(): readonly SourceHealth[]
   /** Builder-deployed dexes that are known, in the venue's order. */
   dexes(): readonly DexStatus[]
-  /** null before the engine said anything. */
+  /** null before the first heartbeat. */
   store(): StoreHealth | null
-  /** null where nothing is recorded. */
+  /** null without a recording. */
   recording(): RecordingHealth | null
-  /** What the engine has counted since it started. */
+  /** Feed events since the engine started, by name. */
   counts(): Readonly<Record<string, number>>
-  /** The venue's clock minus the engine's, milliseconds; null before the engine knows. */
+  /** The venue's clock minus the engine's, milliseconds; null before the first book. */
   venueAheadMs(): number | null
 }
 
-/** The gateway's copy of an engine's documents, kept by the messages of a carrier. */
+/** The gateway's copy of the engine's documents, updated by its messages. */
 export class EngineReplica implements EngineReader {
   readonly #documents = new Map<DocumentKey, Document>()
   readonly #ready = new Set<string>()
@@ -58,12 +58,12 @@ export class EngineReplica implements EngineReader {
     this.#readiness = readiness
   }
 
-  /** Documents stay: they age visibly, and the engine that comes back replaces them. */
+  /** Documents stay: their ages grow, and the next engine replaces them. */
   disconnected(): void {
     this.#isConnected = false
   }
 
-  /** Nothing that was told before counts any more. */
+  /** Deletes all documents. */
   forget(): void {
     this.#documents.clear()
     this.#ready.clear()
@@ -96,7 +96,7 @@ export class EngineReplica implements EngineReader {
     this.#heardAtMs = nowMs
   }
 
-  /** Coins that trade, in the venue's order, whether or not anything can be answered about them. */
+  /** Coins that trade, in the venue's order, with or without answers. */
   get listed(): readonly string[] {
     return this.#listed
   }
@@ -147,7 +147,7 @@ export class EngineReplica implements EngineReader {
     return this.#venueAheadMs
   }
 
-  /** A document that was overtaken on the way never goes back in time. */
+  /** An older version never replaces a newer one. */
   #store(document: Document): void {
     const held = this.#documents.get(document.key)
     if (held !== undefined && held.version >= document.version) return

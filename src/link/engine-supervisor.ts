@@ -4,18 +4,18 @@ import type { EngineReplica } from './engine-replica.ts'
 import { ENGINE_SILENCE_MS_MAX } from './engine-replica.ts'
 import type { EngineMessage } from './message.ts'
 
-/** One run of an engine, wherever it lives. */
+/** One run of an engine. */
 export interface EngineRun {
-  /** Ends it at once, without asking. `onExit` follows. */
+  /** Ends it at once. `onExit` follows. */
   kill(): void
-  /** Asks it to save and end. `onExit` follows. */
+  /** Lets it save its state and end. `onExit` follows. */
   stop(): void
 }
 
 export type SpawnEngine = (start: {
   readonly onMessage: (message: EngineMessage) => void
   readonly onExit: (reason: string) => void
-  /** Our clock was moved a moment ago: what was saved before it is of unknown age. */
+  /** The clock was set shortly before, so the age of saved data is unknown. */
   readonly isClockNew: boolean
 }) => EngineRun
 
@@ -23,33 +23,33 @@ export type SupervisorNotice =
   | { readonly kind: 'engine-started'; readonly attempt: number }
   | { readonly kind: 'engine-exited'; readonly reason: string; readonly restartInMs: number }
   | { readonly kind: 'engine-killed'; readonly reason: string }
-  /** The wall clock was stepped, and is off ours by so much. */
+  /** The wall clock was stepped and differs from the steady clock by `offMs`. */
   | { readonly kind: 'clock-stepped'; readonly offMs: number }
-  /** It stayed there, and now ours shows the same. */
+  /** The step persisted, and the steady clock was set to the wall clock. */
   | { readonly kind: 'clock-followed'; readonly byMs: number }
 
 const BACK_OFF = { minMs: 250, maxMs: 10_000 }
 
-/** An engine that ran this long before it died has earned a quick restart. */
+/** The back-off starts again after a run of this length. */
 const HEALTHY_RUN_MS = 60_000
 
-/** A hanging engine is given up after twice the time that callers are made to wait for it. */
+/** A hanging engine is killed after twice the time after which callers get no answers. */
 const KILL_AFTER_SILENCE_MS = 2 * ENGINE_SILENCE_MS_MAX
 const WATCH_PERIOD_MS = 1_000
 
-/** Wall clocks are corrected by less than this all the time. */
+/** Smaller differences are normal corrections of a wall clock. */
 const STEP_MS_MIN = 1_000
-/** Less than this our clock makes up for by itself, within ten minutes. */
+/** The steady clock adjusts to smaller differences within ten minutes. */
 const FOLLOWED_MS_MIN = 3_000
-/** So long a step may turn out to be a mistake that is put right. */
+/** A step that is reverted within this time has no effect. */
 const STEP_LASTS_MS = 60_000
-/** An engine whose heart beat so often after that, once a second, has saved its state by the new time. */
+/** After as many heartbeats, one per second, an engine has saved its state with the new time. */
 const CLOCK_NEW_BEATS = 60
 
-/** A new engine loads its checkpoint before its heart beats. */
+/** A new engine loads its checkpoint before its first heartbeat. */
 const START_MS_MAX = 60_000
 
-/** Keeps one engine running and the replica fed: an engine that dies is started again with back-off. */
+/** Keeps one engine running: restarts it with back-off, and applies its messages to the replica. */
 export class EngineSupervisor {
   readonly #spawn: SpawnEngine
   readonly #replica: EngineReplica
@@ -60,11 +60,11 @@ export class EngineSupervisor {
   #failures = 0
   #startedAtMs = 0
   #heardAtMs = Number.NaN
-  /** What comes from a run that was ended is not heard any more. */
+  /** Messages of a killed run are ignored. */
   #isKilled = false
   #offMs = 0
   #offSinceMs = Number.NaN
-  /** Our clock was moved, and no engine has run long enough since to save anything by it. */
+  /** The clock was set, and no engine has run long enough since to save its state. */
   #isClockNew = false
   /** Heartbeats of the present run. */
   #beats = 0
@@ -90,9 +90,9 @@ export class EngineSupervisor {
     this.#launch()
   }
 
-  /** Ends the present run at once, by order; the next one starts from the checkpoint. */
+  /** Ends the present run at once; the next one starts from the checkpoint. */
   restart(reason: string): void {
-    // An order is no failure: what comes next starts without delay for those before it.
+    // A requested restart is not a failure, so earlier failures do not delay it.
     this.#failures = 0
     this.#kill(reason)
   }
@@ -122,7 +122,7 @@ export class EngineSupervisor {
       onMessage: (message) => {
         if (attempt !== this.#attempt || this.#isKilled) return
         const nowMs = this.#clock.nowMs()
-        // What it remembers comes before it has begun.
+        // Kept documents arrive before the first heartbeat.
         if (message.kind === 'heartbeat') this.#beat(nowMs)
         this.#replica.apply(message, nowMs)
       },
@@ -136,7 +136,7 @@ export class EngineSupervisor {
   #beat(nowMs: number): void {
     this.#heardAtMs = nowMs
     this.#beats += 1
-    // A machine may have slept since the start, and nothing be saved in all that time.
+    // Beats are counted instead of time, because the machine may have slept without saving.
     if (this.#beats >= CLOCK_NEW_BEATS) this.#isClockNew = false
   }
 
@@ -149,7 +149,7 @@ export class EngineSupervisor {
     }
     const ranMs = this.#clock.nowMs() - this.#startedAtMs
     this.#failures = ranMs >= HEALTHY_RUN_MS ? 1 : this.#failures + 1
-    // No jitter: there is one engine, and nobody to stay out of step with.
+    // No jitter, because there is one engine.
     const restartInMs = backOffMs(BACK_OFF, this.#failures, 1)
     this.#onNotice({ kind: 'engine-exited', reason, restartInMs })
     this.#cancelRelaunch = this.#clock.after(restartInMs, () => this.#launch())
@@ -173,7 +173,7 @@ export class EngineSupervisor {
       this.#kill(`silent for ${silentMs} ms`)
   }
 
-  /** A step moves no age. One that stays is followed, by both threads at once. */
+  /** A step changes no age. If it persists, both threads follow it at once. */
   #watchWallClock(): void {
     const nowMs = this.#clock.nowMs()
     const offMs = Math.round(this.#clock.offMs())
@@ -187,9 +187,9 @@ export class EngineSupervisor {
     this.#isClockNew = true
     this.#offMs = 0
     this.#onNotice({ kind: 'clock-followed', byMs: offMs })
-    // Every age and every deadline counts from an instant of the clock that is gone.
+    // All ages and deadlines refer to the old clock.
     this.#replica.forget()
-    this.restart(`the clock was put ${offMs < 0 ? 'back' : 'forward'} by ${Math.abs(offMs)} ms`)
+    this.restart(`the clock was set ${offMs < 0 ? 'back' : 'forward'} by ${Math.abs(offMs)} ms`)
   }
 }
 

@@ -5,36 +5,35 @@ import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
 
 /**
- * What an engine tells its gateways, over whichever carrier. A gateway that connects late or lost
- * something gets everything again: documents are state, not events, and only the newest counts.
+ * A message of the engine to the gateway. Documents are state, not events: only the newest version of each counts.
  */
 export type EngineMessage =
   | { readonly kind: 'documents'; readonly documents: readonly Document[] }
   | { readonly kind: 'universe'; readonly listings: readonly Listing[] }
   | { readonly kind: 'heartbeat'; readonly heartbeat: Heartbeat }
 
-/** Sent every second, whether or not anything changed: the proof that the engine lives. */
+/** Sent every second, as proof that the engine works. */
 export type Heartbeat = {
   readonly startedAtMs: number
   readonly feeds: readonly FeedHealth[]
-  /** The last word about each source beyond the venue; those that nobody listens to are not among them. */
+  /** The status of each external source that is in use. */
   readonly sources: readonly SourceHealth[]
-  /** Every builder-deployed dex that is known, followed or not; absent where none is. */
+  /** Every known builder-deployed dex, followed or not; absent without any. */
   readonly dexes?: readonly DexStatus[]
-  /** How the history on disk is. */
+  /** Health of the history on disk. */
   readonly store: StoreHealth
-  /** Absent where nothing is recorded. */
+  /** Absent without a recording. */
   readonly recording?: RecordingHealth
-  /** What the engine has counted since it started, by name. */
+  /** Feed events since the engine started, by name. */
   readonly counts: Readonly<Record<string, number>>
   /** The venue's clock minus the engine's by the newest book, milliseconds; absent before the first one. */
   readonly venueAheadMs?: number
 }
 
-/** Of the file that everything that reaches the engine is recorded to. What is `stopped` stays so until the engine starts anew. */
+/** Health of the recording. `stopped` lasts until the next start of the engine. */
 export type RecordingHealth = {
   readonly state: 'on' | 'stopped'
-  /** Why it stopped; null while it is on. */
+  /** Reason of the stop; null while `on`. */
   readonly reason: string | null
   readonly sinceMs: number
 }

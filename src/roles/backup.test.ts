@@ -140,7 +140,7 @@ describe('a backup of a service at work', () => {
   test('says in plain lines what it holds', async () => {
     serving()
     const text = await run(backup)
-    expect(text).toMatch(/^ledger\.db: .* MB, read back, [0-9a-f]{64}$/m)
+    expect(text).toMatch(/^ledger\.db: .* MB, verified, [0-9a-f]{64}$/m)
     expect(text).toMatch(/^payments until 20.*Z: 1 settled$/m)
   })
 
@@ -180,14 +180,14 @@ describe('a backup is refused', () => {
     serving()
     mkdirSync(dir)
     writeFileSync(join(dir, 'letter.txt'), 'dear')
-    await expect(run(backup)).rejects.toThrow(/is not empty and no backup of perpscope/)
+    await expect(run(backup)).rejects.toThrow(/is not empty and not a backup of perpscope/)
     expect(readdirSync(dir)).toEqual(['letter.txt'])
   })
 
   test('into the data directory', async () => {
     serving()
     dir = join(dataDir, 'backup')
-    await expect(run(backup)).rejects.toThrow(/lie in each other/)
+    await expect(run(backup)).rejects.toThrow(/contain one another/)
   })
 
   test('of an empty ledger, which would be no backup', async () => {
@@ -221,7 +221,7 @@ describe('a backup is refused', () => {
     const other = new Database(join(`${dir}.partial`, 'lock'))
     open.push(other)
     other.exec('BEGIN EXCLUSIVE')
-    await expect(run(backup)).rejects.toThrow(/another backup .* is at work/)
+    await expect(run(backup)).rejects.toThrow(/another backup .* is running/)
   })
 })
 
@@ -234,7 +234,7 @@ describe('a restore', () => {
   const ledgerBytes = () => readFileSync(join(dataDir, 'ledger.db'))
 
   test('is refused while a service has the data directory', async () => {
-    await expect(run(restore)).rejects.toThrow(/a service uses .*: end it first/)
+    await expect(run(restore)).rejects.toThrow(/a service uses .*: stop it first/)
   })
 
   test('keeps what was there before under a dated name', async () => {
@@ -253,9 +253,7 @@ describe('a restore', () => {
 
   test('says what follows for payments that came later', async () => {
     closeAll()
-    expect(await run(restore)).toMatch(
-      /used on chain is refused \(409\), and charged no second time/,
-    )
+    expect(await run(restore)).toMatch(/used on chain, it is refused \(409\) and not charged again/)
   })
 
   test.each([
@@ -302,7 +300,7 @@ describe('a restore', () => {
     )
     await expect(run(restore)).rejects.toMatchObject({ code: 'backup_newer' })
     rmSync(join(dir, MANIFEST_NAME))
-    await expect(run(restore)).rejects.toThrow(/is no backup of perpscope/)
+    await expect(run(restore)).rejects.toThrow(/is not a backup of perpscope/)
   })
 
   test('that was cut off keeps a service from starting until it was run again', async () => {

@@ -36,12 +36,12 @@ const LOCK_NAME = 'lock'
 
 type LeftOut = { readonly name: string; readonly reason: string }
 
-/** What was copied, before it is known to be whole. */
+/** A copy that is not verified yet. */
 type Copied = { readonly file: DataFile; readonly payments?: PaymentCounts }
 
 /**
- * `perpscope backup DIR`: every file of the data directory, while the service runs. It appears under its name when
- * all of it was read back; until then, and after a failure, what was there before is untouched.
+ * `perpscope backup DIR`: copies every file of the data directory while the service runs. The folder appears under its
+ * name after all copies were verified; until then, and after a failure, an earlier backup stays unchanged.
  */
 export async function backup(
   folder: string,
@@ -53,7 +53,7 @@ export async function backup(
   const dataDir = resolve(options.dataDir)
   checkPlaces(target, dataDir)
   process.umask(PRIVATE_UMASK)
-  // The service is not to wait for what can be done later.
+  // The service has priority.
   setPriority(constants.priority.PRIORITY_LOW)
   const partial = `${target}.partial`
   const lock = begin(partial, target)
@@ -92,17 +92,17 @@ function checkPlaces(target: string, dataDir: string): void {
   if (statPresent(dataDir)?.isDirectory() !== true)
     throw new ConfigError(`there is no data directory at ${dataDir}: give --data-dir`)
   if (`${target}${sep}`.startsWith(`${dataDir}${sep}`) || dataDir.startsWith(`${target}${sep}`))
-    throw new ConfigError(`${target} and the data directory ${dataDir} lie in each other`)
+    throw new ConfigError(`${target} and the data directory ${dataDir} contain one another`)
   const place = statPresent(target)
   if (place === undefined) return
-  if (!place.isDirectory()) throw new ConfigError(`${target} is no folder`)
+  if (!place.isDirectory()) throw new ConfigError(`${target} is not a folder`)
   if (readdirSync(target).length > 0 && manifestIn(target) === null)
     throw new ConfigError(
-      `${target} is not empty and no backup of perpscope: give a folder that is new, empty, or a backup`,
+      `${target} is not empty and not a backup of perpscope: give a new folder, an empty one, or a backup`,
     )
 }
 
-/** Clears away what a killed backup left. @returns what keeps a second one to the same place out */
+/** Removes the files of a killed backup. @returns the lock that keeps out a second backup to the same folder */
 function begin(partial: string, target: string): Database.Database {
   restoreReplaced(target)
   mkdirSync(partial, { recursive: true, mode: 0o700 })
@@ -112,7 +112,7 @@ function begin(partial: string, target: string): Database.Database {
   } catch (cause) {
     lock.close()
     throw isHeld(cause)
-      ? new OperatingError('backup_busy', `another backup to ${target} is at work`, { cause })
+      ? new OperatingError('backup_busy', `another backup to ${target} is running`, { cause })
       : new OperatingError('backup_not_begun', `${partial} cannot be locked`, { cause })
   }
   for (const name of readdirSync(partial))
@@ -123,7 +123,7 @@ function begin(partial: string, target: string): Database.Database {
 async function copied(dataDir: string, partial: string, progress: Progress) {
   const present = dataFiles.filter(({ name }) => isPresent(dataDir, name))
   if (!present.some(({ kind }) => kind !== 'plain'))
-    throw new ConfigError(`${dataDir} holds nothing to back up: give --data-dir`)
+    throw new ConfigError(`${dataDir} has no files to back up: give --data-dir`)
   const leftOut: LeftOut[] = []
   const files: BackupFile[] = []
   let payments: PaymentCounts | null = null
@@ -150,7 +150,7 @@ async function copied(dataDir: string, partial: string, progress: Progress) {
   return { files, payments, leftOut, ledgerAtMs }
 }
 
-/** @throws OperatingError where nobody can tell: a backup must not leave out what is only not mounted */
+/** @throws OperatingError if the file cannot be examined: a file on an unmounted disk must not be left out */
 function isPresent(dataDir: string, name: string): boolean {
   try {
     return !isAbsent(join(dataDir, name))
@@ -187,7 +187,7 @@ async function copyOf(
   }
 }
 
-/** Reads a copy back. @throws OperatingError where a service could not use it */
+/** Verifies a copy. @throws OperatingError if a service could not use it */
 async function verified({ file, payments }: Copied, path: string): Promise<BackupFile> {
   await syncToDisk(path)
   const schema = file.inspect?.(path) ?? null
@@ -203,7 +203,7 @@ async function verified({ file, payments }: Copied, path: string): Promise<Backu
   return backedUp
 }
 
-/** From one instant to the next the folder is the new backup; one that it replaces goes after that. */
+/** Renames the folder to its final name, and then deletes the backup that it replaces. */
 async function publish(partial: string, target: string): Promise<void> {
   await syncToDisk(partial)
   const replaced = replacedOf(target)
@@ -217,7 +217,7 @@ async function publish(partial: string, target: string): Promise<void> {
     restoreReplaced(target)
     throw new OperatingError(
       'backup_not_placed',
-      `${target} cannot be replaced: give a folder in it where it is a mount point`,
+      `${target} cannot be replaced: if it is a mount point, give a folder in it`,
       { cause },
     )
   }
@@ -225,7 +225,7 @@ async function publish(partial: string, target: string): Promise<void> {
   rmSync(replaced, { recursive: true, force: true })
 }
 
-/** After a kill between two renames the backup of before is there under this name. */
+/** After a kill between two renames the earlier backup has this name. */
 function restoreReplaced(target: string): void {
   const replaced = replacedOf(target)
   if (statPresent(replaced) === undefined) return
@@ -247,12 +247,12 @@ function summary(
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   const counts = Object.entries(payments ?? {}).map(([state, rows]) => `${rows} ${state}`)
   return [
-    ...files.map((file) => `${file.name}: ${size(file.bytes)}, read back, ${file.sha256}`),
-    ...leftOut.map(({ name, reason }) => `${name}: left out, serve begins it anew: ${reason}`),
+    ...files.map((file) => `${file.name}: ${size(file.bytes)}, verified, ${file.sha256}`),
+    ...leftOut.map(({ name, reason }) => `${name}: left out, serve creates a new one: ${reason}`),
     payments === null
       ? 'there is no ledger'
       : `payments until ${ledger_at}: ${counts.length === 0 ? 'none' : counts.join(', ')}`,
-    `${target} holds ${size(bytes)}, made in ${(tookMs / 1_000).toFixed(1)} s`,
+    `${target} has ${size(bytes)}, written in ${(tookMs / 1_000).toFixed(1)} s`,
     '',
   ].join('\n')
 }

@@ -22,7 +22,7 @@ import { systemClock } from './system-clock.ts'
 
 const STDIN = 0
 const EXIT_REFUSED = 1
-/** Money may have moved, which a script must not take for a mere failure. */
+/** The payment may have been charged. */
 const EXIT_OPEN = 3
 
 const networks: Readonly<Record<string, string>> = {
@@ -42,8 +42,8 @@ export type Shell = {
 }
 
 /**
- * `perpscope buy PATH`: one call from the shell. The client signs, within its budget and for the payee of the quote;
- * this command only shows the quote, asks, and prints. @returns the exit code
+ * `perpscope buy PATH`: one call from the shell. The client signs within its budget and for the payee of the quote; this
+ * command shows the quote, asks for confirmation and prints the answer. @returns the exit code
  */
 export async function buy(path: string, options: BuyOptions, shell: Shell): Promise<number> {
   const { url, maxUsd, payee, json = false } = options
@@ -93,7 +93,7 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
   }
 }
 
-/** @throws UsageError where the file holds no key */
+/** @throws UsageError if the file contains no key */
 function keysOf({ key, solanaKey, keyFile, solanaRpcUrl }: BuyOptions): BuyerKeys {
   if (keyFile === undefined) return { walletKey: key, solanaKey, solanaRpcUrl }
   const where = keyFile === '-' ? 'standard input' : keyFile
@@ -110,12 +110,12 @@ function keysOf({ key, solanaKey, keyFile, solanaRpcUrl }: BuyOptions): BuyerKey
   } catch (cause) {
     if (!(cause instanceof InvalidArgumentError)) throw cause
     throw new UsageError(
-      `--key-file: ${where} holds neither a 0x private key nor the 64 numbers of a Solana wallet file`,
+      `--key-file: ${where} contains neither a 0x private key nor the 64 numbers of a Solana wallet file`,
     )
   }
 }
 
-/** The first way to pay for which there is a key. */
+/** The first payment requirement for which there is a key. */
 function payableBy({ walletKey, solanaKey }: BuyerKeys, quote: PaymentRequired) {
   const hasKey = ({ network }: PaymentRequirements) =>
     (network.startsWith('eip155:') && walletKey !== undefined) ||
@@ -143,7 +143,7 @@ async function consent(
     throw new UsageError(`the call costs ${what}: give --yes to pay without being asked`)
   const lines = createInterface({ input: process.stdin, output: process.stderr })
   const answer = await new Promise<string>((resolve) => {
-    // Ctrl-C and Ctrl-D are a no.
+    // Ctrl-C and Ctrl-D decline.
     lines.once('close', () => resolve(''))
     lines.question(`Pay ${what}? [y/N] `, resolve)
   })
@@ -156,7 +156,7 @@ function described(way: PaymentRequirements | null): string {
   return `${usdcDecimal(BigInt(way.amount))} USDC on ${networks[way.network] ?? way.network}`
 }
 
-/** The client reads JSON; what is free may be text, such as /llms.txt. */
+/** The client reads JSON; free paths may be text, such as /llms.txt. */
 async function textAsJson(
   url: string,
   init: { readonly headers: Record<string, string> },
@@ -210,11 +210,11 @@ function failureOf(cause: unknown, call: { readonly path: string; readonly url: 
     const { header } = cause.payment
     const text =
       `no answer came for a payment that may have been charged: ${reasonOf(cause.cause)}\n` +
-      `The same payment can be sent again, and nothing is paid twice:\n` +
+      `Send the same payment again; it is not charged twice:\n` +
       `perpscope buy '${call.path}' --url ${call.url} --resume ${header}`
     return { text, report: { charged: null, payment: cause.payment }, exitCode: EXIT_OPEN }
   }
-  // What `fetch` throws before anything is signed.
+  // `fetch` throws it before anything is signed.
   if (cause instanceof TypeError && cause.cause !== undefined)
     throw new OperatingError(
       'service_unreachable',

@@ -3,12 +3,12 @@ import { Transform } from 'node:stream'
 import { parseJSONRPCMessage } from '@modelcontextprotocol/server'
 import { invalidRequest, parsedMessage } from '../api/json-rpc-scope.ts'
 
-/** As much as the SDK keeps of a line that does not end. */
+/** The limit of the SDK for one line. */
 const LINE_CHARACTERS_MAX = 10 * 1_024 * 1_024
 
 /**
- * The JSON-RPC frames of a stream, one a line. The SDK drops an invalid frame without a word, and its sender would
- * wait for ever: `answer` is given the error to send instead.
+ * The JSON-RPC frames of a stream, one per line. The SDK drops an invalid frame silently, and its sender would wait
+ * forever; `answer` receives the error to send.
  */
 export function checkedFrames(input: Readable, answer: (error: object) => void): Readable {
   let rest = ''

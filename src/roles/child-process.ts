@@ -10,12 +10,12 @@ const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
 const STOP_MS_MAX = 20_000
 const RESTART_DELAY_MS = 500
 
-/** One of our own commands as a child. It is ended by its own handle, and never outlives its parent. */
+/** A command of ours as a child process. It never outlives its parent. */
 export type Child = {
   stop(): Promise<void>
 }
 
-/** Starts a command; `firstLine` is what it says first on standard output. */
+/** Starts a command; `firstLine` is its first line on standard output. */
 export function startCommand(
   args: readonly string[],
 ): Child & { readonly firstLine: Promise<string> } {
@@ -52,7 +52,7 @@ export function superviseCommand(
   }
 }
 
-/** Standard output is the report's alone, so the logs of children go where ours go. */
+/** The child logs to our standard error, because standard output is for the report. */
 export function launch(
   script: string,
   args: readonly string[],
@@ -63,7 +63,7 @@ export function launch(
     stdio: ['ignore', output, 'inherit'],
     env: { ...inheritedEnv(), ...env },
   })
-  // Also a parent that exits in the middle of something leaves nothing behind.
+  // No child survives an early exit of the parent.
   const killAtExit = () => child.kill('SIGKILL')
   process.once('exit', killAtExit)
   child.once('exit', () => process.removeListener('exit', killAtExit))
@@ -81,7 +81,7 @@ export function firstLineOf(child: ChildProcess): Promise<string> {
   })
 }
 
-/** Asks first, unless `signal` leaves no choice. */
+/** Ends a child, with SIGKILL after a time limit. */
 export async function end(
   child: ChildProcess,
   signal: 'SIGTERM' | 'SIGKILL' = 'SIGTERM',

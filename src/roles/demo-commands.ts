@@ -1,4 +1,4 @@
-/** What an interactive demo leaves running, and the keys to use it. */
+/** The running services of an interactive demo, and the keys of its buyers. */
 export type DemoStand = {
   readonly url: string
   readonly coin: string
@@ -14,7 +14,7 @@ export type DemoStand = {
   readonly hasExamples: boolean
 }
 
-/** The last lines of the demo: where everything is, then commands, one a line, that can be pasted as they are. */
+/** The last lines of the demo: addresses and keys, then commands to paste, one per line. */
 export function demoCommands(stand: DemoStand): string {
   const { url, coin, dataDir, baseKey, solanaKeyFile, solanaRpcUrl, folder, hasExamples } = stand
   const buy = `npx perpscope buy --url ${url} --yes`
@@ -32,7 +32,7 @@ export function demoCommands(stand: DemoStand): string {
     `curl -s ${url}/llms.txt`,
   ]
   return `
-The service stays up until Ctrl-C. Everything here is local, and the money is not real.
+The service runs until Ctrl-C. Everything is local, and the money is not real.
 
   documentation    ${url}/docs
   data directory   ${dataDir}

@@ -7,10 +7,10 @@ import { privateKeyToAccount } from 'viem/accounts'
 import type { EvmChain } from '../simulator/evm/evm-chain.ts'
 import type { SolanaChain } from '../simulator/solana/solana-chain.ts'
 
-/** What the two sides of a purchase hold on one chain, in millionths of a USDC. */
+/** Balances on one chain, in millionths of a USDC. */
 export type Balances = { readonly buyer: bigint; readonly seller: bigint }
 
-/** A buyer on one chain: the public client as it comes, by either generation of the protocol. */
+/** A buyer on one chain: the public client for x402 versions 1 and 2. */
 export type DemoWallet = {
   readonly network: string
   readonly v1: typeof fetch

@@ -51,7 +51,7 @@ type Purchase = {
   readonly bytes: number
 }
 
-/** What went from the buyer to the seller on one chain, and what they hold after it. */
+/** Payments from buyer to seller on one chain, and the balances after them. */
 type Account = {
   readonly network: string
   readonly paid_usdc: number
@@ -69,7 +69,7 @@ type Report = {
   readonly elapsed_ms: number
 }
 
-/** What was bought so far, also when the rest fails. */
+/** The purchases so far, also after a failure. */
 type Bought = {
   ok: boolean
   readonly purchases: Purchase[]
@@ -84,9 +84,9 @@ type Transfers = {
 }
 
 type Progress = {
-  /** What begins now. */
+  /** Begins a stage. */
   stage(text: string): void
-  /** How far it is, where that can be shown in place. */
+  /** Progress within a stage; shown on a terminal only. */
   detail(text: string): void
   stop(): void
 }
@@ -124,7 +124,7 @@ export async function demo({ once, json }: DemoOptions): Promise<void> {
     lastLines = demoCommands(stage.stand)
     await buyEverything(stage, progress, bought)
   } catch (cause) {
-    // What breaks while everything is being ended is no news.
+    // Failures during shutdown are expected.
     if (isInterrupted) return
     complain('the demo failed', cause)
   }
@@ -140,7 +140,7 @@ export async function demo({ once, json }: DemoOptions): Promise<void> {
   process.stderr.write(lastLines)
 }
 
-/** A spinner on a terminal; elsewhere one line for each stage, on standard error like the logs. */
+/** A spinner on a terminal, otherwise one line per stage on standard error. */
 function startProgress(): Progress {
   if (!process.stderr.isTTY) {
     const stage = (text: string) => void process.stderr.write(`${text}\n`)
@@ -169,14 +169,14 @@ async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
   const simulator = startCommand([
     'simulate',
     ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
-    // Changes of open interest need readings that no venue tells afterwards.
+    // Changes of open interest need earlier readings, which the venue does not provide.
     ...['--past', dataDir],
   ])
   cleanups.push(() => simulator.stop())
   const { venue } = JSON.parse(await simulator.firstLine) as { venue: { http: string } }
 
   const [port, adminPort] = await Promise.all([freePort(PORT), freePort(ADMIN_PORT)])
-  progress.stage(`starting the service and waiting until everything can be answered`)
+  progress.stage(`starting the service and waiting for every analysis`)
   const chains = { base, solana }
   const service = startService(chains, venue.http, { port, adminPort, dataDir }, (how) =>
     progress.stage(`the service ${how}; starting it again`),
@@ -220,7 +220,7 @@ function startService(
       ...['--solana-pay-to', solana.accounts.merchant.address],
       ...['--solana-rpc-url', solana.rpcUrl],
       ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
-      // Warnings are for operators; what the demo cannot do without is an error.
+      // Warnings are for operators.
       ...['--log-level', 'error'],
     ],
     {
@@ -242,10 +242,10 @@ async function whenReady(url: string, progress: Progress): Promise<void> {
     progress.detail(`warming up: ${coins.length} coins, waiting for ${ids || COIN}`)
     await pause(POLL_MS)
   }
-  throw new Error(`not everything could be answered within ${READY_MS_MAX / 1000} s`)
+  throw new Error(`not every analysis had an answer within ${READY_MS_MAX / 1000} s`)
 }
 
-/** Which have no answer yet: a payment that is none is refused for itself only where there is something to sell. */
+/** Analyses without an answer yet. Only with an answer is an invalid payment refused as malformed. */
 async function unsold(
   url: string,
   asked: readonly AnalysisContract[],
@@ -273,7 +273,7 @@ async function readyCoins(url: string): Promise<readonly string[]> {
   }
 }
 
-/** Every analysis once: on each chain in turn, and there in turn by both generations of the protocol. */
+/** Buys every analysis once, alternating between the chains and between x402 versions 2 and 1. */
 async function buyEverything(
   { wallets, url }: Stage,
   progress: Progress,
@@ -385,7 +385,7 @@ function rendered(report: Report): string {
   return `${purchases.toString()}\n${accounts.toString()}\n${verdict}, ${elapsed}\n`
 }
 
-/** A Solana is named by 39 characters, which the table of accounts has room for. */
+/** The network identifier of Solana has 39 characters, too long for this table. */
 function shortened(network: string): string {
   return network.length <= NETWORK_CHARS_MAX ? network : `${network.slice(0, NETWORK_CHARS_MAX)}…`
 }
@@ -399,7 +399,7 @@ function tableOf(texts: readonly string[], numbers: readonly string[]) {
   })
 }
 
-/** The usual port where it is free, else any. */
+/** The preferred port if it is free, otherwise any. */
 function freePort(wished: number): Promise<number> {
   const tryPort = (port: number) =>
     new Promise<number>((resolve, reject) => {

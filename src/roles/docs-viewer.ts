@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 
-/** Copied there by `build.ts`, so that the installed service has one file instead of a package. */
+/** `build.ts` copies it there, so that the package needs no dependency for it. */
 const BUILT = new URL('../viewer/openapi-explorer.min.js', import.meta.url)
 const PACKAGED = 'openapi-explorer/dist/browser/openapi-explorer.min.js'
 

@@ -28,8 +28,8 @@ import { systemRuntime } from './system-runtime.ts'
 import { marketOf, venueOf } from './venue-source.ts'
 
 /**
- * `perpscope doctor`: what `serve` needs with the same options, one line a check. It changes nothing and
- * takes nothing from a service that runs. @returns whether nothing failed
+ * `perpscope doctor`: checks what `serve` needs with the same options. It changes nothing and does not disturb a
+ * running service. @returns whether no check failed
  */
 export async function doctor(
   options: DoctorOptions,
@@ -52,7 +52,7 @@ export async function doctor(
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
     ['service', () => checkService(adminPort, isDataDirLocked(dataDir))],
     ['ports', () => checkPorts(options)],
-    // Without it every file would seem to be at fault.
+    // Without SQLite every file would seem damaged.
     ...(sqlite === null ? databases : [['SQLite', () => sqlite] satisfies Check]),
     ['recording', () => checkRecording(options)],
     ['history at work', () => checkStore(adminPort)],
@@ -67,9 +67,9 @@ export async function doctor(
           : checkExternal(externalAddresses(options), systemRuntime(systemClock)),
     ],
   ]
-  // Only on a terminal; the venue and the sources take some ten seconds.
+  // The venue and the sources take some ten seconds.
   const waiting = ora({ stream: process.stderr, isEnabled: process.stderr.isTTY })
-  if (process.stderr.isTTY) waiting.start('asking the venue, listening to every source')
+  if (process.stderr.isTTY) waiting.start('checking the venue and every source')
   const findings = await findingsOf(checks)
   waiting.stop()
   const isWell = findings.every(({ status }) => status !== 'fail')

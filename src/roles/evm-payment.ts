@@ -34,7 +34,7 @@ const WEI_PER_ETHER = 1e18
 
 export type EvmPayment = {
   readonly method: PaymentMethod
-  /** Where the service settles by itself. */
+  /** null if a hosted facilitator settles. */
   readonly facilitator: LocalFacilitator | null
 }
 
@@ -116,7 +116,7 @@ function probeOf(
   })
 }
 
-/** A node of another chain would make every payment fail; one that is down now may be up for the first. */
+/** A node of another chain refuses the start; a node that is down is a warning. */
 async function examine(
   node: NodeClient,
   network: PaymentNetwork,
@@ -161,7 +161,7 @@ function hostedOn(
   return { ...facilitator, screen: (payment: ExactEvmPayment) => screening.screen(payment) }
 }
 
-/** Who burns our gas: a counter for graphs, and one line for an alarm to stand on. */
+/** Counts and logs failed gas. */
 function observeFailedGas(metrics: Registry, log: Logger): (event: FailedGas) => void {
   const burnt = new Counter({
     name: 'perpscope_failed_gas_total',
@@ -195,16 +195,16 @@ function watchSuspension({ payers }: LocalFacilitator, metrics: Registry, log: L
       this.set(payers.suspendedUntilMs === null ? 0 : 1)
     },
   })
-  // What was burnt before a restart still counts.
+  // Failed gas from before a restart still counts.
   if (payers.suspendedUntilMs !== null) logSuspension(log, payers.suspendedUntilMs)
 }
 
-/** Shows what the node said last, and asks it again: nobody who reads metrics waits for a node. */
+/** Reports the last known balance and requests it again, so that reading metrics does not wait for a node. */
 function measureGas(facilitator: LocalFacilitator, metrics: Registry): void {
   let ether = Number.NaN
   const gauge = new Gauge({
     name: 'perpscope_gas_balance_ether',
-    help: 'What the account that settles has left to pay gas with. NaN: the node did not answer.',
+    help: 'Balance of the account that pays gas. NaN: the node did not answer.',
     registers: [metrics],
     collect() {
       this.set(ether)

@@ -7,7 +7,7 @@ import type { Examination, FacilitatorChange } from '../payment/facilitators/hos
 import { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import { systemClock } from './system-clock.ts'
 
-/** Those of `--facilitator-url`; null where none is named. */
+/** The facilitators of `--facilitator-url`; null without one. */
 export function hostedFacilitators(
   options: FacilitatorOptions,
   log: Logger,
@@ -26,8 +26,8 @@ export function hostedFacilitators(
 }
 
 /**
- * Asks every facilitator what it can do. One that is down may be up for the first payment.
- * @throws ConfigError when one answers and can never settle what is sold
+ * Asks every facilitator for its capabilities. A facilitator that is down does not refuse the start.
+ * @throws ConfigError if one answers and does not support what is sold
  */
 export async function examineFacilitators(hosted: HostedFacilitators): Promise<void> {
   const examinations = await hosted.examine()
@@ -35,7 +35,7 @@ export async function examineFacilitators(hosted: HostedFacilitators): Promise<v
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
 }
 
-/** Why a facilitator can never settle what is sold; null when it can, or may. */
+/** Why a facilitator cannot settle what is sold; null if it can, or does not answer. */
 export function problemOf({ name, can, cannot }: Examination): string | null {
   if (can === null || can.length > 0 || cannot.length === 0) return null
   const kinds = cannot.map(({ scheme, network }) => `${scheme} on ${network}`).join(', ')
@@ -45,7 +45,7 @@ export function problemOf({ name, can, cannot }: Examination): string | null {
 export function measureFacilitators(hosted: HostedFacilitators, metrics: Registry): void {
   new Gauge({
     name: 'perpscope_facilitator_up',
-    help: 'Whether payments are sent to a facilitator: 1, or 0 while it is down, refuses us or is unfit.',
+    help: 'Whether payments are sent to a facilitator: 1, or 0 while it is down, rejects our authorization or does not support what is sold.',
     labelNames: ['facilitator'],
     registers: [metrics],
     collect() {
@@ -65,11 +65,11 @@ export function measureFacilitators(hosted: HostedFacilitators, metrics: Registr
   })
 }
 
-/** Being refused is a fault of ours that does not heal, so it is said loudest. */
+/** A rejected authorization is an error of configuration, so it has the highest level. */
 function logFacilitator(log: Logger, notice: FacilitatorChange): void {
   switch (notice.state) {
     case 'refusing':
-      log.error(notice, 'the facilitator does not take our authorization: see --facilitator-auth')
+      log.error(notice, 'the facilitator rejects our authorization: see --facilitator-auth')
       return
     case 'unfit':
       log.error(notice, 'the facilitator no longer supports what is sold')

@@ -10,7 +10,7 @@ import type { Clock } from '../domain/clock.ts'
  */
 const V8_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=1024', '--expose-gc']
 
-/** What is on disk is read by then, and after a cold start the history of the venue is loaded. */
+/** By then the files are read, and after a cold start the history of the venue is loaded. */
 const LOADED_MS = [2 * 60_000, 20 * 60_000]
 
 /**
@@ -33,7 +33,7 @@ export function becomeLean(): void {
   if ('MALLOC_ARENA_MAX' in env || process.execve === undefined || process.send !== undefined)
     return
   if (process.platform === 'win32') return
-  // What stands in NODE_OPTIONS would be overruled by the same flag beside it.
+  // A flag of ours would override the same flag in NODE_OPTIONS.
   const chosen = (env['NODE_OPTIONS'] ?? '').replaceAll('_', '-')
   const flags = V8_FLAGS.filter((flag) => !chosen.includes(flag.replace(/=.*/, '')))
   process.execve(execPath, [execPath, ...flags, ...process.execArgv, ...process.argv.slice(1)], {

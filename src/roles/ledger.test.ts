@@ -116,7 +116,7 @@ describe('the books', () => {
   })
 
   test('say so when nothing was sold', async () => {
-    expect(await print({})).toBe('nothing was sold in that time\n')
+    expect(await print({})).toBe('no sales in this period\n')
   })
 
   test('are exported payment by payment', async () => {

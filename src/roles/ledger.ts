@@ -12,7 +12,7 @@ import { loadSqlite } from './sqlite-binding.ts'
 
 type Totals = { readonly payments: number; readonly usdc: string }
 
-/** `perpscope ledger`: what was sold and what became of the money, by day, analysis, network and state. */
+/** `perpscope ledger`: sales and the state of their payments, by day, analysis, network and state. */
 export async function ledger(
   options: LedgerOptions,
   { write, hasColor }: { readonly write: (text: string) => void; readonly hasColor: boolean },
@@ -49,7 +49,7 @@ function report(lines: readonly ReportLine[]) {
 }
 
 function table(lines: readonly ReportLine[], hasColor: boolean): string {
-  if (lines.length === 0) return 'nothing was sold in that time\n'
+  if (lines.length === 0) return 'no sales in this period\n'
   const rows = new Table({
     head: ['day (UTC)', 'analysis', 'network', 'state', 'payments', 'USDC'],
     colAligns: ['left', 'left', 'left', 'left', 'right', 'right'],
@@ -90,7 +90,7 @@ function totals(lines: readonly ReportLine[], counts: (line: ReportLine) => bool
   }
 }
 
-/** `/pulse/:coin` sells `pulse`. */
+/** The analysis of a route, such as `pulse` of `/pulse/:coin`. */
 function analysisOf(route: string): string {
   return route.split('/')[1] ?? route
 }

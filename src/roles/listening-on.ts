@@ -5,7 +5,7 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user may not listen on the port',
 }
 
-/** Waits until something listens. @throws OperatingError naming the option that gives another port */
+/** Waits until a server listens. @throws OperatingError naming the option for another port */
 export async function listeningOn<Listening>(
   option: string,
   listening: Promise<Listening>,
@@ -16,6 +16,6 @@ export async function listeningOn<Listening>(
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
     const reason = reasons[code]
     if (reason === undefined) throw cause
-    throw new OperatingError('port_fault', `${reason}; give another one with ${option}`, { cause })
+    throw new OperatingError('port_fault', `${reason}; give another port with ${option}`, { cause })
   }
 }

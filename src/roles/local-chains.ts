@@ -2,7 +2,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { demoPackages, version } from '../config/environment.ts'
 import { anvilBinary } from '../simulator/evm/anvil-process.ts'
 
-/** The two local chains are optional packages: a service does without them. @throws ConfigError with the remedy */
+/** The local chains are optional packages, which only the demo needs. @throws ConfigError with the remedy */
 export async function requireLocalChains(): Promise<void> {
   try {
     anvilBinary()
@@ -16,7 +16,7 @@ export async function requireLocalChains(): Promise<void> {
   }
 }
 
-/** What npx has fetched is in a folder of its own, where `npm install` does not reach it. */
+/** npx uses a folder of its own, to which `npm install` adds nothing. */
 function installCommand(): string {
   return /[\\/]_npx[\\/]/.test(process.argv[1] ?? '')
     ? `npx ${[`perpscope@${version}`, ...demoPackages].map((name) => `-p ${name}`).join(' ')} perpscope demo`

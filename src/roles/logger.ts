@@ -4,7 +4,7 @@ import { destination, pino } from 'pino'
 import { mayColor } from '../config/environment.ts'
 import type { LogOptions } from '../config/option.ts'
 
-/** Logs go to standard error: standard output belongs to what a command was asked for. */
+/** Logs go to standard error, because standard output is for the result of a command. */
 const STDERR = 2
 
 export function processLogger(options: LogOptions): Promise<Logger> {

@@ -3,7 +3,7 @@ import { OperatingError } from '../domain/errors.ts'
 
 const TIMEOUT_MS = 5_000
 
-/** `perpscope maintenance on|off`: flips the kill switch of the service on this machine. */
+/** `perpscope maintenance on|off`: sets maintenance mode of the service on this machine. */
 export async function setMaintenance(isOn: boolean, adminPort: number): Promise<string> {
   const url = `http://127.0.0.1:${adminPort}/maintenance`
   try {
@@ -25,6 +25,6 @@ export async function setMaintenance(isOn: boolean, adminPort: number): Promise<
     )
   }
   return isOn
-    ? 'maintenance is on: paid paths answer 503 until you turn it off'
-    : 'maintenance is off: the service sells again'
+    ? 'maintenance mode is on: paid paths answer 503 until you turn it off'
+    : 'maintenance mode is off: the service sells again'
 }

@@ -25,19 +25,19 @@ const PENDING_MAX = 200
 type Arguments = Readonly<Record<string, unknown>>
 type Pending = {
   readonly signed: BudgetedPayment
-  /** It may have been charged: it is sent again whatever its age, before another is signed. */
+  /** It may have been charged, so it is sent again at any age before another payment is signed. */
   readonly isOpen: boolean
 }
 type Call = { readonly name: string; readonly args: Arguments; readonly key: string }
-/** What a call buys, and the requests of the host that wait for it; one that is cancelled is aborted. */
+/** The result of a call, and the requests of the host that wait for it. A cancelled request is aborted. */
 type Purchase = {
   readonly result: Promise<CallToolResult>
   readonly requests: Set<AbortSignal>
 }
 
 /**
- * `perpscope mcp`: the tools of a service for a desktop client that speaks over stdio, with a wallet that pays
- * what they cost, up to a budget. What is spent is told on standard error; standard output is the protocol's.
+ * `perpscope mcp`: offers the tools of a service to a desktop client over stdio and pays for the calls up to a budget.
+ * Spending is reported on standard error, because standard output carries the protocol.
  */
 export async function mcp(options: McpOptions, tell: (text: string) => void): Promise<void> {
   const wallet = await walletOf(options)
@@ -62,11 +62,11 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       ...(meta && { _meta: meta }),
     }) as Promise<CallToolResult>
 
-  /** Payments whose outcome is open, whose answer nobody has seen, or that were not charged, by their call. */
+  /** By call, payments with an open outcome, with an answer that was not delivered, or that were not charged. */
   const pending = new BoundedMap<string, Pending>(PENDING_MAX)
   const underWay = new Map<string, Purchase>()
 
-  /** A host that has stopped waiting for a call, and makes it again, waits for the same purchase. */
+  /** A host that cancels a call and repeats it waits for the same purchase. */
   function boughtOnce(call: Call, request: AbortSignal): Promise<CallToolResult> {
     const purchase = underWay.get(call.key) ?? begun(call)
     purchase.requests.add(request)
@@ -88,7 +88,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       try {
         return await delivered(call, before.signed, isWanted)
       } catch (cause) {
-        // It was never charged and never will be, so the call is as good as new.
+        // It was not charged and never will be, so a new payment is signed.
         if (!(cause instanceof PaymentRefusedError)) throw cause
       }
     }
@@ -108,7 +108,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       const result = await sendUntilSettled(async () =>
         answerIn(await ask(call, { [PAYMENT]: payment })),
       )
-      // Cancelled while it was paid: the same call gets the answer, which the service keeps for this payment.
+      // Cancelled during payment: the service keeps the answer, and a repeated call gets it.
       if (isWanted()) pending.delete(call.key)
       else pending.set(call.key, { signed, isOpen: true })
       budget.settle(hold)
@@ -120,8 +120,8 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       if (!isOver(cause)) pending.set(call.key, { signed, isOpen: !isUncharged(cause) })
       if (isUncharged(cause) || isOver(cause)) throw cause
       return failure(
-        'No answer came for a payment that may have been charged. Call again with the same arguments: ' +
-          'the same payment is sent again, and no other is made.',
+        'No answer was received for a payment that may have been charged. Call again with the same arguments: ' +
+          'the same payment is sent again, and no other payment is made.',
       )
     } finally {
       const { heldUsd } = budget
@@ -152,13 +152,13 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   }
 }
 
-/** With its arguments in one order, whatever order a model names them in: a payment is for one URL. */
+/** Sorts the arguments, because a payment is for one URL and models vary the order. */
 function callOf(name: string, given: Arguments): Call {
   const entries = Object.entries(given).sort(([one], [other]) => (one < other ? -1 : 1))
   return { name, args: Object.fromEntries(entries), key: JSON.stringify([name, entries]) }
 }
 
-/** @throws what the service says in place of an answer */
+/** @throws the refusal of the service */
 function answerIn(result: CallToolResult): CallToolResult {
   if (result.isError !== true) return result
   const [first] = result.content
@@ -174,7 +174,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What a model is told, unless it is no matter of money. */
+/** The message for the model if a payment was refused; other errors are thrown. */
 function notBought(cause: unknown): CallToolResult {
   if (cause instanceof RefusedError) return failure(JSON.stringify(cause.problem))
   if (cause instanceof UnpayableError || cause instanceof PaymentRefusedError)

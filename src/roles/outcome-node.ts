@@ -1,20 +1,20 @@
 import type { Logger } from 'pino'
 
-/** A node that is asked what became of payments. */
+/** A node that is asked for outcomes of payments. */
 export type KnownNode = {
   readonly url: string
-  /** For logs: the URL of a provider may hold a key. */
+  /** For logs, because the URL of a provider may contain a key. */
   readonly name: string
 }
 
-/** A node as it was configured, and the one that stands in for it. */
+/** The configured node of a network, and the public one that is used without it. */
 export type NodeOption = {
   readonly option: string
   readonly url: string | undefined
   readonly publicUrl: string | undefined
 }
 
-/** The node of a network: the configured one, else a public one; null where that is turned off, which is told. */
+/** The configured node, otherwise a public one; null, with a warning, if that is turned off. */
 export function knownNode(
   { option, url, publicUrl }: NodeOption,
   outcomeNode: 'on' | 'off',
@@ -28,12 +28,12 @@ export function knownNode(
     return null
   }
   log.info(
-    `${publicUrl} is asked what became of payments, and nothing else; ${option} names another node`,
+    `${publicUrl} is asked for outcomes of payments, and for nothing else; ${option} names another node`,
   )
   return { url: publicUrl, name: `the public node ${publicUrl}` }
 }
 
-/** What it means that it does not answer. */
+/** The warning for a node that does not answer. */
 export function unanswered({ name }: KnownNode, settlesItself: boolean): string {
   return settlesItself
     ? `${name} does not answer; payments fail until it does`

@@ -17,17 +17,17 @@ import type { PaymentMethod } from '../payment/payment.ts'
 import { isAbsent } from './doctor/files.ts'
 import { systemClock } from './system-clock.ts'
 
-/** The notice that a payer gives before it withdraws. We may be down for most of it and lose nothing. */
+/** Delay of a withdrawal. The service may be down for most of it without loss. */
 const WITHDRAW_DELAY_SECONDS = 86_400
-/** Five dollars. */
+/** 5 USDC. */
 const UNCLAIMED_MAX = 5_000_000n
-/** Long after a payer has given notice we know it; far from the end of the notice. */
+/** The service learns of a withdrawal within this time, long before its delay ends. */
 const FRESH_MS = (WITHDRAW_DELAY_SECONDS * 1_000) / 4
 
 export type PaymentChannels = {
   readonly method: PaymentMethod
   start(): void
-  /** Ends after what is under way. What is not claimed yet is claimed after the next start. */
+  /** Ends after the claim in progress. Other vouchers are claimed after the next start. */
   stop(): Promise<void>
 }
 
@@ -69,7 +69,7 @@ export async function paymentChannels(
     },
   })
   measureUnclaimed(collector, metrics)
-  log.warn('--payment-channels on: this way to pay is not proven on a public network')
+  log.warn('--payment-channels on: payment channels are not proven on a public network')
   return {
     method: batchSettlement({ ...common, network }),
     start: () => collector.start(),
@@ -114,7 +114,7 @@ function measureUnclaimed(collector: Collector, metrics: Registry): void {
   const registers = [metrics]
   new Gauge({
     name: 'perpscope_channels_unclaimed_usdc',
-    help: 'What buyers have signed for and was not claimed on chain yet.',
+    help: 'Sum of vouchers that is not claimed on chain yet.',
     registers,
     collect() {
       this.set(Number(collector.unclaimed().amount) / 1e6)
@@ -122,7 +122,7 @@ function measureUnclaimed(collector: Collector, metrics: Registry): void {
   })
   new Gauge({
     name: 'perpscope_channels_unclaimed_age_seconds',
-    help: 'How long the oldest voucher that is not claimed waits; a quarter of the notice of a withdrawal is normal.',
+    help: 'Age of the oldest unclaimed voucher; a quarter of the withdrawal delay is normal.',
     registers,
     collect() {
       const { oldestMs } = collector.unclaimed()

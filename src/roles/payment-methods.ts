@@ -9,7 +9,7 @@ import type { Watching } from './payment-watching.ts'
 import { solanaPayment } from './solana-payment.ts'
 
 /**
- * The ways in which buyers of this service may pay, in the order in which they are offered.
+ * The payment methods of this service, in the order in which they are offered.
  * @param watching null where nothing is sold. @throws ConfigError when what is configured can never take a payment
  */
 export async function paymentMethods(

@@ -4,10 +4,10 @@ import type { InFlightPayments } from '../payment/in-flight-payments.ts'
 import type { PaymentLedger } from '../payment/ledger.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 
-/** A verification is a signature and a look at the chain; a settlement is a block. */
+/** A verification takes a signature check and a node request; a settlement takes a block. */
 const SECONDS = [0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** What an operator watches of the payments. @returns where their events go */
+/** Registers the payment metrics. @returns the receiver of payment events */
 export function observePayments(
   metrics: Registry,
   {
@@ -18,25 +18,25 @@ export function observePayments(
   const registers = [metrics]
   const events = new Counter({
     name: 'perpscope_payment_events_total',
-    help: 'What happened to quotes and payments.',
+    help: 'Events of quotes and payments.',
     labelNames: ['kind', 'route'],
     registers,
   })
   const verification = new Histogram({
     name: 'perpscope_payment_verify_seconds',
-    help: 'How long verifications have taken that found the payment good.',
+    help: 'Duration of successful verifications.',
     buckets: SECONDS,
     registers,
   })
   const settlement = new Histogram({
     name: 'perpscope_payment_settle_seconds',
-    help: 'How long buyers have waited for settlements, until the answer could leave.',
+    help: 'Time from the start of a settlement until its answer is sent.',
     buckets: SECONDS,
     registers,
   })
   new Gauge({
     name: 'perpscope_payments',
-    help: 'Payments in the ledger. More than a few that stay unknown need a look.',
+    help: 'Payments in the ledger by state. Check payments that stay unknown.',
     labelNames: ['state'],
     registers,
     collect() {
@@ -45,7 +45,7 @@ export function observePayments(
   })
   new Gauge({
     name: 'perpscope_payment_claims',
-    help: 'Payments that are being worked on.',
+    help: 'Payments in progress.',
     registers,
     collect() {
       this.set(inFlightPayments.size)
@@ -53,7 +53,7 @@ export function observePayments(
   })
   new Gauge({
     name: 'perpscope_payment_exposure_usdc',
-    help: 'What answers were given for whose transfers are only with the chain.',
+    help: 'Sum of answers that were sent before their transfers were confirmed.',
     registers,
     collect() {
       this.set(Number(ledger.exposure('').total) / 1e6)

@@ -24,18 +24,18 @@ import { isAbsent } from './doctor/files.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 
-/** Copies wait here, on the disk of the data directory, until all of them are there. */
+/** Holds the copies, on the disk of the data directory, until all are complete. */
 const INCOMING = 'restore.partial'
 
 const AFTERWARDS = [
-  'Payments that were open in the backup are looked up on chain when serve starts.',
-  'Payments made since are not in this ledger: one that comes again and is used on chain is refused (409), ' +
-    'and charged no second time.',
+  'serve looks up payments that were open in the backup on chain when it starts.',
+  'Later payments are not in this ledger: if one is sent again and its nonce is used on chain, it is refused (409) ' +
+    'and not charged again.',
 ]
 
 /**
- * `perpscope restore DIR`: puts a backup in the place of the data directory's files, which are kept beside them. All
- * of the backup is checked before anything is moved.
+ * `perpscope restore DIR`: replaces the files of the data directory by a backup. The replaced files are kept in a
+ * subfolder. The whole backup is verified before a file is moved.
  */
 export async function restore(
   folder: string,
@@ -46,7 +46,7 @@ export async function restore(
   const source = resolve(folder)
   const dataDir = resolve(options.dataDir)
   const manifest = manifestIn(source)
-  if (manifest === null) throw new ConfigError(`${source} is no backup of perpscope`)
+  if (manifest === null) throw new ConfigError(`${source} is not a backup of perpscope`)
   process.umask(PRIVATE_UMASK)
   try {
     await check(source, manifest, progress)
@@ -71,7 +71,7 @@ export async function restore(
   }
 }
 
-/** Nothing that is damaged, unknown or newer than this version. @throws OperatingError */
+/** @throws OperatingError for a file that is damaged, unknown or of a newer version */
 async function check(source: string, { files }: BackupManifest, progress: Progress): Promise<void> {
   for (const file of files) {
     const known = dataFiles.find(({ name }) => name === file.name)
@@ -108,7 +108,7 @@ function areChannelsInUse(dataDir: string): boolean {
   try {
     return !isAbsent(path) && inspectChannels(path).state === 'in use'
   } catch {
-    // Damaged, perhaps: that is what a restore is for.
+    // It may be damaged, and a restore replaces it.
     return false
   }
 }
@@ -116,11 +116,11 @@ function areChannelsInUse(dataDir: string): boolean {
 function inUse(dataDir: string): OperatingError {
   return new OperatingError(
     'data_dir_in_use',
-    `a service uses ${dataDir}: end it first, nothing was changed`,
+    `a service uses ${dataDir}: stop it first; nothing was changed`,
   )
 }
 
-/** Copies everything to the same disk, and checks the copies. */
+/** Copies all files to the disk of the data directory and verifies the copies. */
 async function takeIn(
   source: string,
   { files }: BackupManifest,
@@ -139,7 +139,7 @@ async function takeIn(
   }
 }
 
-/** Moves the files of before aside and the new ones into their place. serve does not start on half of it. */
+/** Moves the present files aside and the copies in their place. A marker keeps serve from starting in between. */
 function exchange({ files }: BackupManifest, dataDir: string): string | null {
   const aside = join(
     dataDir,
@@ -160,7 +160,7 @@ function setAside(dataDir: string, name: string, aside: string): void {
     if (stat === undefined) continue
     mkdirSync(aside, { recursive: true })
     if (stat.isSymbolicLink()) {
-      // A relative one would lead elsewhere from there.
+      // A relative link would have another target there.
       symlinkSync(placeOf(path), join(aside, name + suffix))
       rmSync(path)
     } else renameSync(path, join(aside, name + suffix))
@@ -177,8 +177,8 @@ function summary(
   aside: string | null,
 ): string {
   return [
-    `${dataDir} holds what the backup had at ${ledger_at}: ${files.map(({ name }) => name).join(', ')}`,
-    aside === null ? 'there was nothing to keep' : `what was there before is in ${aside}`,
+    `${dataDir} restored to ${ledger_at}: ${files.map(({ name }) => name).join(', ')}`,
+    aside === null ? 'no files were replaced' : `the replaced files are in ${aside}`,
     ...AFTERWARDS,
     '',
   ].join('\n')

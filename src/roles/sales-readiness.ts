@@ -11,7 +11,7 @@ import type { PaymentMethod } from '../payment/payment.ts'
 import { SalesReadiness } from '../payment/sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 
-/** A watch of this machine. What it finds is logged once, not with every probe. */
+/** A monitor whose result is logged when it changes. */
 export function watchOf(
   what: string,
   probe: () => Promise<string | null> | string | null,
@@ -28,7 +28,7 @@ export function watchOf(
   })
 }
 
-/** By the clock on the wall, which payments are judged by. The engine's runs evenly beside it. */
+/** Checks the wall clock, by which payments are judged, against the venue. */
 export function clockCheckOf(engine: EngineReader, steady: SteadyClock): ClockCheck {
   return new ClockCheck({
     clock: systemClock,
@@ -39,7 +39,7 @@ export function clockCheckOf(engine: EngineReader, steady: SteadyClock): ClockCh
   })
 }
 
-/** @param ledger null where answers are given away */
+/** @param ledger null without payment */
 export function salesReadiness(
   methods: readonly PaymentMethod[],
   ledger: PaymentLedger | null,
@@ -68,7 +68,7 @@ export function measureReadiness(
   const registers = [metrics]
   new Gauge({
     name: 'perpscope_ready',
-    help: 'Whether what a sale needs beside its answer is there, by check of /readyz: 1, or 0 while nothing is quoted.',
+    help: 'Result of each readiness check of /readyz: 1, or 0 while nothing is quoted.',
     labelNames: ['check'],
     registers,
     collect() {
@@ -77,7 +77,7 @@ export function measureReadiness(
   })
   new Gauge({
     name: 'perpscope_can_settle',
-    help: 'Whether payments by one way to pay can be settled: 1, or 0 while it is not offered.',
+    help: 'Whether payments by a method can be settled: 1, or 0 while it is not offered.',
     labelNames: ['scheme', 'network'],
     registers,
     collect() {

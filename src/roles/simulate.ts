@@ -45,7 +45,7 @@ export async function simulate(
   const venue = await listeningOn('--port', starting)
   const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {
     const beganAt = new Date(clock.nowMs()).toISOString()
-    const outcome = venue.inject(fault) ? '' : ' befell nobody'
+    const outcome = venue.inject(fault) ? '' : ' had no target'
     process.stderr.write(`fault ${beganAt} ${text}${outcome}\n`)
   })
   closeWithGrace(async () => {

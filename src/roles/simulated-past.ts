@@ -10,8 +10,8 @@ const BPS = 10_000
 const MINUTES = 7
 
 /**
- * What a service that had followed a simulated market for some minutes would have on disk, of what no venue tells
- * afterwards: its readings of open interest. A new one on that directory need not wait for the first change.
+ * Writes history of a simulated market as a running service would have recorded it: readings of open interest, which the
+ * venue does not provide later. A new service then reports changes of open interest at once.
  */
 export function writeSimulatedPast(market: Market, dataDir: string, nowMs: number): void {
   const history = new HistoryStore(

@@ -190,12 +190,12 @@ async function examine(
   for (const warning of findings.warnings) log.warn(warning)
 }
 
-/** Shows what the node said last, and asks it again: nobody who reads metrics waits for a node. */
+/** Reports the last known balance and requests it again, so that reading metrics does not wait for a node. */
 function measureFees(node: SolanaNode, feePayer: Address, metrics: Registry): void {
   let sol = Number.NaN
   const gauge = new Gauge({
     name: 'perpscope_fee_balance_sol',
-    help: 'What the account that settles on Solana has left to pay fees with. NaN: the node did not answer.',
+    help: 'Balance of the account that pays fees on Solana. NaN: the node did not answer.',
     registers: [metrics],
     collect() {
       this.set(sol)

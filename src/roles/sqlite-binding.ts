@@ -6,16 +6,16 @@ import { fail } from './doctor/finding.ts'
 
 const REMEDY = 'reinstall the packages (npm ci)'
 
-/** What `doctor` says where the binding does not load; null where it does. */
+/** The finding of `doctor` if the binding does not load; null otherwise. */
 export function checkSqlite(): Finding | null {
   const fault = loadFault()
   return fault === null ? null : fail('SQLite', `cannot be loaded: ${fault}`, REMEDY)
 }
 
 /**
- * Loads the native binding, which better-sqlite3 does with its first database and not when it is imported: every file
- * would seem unusable.
- * @throws ConfigError where it does not load
+ * Loads the native binding, which better-sqlite3 otherwise does with its first database, so that every file would seem
+ * unusable.
+ * @throws ConfigError if it does not load
  */
 export function loadSqlite(): void {
   const fault = loadFault()
@@ -23,7 +23,7 @@ export function loadSqlite(): void {
     throw new ConfigError(`SQLite cannot be loaded on this machine (${fault}): ${REMEDY}`)
 }
 
-/** In one line, without the modules that asked for it. */
+/** The error in one line, without the require stack. */
 function loadFault(): string | null {
   try {
     new Database(':memory:').close()

@@ -6,12 +6,12 @@ import { SteadyClock } from '../domain/steady-clock.ts'
 /** A timer of more would fire at once. */
 const TIMEOUT_MS_MAX = 2 ** 31 - 1
 
-/** The machine's clock on the wall, for what others judge by theirs: payments, above all. */
+/** The wall clock, for times that others compare with theirs, such as those of payments. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   after: startTimer,
   every(periodMs, task) {
-    // Unlike `setInterval` it does not begin anew from where it was late: short periods would be longer under load.
+    // Unlike with `setInterval`, a late run does not delay the following ones.
     let dueMs = performance.now() + periodMs
     const run = () => {
       const nowMs = performance.now()
@@ -25,8 +25,8 @@ export const systemClock: Clock = {
 }
 
 /**
- * For whatever has an age or a deadline. Threads of one process share it by its anchor: the monotonic
- * clock is the same for all of them.
+ * For ages and deadlines. Threads of one process share it through its anchor, because they have the same monotonic
+ * clock.
  */
 export function steadySystemClock(anchor?: ClockAnchor): SteadyClock {
   // A thread's own fast clock, moved to the one that all threads share.
@@ -39,7 +39,7 @@ export function steadySystemClock(anchor?: ClockAnchor): SteadyClock {
   return new SteadyClock(sources, systemClock, anchor)
 }
 
-/** A clock that shows `startMs` now and runs `speed` times as fast as the real one. */
+/** A clock that starts at `startMs` and runs `speed` times as fast as the real one. */
 export function scaledClock(startMs: number, speed: number): Clock {
   const realStartMs = Date.now()
   return {
@@ -49,7 +49,7 @@ export function scaledClock(startMs: number, speed: number): Clock {
   }
 }
 
-/** A timer of any length: a slow clock waits for weeks. @returns what stops it. */
+/** A timer of any length, because a slow clock waits for weeks. @returns cancels it */
 function startTimer(delayMs: number, task: () => void): () => void {
   let timer: NodeJS.Timeout | undefined
   const wait = (leftMs: number) => {

@@ -9,7 +9,7 @@ export const connectWebSocket = webSocketConnector({
   afterOthers: (task) => setImmediate(task),
 })
 
-/** The one real runtime of all feeds, by this clock. */
+/** The runtime of all feeds with the real network and this clock. */
 export function systemRuntime(clock: Clock): ExternalRuntime {
   return {
     scheduler: {

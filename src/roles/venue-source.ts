@@ -7,7 +7,7 @@ const LIVE_VENUE = {
   infoUrl: 'https://api.hyperliquid.xyz/info',
 }
 
-/** The addresses that `--source` stands for: 'live', or any URL that a simulator has told. */
+/** The URLs of `--source`: 'live', or the URL of a simulator. */
 export function venueOf(source: string): VenueUrls {
   if (source === 'live') return LIVE_VENUE
   const base = source.replace(/\/(info\/?)?$/, '')
@@ -15,9 +15,9 @@ export function venueOf(source: string): VenueUrls {
 }
 
 /**
- * Which market it is, for whoever remembers it: the host. A simulator has another port each time; all of this
- * machine count as one.
- * @throws ConfigError for what is no URL
+ * The name of a market in the data directory: its host. All simulators of this machine are one market, because their
+ * ports change.
+ * @throws ConfigError for an invalid URL
  */
 export function marketOf(source: string): string {
   const { infoUrl } = venueOf(source)
@@ -27,13 +27,13 @@ export function marketOf(source: string): string {
   return isLoopback(hostname) ? 'this machine' : hostname
 }
 
-/** @throws ConfigError where the folder has what was learnt of another market */
+/** @throws ConfigError if the folder contains data of another market */
 export function claimFor(source: string, dataDir: string): void {
   const market = marketOf(source)
   const owner = claimDataDir(dataDir, market)
   if (owner !== market)
     throw new ConfigError(
-      `${dataDir} has what was learnt of the market at ${owner}, not at ${market}: give another --data-dir`,
+      `${dataDir} contains data of the market at ${owner}, not at ${market}: give another --data-dir`,
     )
 }
 

@@ -15,9 +15,9 @@ export type DataFile = {
    * them.
    */
   readonly kind: 'plain' | 'database' | 'ledger' | 'held'
-  /** Without it money is lost: a backup without it is none. The others can be learnt again. */
+  /** Its loss costs money, so a backup must contain it. Other files can be rebuilt from the venue. */
   readonly isMoney: boolean
-  /** Reads all of a copy. @returns its schema. @throws OperatingError where a service could not use it */
+  /** Reads the whole copy. @returns its schema version. @throws OperatingError if a service could not use it */
   readonly inspect?: (path: string) => number | null
 }
 
@@ -51,15 +51,15 @@ export const dataFiles: readonly DataFile[] = [
   },
 ]
 
-/** What SQLite may put beside a database. */
+/** Suffixes of the files of a database. */
 export const besideDatabase = ['', '-wal', '-shm', '-journal'] as const
 
 function channelsSchema(path: string): number | null {
   const inspection = inspectChannels(path)
-  // Of a service that ended before it began them.
+  // The service ended before it created the tables.
   if (inspection.state === 'empty') return null
   if (inspection.state === 'readable') return inspection.version
-  throw new OperatingError('channels_unusable', `${path} is used by another program`)
+  throw new OperatingError('channels_unusable', `${path} is in use by another program`)
 }
 
 function schemaOf(

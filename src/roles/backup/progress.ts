@@ -1,14 +1,14 @@
 import ora from 'ora'
 import { size } from '../doctor/files.ts'
 
-/** What a person at a terminal sees while files are copied. */
+/** Progress of copying on a terminal. */
 export type Progress = {
   copied(name: string, done: number, total: number): void
   checking(name: string): void
   end(): void
 }
 
-/** On a terminal alone: elsewhere the lines of the result are enough. */
+/** Shows nothing if the stream is not a terminal. */
 export function terminalProgress(stream: NodeJS.WriteStream): Progress {
   const spinner = ora({ stream, isEnabled: stream.isTTY })
   const say = (text: string) => {
@@ -21,7 +21,7 @@ export function terminalProgress(stream: NodeJS.WriteStream): Progress {
       const share = total === 0 ? 100 : Math.floor((100 * done) / total)
       say(`${name}: ${share} % of ${size(total)}`)
     },
-    checking: (name) => say(`${name}: reading it back`),
+    checking: (name) => say(`${name}: verifying`),
     end: () => void spinner.stop(),
   }
 }

@@ -20,11 +20,11 @@ test('a check that throws is one finding, and the others are made and told all t
   expect(findings).toEqual([
     {
       ...{ check: 'files set aside', status: 'fail' },
-      found: "cannot be looked at: EACCES: permission denied, scandir '/data'",
+      found: "cannot be checked: EACCES: permission denied, scandir '/data'",
       advice: expect.stringMatching(/^run doctor as the user of the service/),
     },
     {
-      ...{ check: 'venue', status: 'fail', found: 'cannot be looked at: a defect' },
+      ...{ check: 'venue', status: 'fail', found: 'cannot be checked: a defect' },
       advice: expect.stringContaining('report it'),
     },
     ok('weight', 'is planned'),

@@ -1,13 +1,13 @@
 import type { Finding } from './finding.ts'
 import { unseen } from './finding.ts'
 
-/** null: there is nothing to say. */
+/** null if the check does not apply. */
 type Found = Finding | readonly Finding[] | null
 
-/** A check and what it is called where it cannot even be made. */
+/** A check, and its name for the report if it throws. */
 export type Check = readonly [name: string, look: () => Found | Promise<Found>]
 
-/** One check after the other. One that throws is a finding, and takes nothing from the others' report. */
+/** Runs all checks in order. A check that throws becomes a finding. */
 export async function findingsOf(checks: readonly Check[]): Promise<readonly Finding[]> {
   const findings: Finding[] = []
   for (const [name, look] of checks) {

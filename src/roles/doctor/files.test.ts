@@ -43,7 +43,7 @@ describe('the room that is left', () => {
   ])('%d bytes: %s', (freeBytes, status, found) => {
     const finding = checkDataDir(dataDir, 'venue', () => freeBytes)
     expect(finding).toMatchObject({ status, found: expect.stringContaining(found) })
-    const advice = status === 'ok' ? null : expect.stringContaining('make room')
+    const advice = status === 'ok' ? null : expect.stringContaining('free disk space')
     expect(finding.advice).toEqual(advice)
   })
 
@@ -67,19 +67,19 @@ describe('a data directory', () => {
     })
   })
 
-  test('that is a link to nothing is none that serve will make', () => {
+  test('that is a dangling link is a failure', () => {
     const link = join(dataDir, 'link')
     symlinkSync(join(dataDir, 'nowhere'), link)
     expect(checkDataDir(link, 'venue')).toMatchObject({
       status: 'fail',
       found: expect.stringMatching(/^cannot be used: ENOENT/),
-      advice: expect.stringMatching(/^it is a link to nothing/),
+      advice: expect.stringMatching(/^it is a dangling link/),
     })
     expect(() => claimDataDir(link, 'venue'), 'and serve cannot').toThrow('ENOENT')
   })
 })
 
-test('a file set aside that is a link to nothing is told of all the same', () => {
+test('a dangling link among the files set aside is reported', () => {
   symlinkSync(join(dataDir, 'nowhere'), join(dataDir, 'history.db.corrupt-1'))
   expect(checkSetAside(dataDir)).toMatchObject({
     status: 'warn',
@@ -87,21 +87,21 @@ test('a file set aside that is a link to nothing is told of all the same', () =>
   })
 })
 
-describe('a file that cannot be looked at', () => {
-  test('is not said to be damaged, nor that serve will set it aside', () => {
+describe('a file that cannot be read', () => {
+  test('is reported neither as damaged nor as set aside by serve', () => {
     const path = join(dataDir, 'history.db')
     new HistoryStore({ path, onNotice: () => undefined }, START_MS).close(START_MS)
     // Whoever only reads makes this file beside it, which a full disk refuses as well.
     symlinkSync(join(dataDir, 'nowhere'), `${path}-shm`)
     expect(checkHistory(dataDir)).toMatchObject({
       status: 'fail',
-      found: expect.stringMatching(/^cannot be looked at: unable to open database file/),
+      found: expect.stringMatching(/^cannot be checked: unable to open database file/),
       advice: expect.stringMatching(/^run doctor as the user of the service/),
     })
   })
 })
 
-describe('a link to nothing', () => {
+describe('a dangling link', () => {
   test.each([
     ['engine.db', () => checkCheckpoint(dataDir, 0)],
     ['history.db', () => checkHistory(dataDir)],
@@ -112,7 +112,7 @@ describe('a link to nothing', () => {
     expect(check()).toMatchObject({
       status: 'fail',
       found: expect.stringContaining('ENOENT'),
-      advice: expect.stringMatching(/^it is a link to nothing/),
+      advice: expect.stringMatching(/^it is a dangling link/),
     })
   })
 })
@@ -120,13 +120,13 @@ describe('a link to nothing', () => {
 describe('the ledger', () => {
   const path = () => join(dataDir, 'ledger.db')
 
-  test('that cannot be looked at may be whole: no copy is asked for', () => {
+  test('that cannot be read may be intact: no restore is advised', () => {
     new PaymentLedger(path()).close()
     // As above.
     symlinkSync(join(dataDir, 'nowhere'), `${path()}-shm`)
     expect(checkLedger(dataDir)).toMatchObject({
       status: 'fail',
-      found: expect.stringMatching(/^cannot be looked at: .*unable to open database file$/),
+      found: expect.stringMatching(/^cannot be checked: .*unable to open database file$/),
       advice: expect.stringMatching(/^run doctor as the user of the service/),
     })
   })
@@ -212,7 +212,7 @@ describe('payment channels', () => {
     for (const areOn of [true, false])
       expect(checkChannels(copy, areOn)).toMatchObject({
         status: 'warn',
-        found: expect.stringMatching(/is empty, it holds no channels/),
+        found: expect.stringMatching(/is empty \(.* bytes\): it contains no channels/),
         advice: expect.stringContaining('restore a backup first'),
       })
     rmSync(copy, { recursive: true })
@@ -243,11 +243,11 @@ describe('payment channels', () => {
     store.close()
   })
 
-  test('that cannot be looked at may be whole: no copy is asked for', () => {
+  test('that cannot be read may be intact: no restore is advised', () => {
     sell().close()
     // As above.
     symlinkSync(join(dataDir, 'nowhere'), `${path()}-shm`)
-    const found = expect.stringMatching(/^cannot be looked at: .*unable to open database file$/)
+    const found = expect.stringMatching(/^cannot be checked: .*unable to open database file$/)
     const advice = expect.stringMatching(/^run doctor as the user of the service/)
     expect(checkChannels(dataDir, true)).toMatchObject({ status: 'fail', found, advice })
     expect(checkChannels(dataDir, false)).toMatchObject({ status: 'warn', found, advice })

@@ -19,8 +19,7 @@ import { remedyOf } from './remedy.ts'
 const FREE_BYTES_MIN = 512e6
 const FREE_BYTES_GOOD = 2e9
 
-const DISK_ADVICE =
-  'see whether the disk is failing (dmesg, smartctl), and whether a backup is whole'
+const DISK_ADVICE = 'check the disk for failures (dmesg, smartctl), and verify a backup'
 
 /** @param market that the options ask for. @param freeBytesAt what a folder's disk has left for us */
 export function checkDataDir(
@@ -34,23 +33,23 @@ export function checkDataDir(
   let owner: string | null
   try {
     existing = nearestExisting(path)
-    const fix = 'make a folder there, or give another --data-dir'
-    if (!statSync(existing).isDirectory()) return fail(check, `${existing} is no folder`, fix)
+    const fix = 'create a folder there, or give another --data-dir'
+    if (!statSync(existing).isDirectory()) return fail(check, `${existing} is not a folder`, fix)
     accessSync(existing, constants.W_OK | constants.X_OK)
     owner = existing === path ? marketIn(path) : null
   } catch (cause) {
-    const fix = remedyOf(cause) ?? 'see what lies there'
+    const fix = remedyOf(cause) ?? 'check what this path is'
     return fail(check, `cannot be used: ${reasonOf(cause)}`, `${fix}; or give another --data-dir`)
   }
   if (owner !== null && owner !== market)
     return fail(
       check,
-      `${path} is of the market at ${owner}, not at ${market}`,
+      `${path} belongs to the market at ${owner}, not at ${market}`,
       'give another --data-dir',
     )
   const freeBytes = freeBytesAt(existing)
-  const found = `${path}${existing === path ? '' : ' (serve will make it)'}, ${size(freeBytes)} free`
-  const more = 'make room: without it nothing more is remembered, and no payment is taken'
+  const found = `${path}${existing === path ? '' : ' (serve creates it)'}, ${size(freeBytes)} free`
+  const more = 'free disk space: without it nothing is saved and no payment is accepted'
   if (freeBytes < FREE_BYTES_MIN) return fail(check, found, more)
   if (freeBytes < FREE_BYTES_GOOD) return warn(check, found, more)
   return ok(check, found)
@@ -64,8 +63,8 @@ export function checkSetAside(dataDir: string): Finding | null {
   const bytes = names.reduce((sum, name) => sum + lstatSync(join(dataDir, name)).size, 0)
   return warn(
     'files set aside',
-    `${names.join(', ')}: ${size(bytes)} that were damaged or of another version`,
-    `${DISK_ADVICE}; delete them when nobody needs them`,
+    `${names.join(', ')}: ${size(bytes)}, damaged or of another version`,
+    `${DISK_ADVICE}; delete them if they are not needed`,
   )
 }
 
@@ -80,7 +79,7 @@ export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
   )
 }
 
-/** What was answered last; losing it costs a restart some seconds, and keeps nobody from his work. */
+/** The last documents; without them a restart takes some seconds longer, so a fault is only a warning. */
 export function checkDocuments(dataDir: string, nowMs: number): Finding {
   const check = 'documents'
   const path = join(dataDir, 'documents.db')
@@ -92,7 +91,7 @@ export function checkDocuments(dataDir: string, nowMs: number): Finding {
       const { documents, damaged } = found
       const text = `schema ${version}, ${size(bytes)}, ${documents} documents, written ${ago(nowMs - writtenMs)}`
       if (damaged === 0) return ok(check, text)
-      return warn(check, `${text}; ${damaged} are damaged and count as never written`, DISK_ADVICE)
+      return warn(check, `${text}; ${damaged} are damaged and are ignored`, DISK_ADVICE)
     },
   )
   return finding.status === 'fail' ? { ...finding, status: 'warn' } : finding
@@ -109,21 +108,17 @@ export function checkHistory(dataDir: string): Finding {
         : ` from ${isoInstant(oldestMs)} to ${isoInstant(newestMs)}`
     const found = `schema ${version}, ${size(bytes)}, ${coins} coins, ${measures} measures, ${rows} rows${span}`
     if (damagedBlocks === 0) return ok(check, `${found}, whole`)
-    return warn(
-      check,
-      `${found}; ${damagedBlocks} blocks are damaged and count as never written`,
-      DISK_ADVICE,
-    )
+    return warn(check, `${found}; ${damagedBlocks} blocks are damaged and are ignored`, DISK_ADVICE)
   })
 }
 
-/** What was sold. Unlike the other files it is never begun anew: without it, what was paid for is forgotten. */
+/** The ledger is never replaced by a new one, because it is the only record of sales. */
 export function checkLedger(dataDir: string): Finding {
   const check = 'ledger'
   const path = join(dataDir, 'ledger.db')
   let books: LedgerReport | undefined
   try {
-    if (isAbsent(path)) return ok(check, 'none yet; serve will begin one')
+    if (isAbsent(path)) return ok(check, 'none yet; serve creates one')
     books = new LedgerReport(path)
     books.check()
     const lines = books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
@@ -136,50 +131,50 @@ export function checkLedger(dataDir: string): Finding {
       return warn(
         check,
         cause.message,
-        'serve would begin a new one, without what was sold before: if anything was, restore a backup first',
+        'serve would create a new one without earlier sales: if there were any, restore a backup first',
       )
     if (cause.code === 'ledger_version')
       return warn(check, cause.message, 'keep a copy of it first')
     return fail(
       check,
       reasonOf(cause),
-      `serve would not start: keep the file and what lies beside it, and put a copy back. ${DISK_ADVICE}`,
+      `serve would not start: keep the file with its -wal and -shm files, and restore a backup. ${DISK_ADVICE}`,
     )
   } finally {
     books?.close()
   }
 }
 
-/** What buyers have signed for: like the ledger it is never begun anew. null where there is none, and none will be. */
+/** Vouchers of buyers. Like the ledger this file is never replaced. null without a file while channels are off. */
 export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
   const check = 'payment channels'
   const path = join(dataDir, 'channels.db')
   try {
-    if (isAbsent(path)) return areOn ? ok(check, 'none yet; serve will begin them') : null
+    if (isAbsent(path)) return areOn ? ok(check, 'none yet; serve creates them') : null
     const inspection = inspectChannels(path)
     const bytes = size(statSync(path).size)
     if (inspection.state === 'in use') return ok(check, inUse(bytes))
     if (inspection.state === 'empty')
       return warn(
         check,
-        `${path} is empty, it holds no channels (${statSync(path).size} bytes)`,
-        'if any were open, what their payers signed for is missing: restore a backup first',
+        `${path} is empty (${statSync(path).size} bytes): it contains no channels`,
+        'if channels were open, their vouchers are missing: restore a backup first',
       )
     const { channels, unclaimed } = inspection
     const found = `${bytes}, ${channels} channels, ${usdcDecimal(unclaimed)} USDC not claimed, whole`
     if (areOn || unclaimed === 0n) return ok(check, found)
     return warn(
       check,
-      `${found}; they are off`,
-      'its payers can withdraw that: serve with --payment-channels on until it is claimed',
+      `${found}; channels are off`,
+      'payers can withdraw this amount: run serve with --payment-channels on until it is claimed',
     )
   } catch (cause) {
     if (remedyOf(cause) !== null) return unseen(check, cause, areOn ? fail : warn)
     if (!(cause instanceof OperatingError)) throw cause
-    const keep = `keep the file and what lies beside it, and put a copy back. ${DISK_ADVICE}`
+    const keep = `keep the file with its -wal and -shm files, and restore a backup. ${DISK_ADVICE}`
     return areOn
       ? fail(check, reasonOf(cause), `serve would not start: ${keep}`)
-      : warn(check, reasonOf(cause), `what buyers signed for cannot be claimed: ${keep}`)
+      : warn(check, reasonOf(cause), `vouchers cannot be claimed: ${keep}`)
   }
 }
 
@@ -197,12 +192,12 @@ function fileFinding<Found>(
   }
   switch (inspection.state) {
     case 'absent':
-      return ok(check, 'none yet; serve will begin one')
+      return ok(check, 'none yet; serve creates one')
     case 'unusable':
       return fail(
         check,
         `${size(inspection.bytes)}, cannot be used: ${inspection.reason}`,
-        `serve will set it aside and begin a new one; if you have a copy, put it back before. ${DISK_ADVICE}`,
+        `serve will set it aside and create a new one; restore a backup first if you have one. ${DISK_ADVICE}`,
       )
     case 'readable':
       return readable(inspection)
@@ -211,7 +206,7 @@ function fileFinding<Found>(
   }
 }
 
-/** @throws where nobody may look, and for a link to nothing: its file may lie on a disk that is not mounted */
+/** @throws if the path cannot be read, and for a dangling link: its file may be on a disk that is not mounted */
 export function isAbsent(path: string): boolean {
   if (lstatPresent(path) === undefined) return true
   statSync(path)
@@ -227,7 +222,7 @@ function inUse(bytes: string): string {
   return `${bytes}, in use by a running service, which checks it itself`
 }
 
-/** A link to nothing is there: no folder can be made in its place. */
+/** A dangling link exists: no folder can be created in its place. */
 export function nearestExisting(path: string): string {
   const isThere = lstatPresent(path) !== undefined
   return isThere ? path : nearestExisting(dirname(path))

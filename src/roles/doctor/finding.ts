@@ -1,12 +1,12 @@
 import { reasonOf } from '../../domain/errors.ts'
 import { remedyOf } from './remedy.ts'
 
-/** What one check of `perpscope doctor` found: `fail` keeps the service from its work. */
+/** Result of one check of `perpscope doctor`; with `fail` the service cannot work. */
 export type Finding = {
   readonly check: string
   readonly status: 'ok' | 'warn' | 'fail'
   readonly found: string
-  /** What to do about it; null where nothing is to be done. */
+  /** Remedy; null if none is needed. */
   readonly advice: string | null
 }
 
@@ -22,8 +22,8 @@ export function fail(check: string, found: string, advice: string): Finding {
   return { check, status: 'fail', found, advice }
 }
 
-/** Nothing is known of what was to be checked: it may be whole, and `serve` may get along with it. */
+/** The check could not be made; its object may be intact. */
 export function unseen(check: string, cause: unknown, finding = fail): Finding {
-  const advice = remedyOf(cause) ?? 'doctor does not know this error: report it if it stays'
-  return finding(check, `cannot be looked at: ${reasonOf(cause)}`, advice)
+  const advice = remedyOf(cause) ?? 'unknown error: report it if it persists'
+  return finding(check, `cannot be checked: ${reasonOf(cause)}`, advice)
 }

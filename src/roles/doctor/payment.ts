@@ -14,9 +14,9 @@ import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 
 const WAYS = 'ways to pay'
-const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy), and its URL'
+const REACH_ADVICE = 'check the connection of this machine (DNS, firewall, proxy) and the URL'
 
-/** Asks nodes and facilitators what `serve` asks them before it sells anything, and every facilitator what it can do. */
+/** Asks nodes and facilitators what `serve` asks before it sells, and every facilitator for its capabilities. */
 export async function checkPayment(
   options: PaymentOptions & ListenOptions,
 ): Promise<readonly Finding[]> {
@@ -32,7 +32,7 @@ export async function checkPayment(
   return [...ways, ...examinations.map((examination) => facilitatorFinding(examination, spare))]
 }
 
-/** Chains, tokens, payees and what pays for gas; nothing where the options alone keep `serve` from starting. */
+/** Checks chains, tokens, payees and gas; nothing if the options alone keep `serve` from starting. */
 async function checkWays(
   options: PaymentOptions & ListenOptions,
   hosted: HostedFacilitators | null,
@@ -46,18 +46,20 @@ async function checkWays(
     checkServeOptions(options)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
-    // Told of as the configuration; the facilitators are asked all the same.
+    // The check `configuration` reports it; the facilitators are asked nevertheless.
     return []
   }
   try {
     const methods = await paymentMethods(options, log, hosted)
     if (warnings.length > 0)
-      return [warn(WAYS, warnings.join('; '), 'serve starts all the same: mend it before you sell')]
+      return [
+        warn(WAYS, warnings.join('; '), 'serve starts nevertheless: correct it before you sell'),
+      ]
     return [ok(WAYS, methods.map(({ scheme, network }) => `${scheme} on ${network}`).join(', '))]
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
     const problems = cause.message.split('\n').join('; ')
-    return [fail(WAYS, problems, 'serve would not start: see --help of serve')]
+    return [fail(WAYS, problems, 'serve would not start: see perpscope serve --help')]
   }
 }
 
@@ -66,9 +68,17 @@ function facilitatorFinding(examination: Examination, spare: boolean): Finding {
   const check = `facilitator ${name}`
   const problem = problemOf(examination)
   if (problem !== null)
-    return fail(check, problem, 'serve would not start: take it away, or sell by another network')
+    return fail(
+      check,
+      problem,
+      'serve would not start: remove this facilitator, or sell on another network',
+    )
   if (state === 'refusing')
-    return fail(check, `refuses us: ${lastError?.reason}`, 'give the right --facilitator-auth')
+    return fail(
+      check,
+      `rejects our authorization: ${lastError?.reason}`,
+      'give the right --facilitator-auth',
+    )
   if (can === null) {
     const found = `does not answer: ${lastError?.reason}`
     return spare ? warn(check, found, REACH_ADVICE) : fail(check, found, REACH_ADVICE)

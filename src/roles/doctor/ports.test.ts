@@ -38,7 +38,7 @@ describe('the ports', () => {
     const port = await portOf(answering({ service: 'perpscope' }))
     expect(await checkPorts({ host, port, adminPort })).toMatchObject({
       status: 'ok',
-      found: `public 127.0.0.1:${port} held by the service that runs, admin 127.0.0.1:${adminPort} held by the service that runs`,
+      found: `public 127.0.0.1:${port} held by the running service, admin 127.0.0.1:${adminPort} held by the running service`,
     })
   })
 

@@ -9,27 +9,27 @@ import { answerAt, isServiceAt } from './service.ts'
 const CHECK = 'ports'
 const LOOPBACK = '127.0.0.1'
 
-/** Binds what `serve` binds, and lets go of it; what our own service answers on is left to it. */
+/** Binds and releases the ports of `serve`, except those on which our service answers. */
 export async function checkPorts({
   host,
   port,
   adminPort,
 }: Pick<DoctorOptions, 'host' | 'port' | 'adminPort'>): Promise<Finding> {
   const isRunning = await isServiceAt(adminPort)
-  // One with another admin port is in the way as anybody else is.
+  // A service with another admin port blocks the port like any other program.
   const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
   const wanted = [
     { name: 'public', host, port, isOurs: isPublicOurs },
     { name: 'admin', host: LOOPBACK, port: adminPort, isOurs: isRunning },
   ]
   const found: string[] = []
-  // Until the last was tried: both may be given the same.
+  // All are held until the last is bound, because both options may name the same port.
   const held: Server[] = []
   let isWell = true
   for (const { name, isOurs, ...address } of wanted) {
     const where = `${name} ${inUrl(address.host)}:${address.port}`
     if (isOurs) {
-      found.push(`${where} held by the service that runs`)
+      found.push(`${where} held by the running service`)
       continue
     }
     try {
@@ -45,7 +45,7 @@ export async function checkPorts({
   return fail(
     CHECK,
     found.join(', '),
-    'serve would not start: see which program holds it (ss -ltnp), or give another --host, --port or --admin-port',
+    'serve would not start: find the program that holds it (ss -ltnp), or give another --host, --port or --admin-port',
   )
 }
 
@@ -61,7 +61,7 @@ function released(server: Server): Promise<void> {
   return new Promise((resolve) => server.close(() => resolve()))
 }
 
-/** What our service answers at `/`. */
+/** The answer of our service at `/`. */
 function isIndex(answer: unknown): boolean {
   return (
     typeof answer === 'object' &&

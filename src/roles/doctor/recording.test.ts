@@ -26,9 +26,9 @@ describe('a recording', () => {
     expect(checkRecording({ recordMaxBytes: 1e6 })).toBeNull()
   })
 
-  test('that is not there yet is one that serve will make, with its folder', () => {
+  test('that does not exist yet is created by serve, with its folder', () => {
     const path = join(folder, 'not', 'yet', 'log')
-    expect(checked(path)).toMatchObject({ status: 'ok', found: `${path} (serve will make it)` })
+    expect(checked(path)).toMatchObject({ status: 'ok', found: `${path} (serve creates it)` })
     expect(existsSync(join(folder, 'not')), 'and doctor makes nothing').toBe(false)
   })
 
@@ -58,7 +58,7 @@ describe('a recording', () => {
       /is a recording of format 7/,
     ],
     ['a folder', (path) => mkdirSync(path), /is a folder$/],
-    ['a link to nothing', (path) => symlinkSync(join(folder, 'nowhere'), path), /ENOENT/],
+    ['a dangling link', (path) => symlinkSync(join(folder, 'nowhere'), path), /ENOENT/],
   ])('that is %s keeps serve from starting', (_what, make, found) => {
     const path = join(folder, 'log')
     make(path)

@@ -11,7 +11,7 @@ import { remedyOf } from './remedy.ts'
 const CHECK = 'recording'
 const OTHER = 'give another --record'
 
-/** What `serve --record` will go on with, or make. Makes and writes nothing. null where nothing is recorded. */
+/** Checks the file of `serve --record` without writing to it; null without that option. */
 export function checkRecording({
   record,
   recordMaxBytes,
@@ -21,17 +21,17 @@ export function checkRecording({
   try {
     if (isAbsent(path)) {
       accessSync(nearestExisting(dirname(path)), constants.W_OK | constants.X_OK)
-      return ok(CHECK, `${path} (serve will make it)`)
+      return ok(CHECK, `${path} (serve creates it)`)
     }
     const file = statSync(path)
     if (file.isDirectory()) return fail(CHECK, `${path} is a folder`, OTHER)
     accessSync(path, constants.R_OK | constants.W_OK)
-    // Not what is no file: a pipe would wait for a writer.
+    // A pipe, whose size is 0, would wait for a writer.
     if (file.size > 0) checkFileHeader(path, beginningOf(path))
     const found = `${path}, ${size(file.size)}`
     if (file.size < recordMaxBytes) return ok(CHECK, found)
     const advice = `${OTHER}, or a larger --record-max-bytes`
-    return warn(CHECK, `${found}, as much as it may have: nothing more is recorded`, advice)
+    return warn(CHECK, `${found}, at its maximum size: nothing more is recorded`, advice)
   } catch (cause) {
     const remedy = remedyOf(cause)
     const advice = remedy === null ? OTHER : `${remedy}; or ${OTHER}`

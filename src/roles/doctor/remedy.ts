@@ -1,12 +1,12 @@
 const MAKE_ROOM =
-  'make room: who only looks needs some, too; if there is room, see whether the disk is failing (dmesg, smartctl)'
-const OTHER_USER = 'run doctor as the user of the service, or see who may read and write there'
+  'free disk space, which reading needs too; if there is space, check the disk for failures (dmesg, smartctl)'
+const OTHER_USER = 'run doctor as the user of the service, or check the permissions'
 const LINK_TO_NOTHING =
-  'it is a link to nothing: bring back what it points at (mount the disk), or take it away'
-const MISPLACED = 'see what lies there: a file, a folder or a link is in the place of another'
-const HELD = 'ask again, or see which other program has it (fuser)'
+  'it is a dangling link: restore its target (mount the disk), or remove the link'
+const MISPLACED = 'check the path: it is a file, a folder or a link where another kind is expected'
+const HELD = 'try again, or find the program that holds it (fuser)'
 
-/** By the code of what the system or SQLite refused. The file itself may be whole. */
+/** Remedies by error code of the system or of SQLite. The file itself may be intact. */
 const remedies: readonly (readonly [RegExp, string])[] = [
   [/^(ENOSPC|EDQUOT|SQLITE_FULL|SQLITE_IOERR)/, MAKE_ROOM],
   [/^(EACCES|EPERM|EROFS|SQLITE_(CANTOPEN|READONLY|PERM|AUTH))/, OTHER_USER],
@@ -15,7 +15,7 @@ const remedies: readonly (readonly [RegExp, string])[] = [
   [/^SQLITE_(BUSY|LOCKED)/, HELD],
 ]
 
-/** What to do where something cannot be looked at; null where what was found there is the trouble. */
+/** The remedy for an error of access; null for an error of content. */
 export function remedyOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null
   const code = 'code' in error ? String(error.code) : ''

@@ -11,7 +11,7 @@ export type Terminal = {
 
 const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 
-/** One line a check: a table on a terminal, else plain text. */
+/** One line per check: a table on a terminal, otherwise plain text. */
 export function rendered(findings: readonly Finding[], { columns, hasColor }: Terminal): string {
   const statusOf = ({ status }: Finding) =>
     hasColor ? styleText(COLORS[status], status, { validateStream: false }) : status
@@ -45,5 +45,5 @@ function verdictOn(findings: readonly Finding[]): string {
     findings.filter((finding) => finding.status === status).length
   const [failed, warned] = [count('fail'), count('warn')]
   if (failed > 0) return `${failed} of ${findings.length} checks failed`
-  return warned > 0 ? `nothing failed; ${warned} warnings` : 'all is well'
+  return warned > 0 ? `no check failed; ${warned} warnings` : 'all checks passed'
 }

@@ -7,7 +7,7 @@ const ANSWER_MS_MAX = 2_000
 
 type Readiness = { readonly ready: boolean; readonly reasons: readonly string[] }
 
-/** Asks the service on this machine, if one runs. `hasFiles`: somebody holds the files of the data directory. */
+/** Asks the service on this machine, if one runs. @param hasFiles whether a process holds the data directory */
 export async function checkService(adminPort: number, hasFiles: boolean): Promise<Finding> {
   const readiness = await readinessAt(adminPort)
   if (readiness === null) {
@@ -15,19 +15,19 @@ export async function checkService(adminPort: number, hasFiles: boolean): Promis
       ? warn(
           CHECK,
           `the data directory is in use, but nothing answers on admin port ${adminPort}`,
-          'give the --admin-port of the service that runs, or see whether it hangs',
+          'give the --admin-port of the running service, or check whether it hangs',
         )
-      : ok(CHECK, `none runs with admin port ${adminPort}`)
+      : ok(CHECK, `not running with admin port ${adminPort}`)
   }
-  if (readiness.ready) return ok(CHECK, `runs, ready (admin port ${adminPort})`)
+  if (readiness.ready) return ok(CHECK, `running, ready (admin port ${adminPort})`)
   return warn(
     CHECK,
-    `runs, not ready: ${readiness.reasons.join(', ')} (admin port ${adminPort})`,
-    'it warms up for some minutes after a first start; else its log says why',
+    `running, not ready: ${readiness.reasons.join(', ')} (admin port ${adminPort})`,
+    'a first start takes some minutes to warm up; otherwise see its log',
   )
 }
 
-/** What the service says of the history that it writes, and of what it records; nothing where none runs, or it does not say. */
+/** Health of history and recording of a running service; none if no service answers. */
 export async function checkStore(adminPort: number): Promise<readonly Finding[]> {
   const answer = await answerAt(`${adminUrl(adminPort)}/store`)
   if (!isStoreReport(answer)) return []
@@ -45,21 +45,21 @@ function historyFinding(store: NonNullable<StoreReport['store']>): Finding {
   if (state !== 'ok')
     return warn(
       check,
-      `nothing reaches the disk since ${since_iso}: ${reason}; ${losses}`,
-      'make room, or see who holds the file: what waits in memory is written once that is possible',
+      `nothing is written to disk since ${since_iso}: ${reason}; ${losses}`,
+      'free disk space, or find the program that holds the file: rows in memory are written afterwards',
     )
   if (dropped_rows === 0 && damaged_blocks === 0 && set_aside_files === 0)
-    return ok(check, `reaches the disk; ${losses}`)
-  return warn(check, `reaches the disk; ${losses}`, 'its log says when, and why')
+    return ok(check, `written to disk; ${losses}`)
+  return warn(check, `written to disk; ${losses}`, 'see its log for times and reasons')
 }
 
 function recordingFinding({ state, reason, since_iso }: State): Finding {
   const check = 'recording at work'
-  if (state === 'on') return ok(check, `goes on since ${since_iso}`)
+  if (state === 'on') return ok(check, `recording since ${since_iso}`)
   return warn(
     check,
-    `ended at ${since_iso}: ${reason}; the service goes on without`,
-    'make room, or give another --record or a larger --record-max-bytes, and start the service again',
+    `stopped at ${since_iso}: ${reason}; the service continues without it`,
+    'free disk space, or give another --record or a larger --record-max-bytes, and restart the service',
   )
 }
 
@@ -67,13 +67,13 @@ export async function isServiceAt(adminPort: number): Promise<boolean> {
   return (await readinessAt(adminPort)) !== null
 }
 
-/** null where nobody answers, or somebody else. */
+/** null without an answer of our service. */
 async function readinessAt(adminPort: number): Promise<Readiness | null> {
   const answer = await answerAt(`${adminUrl(adminPort)}/readyz`)
   return isReadiness(answer) ? answer : null
 }
 
-/** What is JSON there; null where nobody answers, or in other words. */
+/** The JSON at a URL; null without an answer in JSON. */
 export async function answerAt(url: string): Promise<unknown> {
   try {
     const { body } = await request(url, {
@@ -104,7 +104,7 @@ type StoreReport = {
   readonly recording?: State | null
 }
 
-/** Who has such a member is our own service, and of this version or a later one. */
+/** Only our service answers with this member, from this version on. */
 function isStoreReport(answer: unknown): answer is StoreReport {
   return (
     typeof answer === 'object' &&

@@ -7,14 +7,18 @@ import { fail, ok } from './finding.ts'
 
 const CHECK = 'configuration'
 
-/** What `serve` would do with the same options and environment. Keys and what may hold one are not shown. */
+/** Summarises what `serve` would do with the same options. Keys, and URLs that may contain one, are not shown. */
 export function checkSettings(options: ServeOptions): Finding {
   try {
     checkServeOptions(options)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
     const problems = cause.message.split('\n').join('; ')
-    return fail(CHECK, `serve would not start: ${problems}`, 'give the same options as to serve')
+    return fail(
+      CHECK,
+      `serve would not start: ${problems}`,
+      'give doctor the same options as serve',
+    )
   }
   const { source, host, port, adminPort, weightPerMinute } = options
   return ok(
@@ -24,12 +28,12 @@ export function checkSettings(options: ServeOptions): Finding {
       `public ${host}:${port}`,
       `admin 127.0.0.1:${adminPort}`,
       `weight ${weightPerMinute} a minute`,
-      options.payment === 'open' ? 'payment open, every answer is free' : payment(options),
+      options.payment === 'open' ? 'payment open, all answers are free' : payment(options),
     ].join(', '),
   )
 }
 
-/** That nobody else should be paid there cannot be seen from here. */
+/** Whether another service has the same payee cannot be checked here. */
 export function payeeFinding({
   payment: mode,
   payTo,
@@ -39,7 +43,7 @@ export function payeeFinding({
   const payees = [payTo, ...(solanaPayTo === undefined ? [] : [solanaPayTo])].join(' and ')
   return ok(
     'payee',
-    `${payees}, for this service alone: whoever sees a payment to it can present it at any other service with the same payee`,
+    `${payees}; use it for this service only: a payment to it can be presented at any other service with the same payee`,
   )
 }
 

@@ -10,20 +10,20 @@ import { fail, ok, warn } from './finding.ts'
 
 const ANSWER_MS_MAX = 10_000
 const CLOCK_ASKS = 5
-/** What the venue tells is up to a second old itself. */
+/** The venue's time is up to a second old itself. */
 const OFFSET_MS_GOOD = 1_000
-/** Beyond it the feed calls itself degraded. */
+/** A feed with a larger offset is degraded. */
 const OFFSET_MS_MAX = 5_000
 /** Of the venue, for one address. */
 const WEIGHT_PER_MINUTE_MAX = 1_200
-/** What the history of one coin costs before its first answer: two requests for 1,344 and 1,200 bars. */
+/** REST weight of a coin's history before its first answer: two requests for 1,344 and 1,200 bars. */
 const COLD_WEIGHT_PER_COIN = 82
 const TOO_MANY_REQUESTS = 429
-const REACH_ADVICE = 'see whether this machine reaches it (DNS, firewall, proxy), and --source'
+const REACH_ADVICE = 'check the connection of this machine (DNS, firewall, proxy) and --source'
 
 type Reply = { readonly status: number; readonly body: unknown; readonly date: string | null }
 
-/** Everything that the venue must do for us, asked with some 40 weight. */
+/** Checks requests, websocket and clock of the venue, with a weight of about 40. */
 export async function checkVenue(
   { wsUrl, infoUrl }: VenueUrls,
   clock: Clock,
@@ -48,19 +48,19 @@ async function checkRest(
     const { status, body } = await ask(infoUrl, { type: 'meta' })
     if (status === TOO_MANY_REQUESTS) {
       const advice =
-        'wait a minute; if it stays, something else on this address asks the venue, too'
-      return { finding: fail(check, `${infoUrl} refuses: too many requests`, advice), coins: [] }
+        'wait a minute; if it persists, another program with this address uses the venue'
+      return { finding: fail(check, `${infoUrl} rejects requests (429)`, advice), coins: [] }
     }
     const coins = status === 200 ? coinsOf(body) : []
     if (coins.length === 0) {
-      const found = `${infoUrl} answers ${status}, and no list of perpetuals`
+      const found = `${infoUrl} answers ${status} without a list of perpetuals`
       return {
-        finding: fail(check, found, 'see whether --source is the venue, and whether it is up'),
+        finding: fail(check, found, 'check whether --source is the venue, and whether it is up'),
         coins,
       }
     }
     const tookMs = clock.nowMs() - startedAtMs
-    const found = `${infoUrl} lists ${coins.length} perpetuals that trade, in ${tookMs} ms`
+    const found = `${infoUrl} lists ${coins.length} traded perpetuals, in ${tookMs} ms`
     return { finding: ok(check, found), coins }
   } catch (cause) {
     return { finding: fail(check, `${infoUrl}: ${reasonOf(cause)}`, REACH_ADVICE), coins: [] }
@@ -93,16 +93,20 @@ async function checkClock(infoUrl: string, clock: Clock): Promise<Finding> {
   }
   const offsetMs = offsetsMs.toSorted((one, other) => one - other)[offsetsMs.length >> 1]
   if (offsetMs === undefined)
-    return warn(check, 'the venue tells no time to compare with', 'see that NTP keeps this clock')
+    return warn(
+      check,
+      'the venue sends no time to compare with',
+      'make sure that NTP sets this clock',
+    )
   const direction = offsetMs < 0 ? 'behind' : 'ahead of'
   const found = `${Math.abs(Math.round(offsetMs))} ms ${direction} the venue's`
   const advice = 'set this clock by NTP (timedatectl, chronyc tracking)'
   if (Math.abs(offsetMs) > OFFSET_MS_MAX)
-    return fail(check, `${found}; the feed counts as degraded, and ages are not believed`, advice)
+    return fail(check, `${found}; the feed is degraded, and data ages are unavailable`, advice)
   return Math.abs(offsetMs) > OFFSET_MS_GOOD ? warn(check, found, advice) : ok(check, found)
 }
 
-/** The venue's own word, else the date of the reply, which is of the middle of its second on average. */
+/** The time in the reply, otherwise its Date header plus the average rounding of half a second. */
 function timeOf({ body, date }: Reply): number | null {
   if (isObject(body) && typeof body['time'] === 'number') return body['time']
   const dateMs = date === null ? Number.NaN : Date.parse(date)
@@ -114,9 +118,9 @@ async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<F
   const startedAtMs = clock.nowMs()
   try {
     await acknowledged(wsUrl, { type: 'trades', coin }, clock)
-    return ok(check, `${wsUrl} takes subscriptions, in ${clock.nowMs() - startedAtMs} ms`)
+    return ok(check, `${wsUrl} acknowledges subscriptions, in ${clock.nowMs() - startedAtMs} ms`)
   } catch (cause) {
-    // Most errors of a socket name it.
+    // Most socket errors contain the URL.
     const reason = reasonOf(cause)
     return fail(check, reason.includes(wsUrl) ? reason : `${wsUrl}: ${reason}`, REACH_ADVICE)
   }
@@ -124,7 +128,7 @@ async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<F
 
 function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promise<void> {
   return new Promise((resolve, reject) => {
-    // What is no address at all fails while it is subscribed to.
+    // An invalid URL fails during the call of `subscribe`.
     let frames: Subscription | undefined
     const end = (finish: () => void) => {
       cancel()
@@ -148,10 +152,10 @@ function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promis
 function checkWeight(weightPerMinute: number, coins: number): Finding {
   const check = 'weight'
   const minutes = Math.ceil((coins * COLD_WEIGHT_PER_COIN) / weightPerMinute)
-  const plan = `plans with ${weightPerMinute} of the venue's ${WEIGHT_PER_MINUTE_MAX} a minute`
+  const plan = `uses ${weightPerMinute} of the venue's ${WEIGHT_PER_MINUTE_MAX} per minute`
   const found = coins === 0 ? plan : `${plan}; a cold start of ${coins} coins takes ${minutes} min`
   if (weightPerMinute <= WEIGHT_PER_MINUTE_MAX) return ok(check, found)
-  return warn(check, found, 'the real venue refuses more: give a smaller --weight-per-minute')
+  return warn(check, found, 'the venue rejects more: give a smaller --weight-per-minute')
 }
 
 async function ask(infoUrl: string, body: object): Promise<Reply> {
