@@ -374,7 +374,7 @@ describe('what a facilitator says of a settlement', () => {
     expect(open.problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
     expect(host.events.at(-1)).toMatchObject({
       kind: 'open',
-      reason: expect.stringContaining('says'),
+      reason: expect.stringContaining('in the answer'),
     })
     expect((await buy(host, payment)).status, 'it is paid, as the chain has it').toBe(200)
     expect(first.calls.settle).toBe(1)

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Extensions } from './extensions/extensions.ts'
+import { isRecord } from './is-record.ts'
 
 /** A decoded payment header of version 1 or 2. Their inner payloads are identical. */
 export type PaymentEnvelope = {
@@ -92,10 +93,6 @@ function parseJson(json: string): unknown {
   } catch (cause) {
     throw new MalformedPayment('The payment is not JSON', { cause })
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** @throws MalformedPayment */

@@ -38,7 +38,7 @@ export function checkAccepted(
   const terms = { asset: method.asset, payTo: method.payTo, amount: amount.toString() }
   for (const name of ['asset', 'payTo', 'amount'] as const) {
     const [expected, received] = [terms[name], accepted[name]]
-    if (spelled(received) === spelled(expected)) continue
+    if (canonicalCase(received) === canonicalCase(expected)) continue
     return rejection('invalid_payment_requirements', 'Sign exactly the terms of this response.', {
       field: `accepted.${name}`,
       expected,
@@ -53,6 +53,6 @@ function nameIn({ version }: PaymentEnvelope, method: Requirement['method']): st
 }
 
 /** Hexadecimal is case-insensitive, base58 is not. */
-function spelled(text: string): string {
+export function canonicalCase(text: string): string {
   return /^0x/i.test(text) ? text.toLowerCase() : text
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Address, Hex } from 'viem'
-import { getAddress } from 'viem'
+import type { Hex } from 'viem'
+import { decodeAddress, decodeHex, decodeUint } from '../evm/payload-field.ts'
 import { MalformedPayment, requireRecord, requireText } from '../payload.ts'
 import type { ChannelConfig, Voucher } from './channel.ts'
 
@@ -50,7 +50,7 @@ export function decodeChannelPayload(payload: Readonly<Record<string, unknown>>)
         kind,
         config,
         voucher,
-        amount: amount === undefined ? null : uint(amount, 128, 'payload.amount'),
+        amount: amount === undefined ? null : decodeUint(amount, 128, 'payload.amount'),
       }
     }
     default:
@@ -99,7 +99,7 @@ export function channelPayloadHash(network: string, payload: ChannelPayload): st
 }
 
 function decodeConfig(raw: Readonly<Record<string, unknown>>): ChannelConfig {
-  const field = (name: string) => address(raw[name], `payload.channelConfig.${name}`)
+  const field = (name: string) => decodeAddress(raw[name], `payload.channelConfig.${name}`)
   const delay = raw['withdrawDelay']
   if (typeof delay !== 'number' || !Number.isInteger(delay) || delay < 0 || delay > UINT40_MAX) {
     throw new MalformedPayment('payload.channelConfig.withdrawDelay must be a number of seconds')
@@ -111,15 +111,15 @@ function decodeConfig(raw: Readonly<Record<string, unknown>>): ChannelConfig {
     receiverAuthorizer: field('receiverAuthorizer'),
     token: field('token'),
     withdrawDelay: delay,
-    salt: hex(raw['salt'], 32, 'payload.channelConfig.salt'),
+    salt: decodeHex(raw['salt'], 32, 'payload.channelConfig.salt'),
   }
 }
 
 function decodeVoucher(raw: Readonly<Record<string, unknown>>): Voucher {
   return {
-    channelId: hex(raw['channelId'], 32, 'payload.voucher.channelId'),
-    cumulative: uint(raw['maxClaimableAmount'], 128, 'payload.voucher.maxClaimableAmount'),
-    signature: hex(raw['signature'], 65, 'payload.voucher.signature'),
+    channelId: decodeHex(raw['channelId'], 32, 'payload.voucher.channelId'),
+    cumulative: decodeUint(raw['maxClaimableAmount'], 128, 'payload.voucher.maxClaimableAmount'),
+    signature: decodeHex(raw['signature'], 65, 'payload.voucher.signature'),
   }
 }
 
@@ -128,33 +128,10 @@ function decodeDeposit(raw: Readonly<Record<string, unknown>>): Deposit {
   const authorization = requireRecord(raw['authorization'], 'payload.deposit.authorization')
   const signed = requireRecord(authorization['erc3009Authorization'], path)
   return {
-    amount: uint(raw['amount'], 128, 'payload.deposit.amount'),
-    validAfter: uint(signed['validAfter'], 256, `${path}.validAfter`),
-    validBefore: uint(signed['validBefore'], 256, `${path}.validBefore`),
-    salt: hex(signed['salt'], 32, `${path}.salt`),
-    signature: hex(signed['signature'], 65, `${path}.signature`),
+    amount: decodeUint(raw['amount'], 128, 'payload.deposit.amount'),
+    validAfter: decodeUint(signed['validAfter'], 256, `${path}.validAfter`),
+    validBefore: decodeUint(signed['validBefore'], 256, `${path}.validBefore`),
+    salt: decodeHex(signed['salt'], 32, `${path}.salt`),
+    signature: decodeHex(signed['signature'], 65, `${path}.signature`),
   }
-}
-
-function address(value: unknown, name: string): Address {
-  return getAddress(hex(value, 20, name))
-}
-
-function uint(value: unknown, bits: number, name: string): bigint {
-  const digits = requireText(value, name)
-  if (!/^\d{1,78}$/.test(digits)) {
-    throw new MalformedPayment(`${name} must be a decimal number in a string`)
-  }
-  const number = BigInt(digits)
-  if (number >= 2n ** BigInt(bits)) throw new MalformedPayment(`${name} must fit ${bits} bits`)
-  return number
-}
-
-/** Lower case, so that equal values are equal strings. */
-function hex(value: unknown, bytes: number, name: string): Hex {
-  const digits = requireText(value, name)
-  if (!/^0x[0-9a-f]*$/i.test(digits) || digits.length !== 2 + 2 * bytes) {
-    throw new MalformedPayment(`${name} must be ${bytes} bytes in hexadecimal`)
-  }
-  return `0x${digits.slice(2).toLowerCase()}`
 }

@@ -1,3 +1,5 @@
+import { isRecord } from '../is-record.ts'
+
 /** `extensions` of a quote or a payment: by name, with the data in `info`. Version 2 of x402 only. */
 export type Extensions = Readonly<Record<string, unknown>>
 
@@ -14,8 +16,4 @@ export function infoOf(
 /** A received member, not an inherited one. */
 function own(value: unknown, name: string): unknown {
   return isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

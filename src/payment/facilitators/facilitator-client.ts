@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
+import { isRecord } from '../is-record.ts'
 
 export type FacilitatorClientOptions = {
   readonly url: string
@@ -109,8 +110,4 @@ function extensionResponsesOf({ headers }: Response): string | null {
   if (text.length > EXTENSION_RESPONSES_CHARS_MAX) return null
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
   return parsed(Buffer.from(text, 'base64').toString('utf8')) === null ? null : text
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

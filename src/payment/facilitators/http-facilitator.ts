@@ -1,6 +1,7 @@
 import { isSignature } from '@solana/kit'
 import type { SupportedResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
+import { isRecord } from '../is-record.ts'
 import { nodeReason } from '../node-error.ts'
 import type {
   DecodedPayment,
@@ -10,6 +11,7 @@ import type {
   Unreachable,
   Verification,
 } from '../payment.ts'
+import { canonicalCase } from '../requirement.ts'
 import { forwardedPayload } from '../wire-payload.ts'
 import type { FacilitatorQuery, FacilitatorReply } from './facilitator-client.ts'
 import { askFacilitator } from './facilitator-client.ts'
@@ -264,18 +266,13 @@ function payerContradiction(
   { payer }: DecodedPayment,
 ): Error | null {
   const named = textIn(body, 'payer')
-  return named === '' || spelled(named) === spelled(payer)
+  return named === '' || canonicalCase(named) === canonicalCase(payer)
     ? null
     : contradiction('payer', named, payer)
 }
 
 function contradiction(what: string, said: string, asked: string): Error {
   return new Error(`wrong ${what} in the answer: ${code(said) || '(none)'}; expected ${asked}`)
-}
-
-/** Hexadecimal is case-insensitive, base58 is not. */
-function spelled(text: string): string {
-  return /^0x/i.test(text) ? text.toLowerCase() : text
 }
 
 function isTransaction(text: string, network: string): boolean {
@@ -356,8 +353,4 @@ function withoutSecret(reason: string, authorization: string | undefined): strin
   return [authorization, ...authorization.split(' ')]
     .filter((part) => part.length >= SECRET_CHARS_MIN)
     .reduce((text, part) => text.replaceAll(part, '(authorization)'), reason)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }

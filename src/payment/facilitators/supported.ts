@@ -1,4 +1,5 @@
 import type { Network, SupportedKind, SupportedResponse } from '@x402/core/types'
+import { isRecord } from '../is-record.ts'
 
 /** Reads a `/supported` response; null if it is invalid. */
 export function readSupported(
@@ -32,8 +33,4 @@ function kindOf(value: unknown): SupportedKind | null {
 
 function textsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

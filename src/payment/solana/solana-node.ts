@@ -1,4 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
+import { isRecord } from '../is-record.ts'
 
 /** Status of a transaction. */
 export type SignatureStatus = {
@@ -218,8 +219,4 @@ function bytesOf(value: unknown): Buffer {
 function neverConnected(cause: unknown): boolean {
   const inner = cause instanceof Error ? cause.cause : undefined
   return isRecord(inner) && NEVER_CONNECTED.test(String(inner['code']))
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
