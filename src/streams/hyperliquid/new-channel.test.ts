@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { play } from './testing/feed-run.ts'
 import { ScriptedVenue } from './testing/scripted-venue.ts'
-import { coinChannel, coinChannels } from './wire/channels.ts'
-import { coin, optional, pastTime, price } from './wire/field-types.ts'
+import { venueChannel, venueChannels } from './wire/channels.ts'
+import { coin, optionalField, pastTime, priceField } from './wire/field-types.ts'
 
 /** The recipe "Add a channel of the venue" of CONTRIBUTING, with a channel that the product does not have. */
-const midPrices = coinChannel('midPrice', {
+const midPrices = venueChannel('midPrice', {
   subscribedFor: 'every coin',
   parameters: { precision: 'full' },
-  fields: { coin, time: pastTime, mark: price, mid: optional(price) },
+  fields: { coin, time: pastTime, mark: priceField, mid: optionalField(priceField) },
   eventOf: (row, at, name, timeReceivedMs) => {
     const markPrice = row.number(at.mark)
     const midPrice = row.numberOrNull(at.mid)
@@ -20,7 +20,7 @@ const midPrices = coinChannel('midPrice', {
 
 function feedWithChannel() {
   const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
-  const run = play(venue, { channels: [...coinChannels, midPrices] })
+  const run = play(venue, { channels: [...venueChannels, midPrices] })
   run.advance(5_000)
   const send = (data: unknown) => {
     venue.sockets[0]?.send({ channel: 'midPrice', data })

@@ -13,7 +13,7 @@ import type { Ingest, OnArrival } from '../ingest/ingest.ts'
 import type { ConfirmedSymbols } from '../plausibility/confirmed-symbols.ts'
 import type { Quarantine } from '../session/quarantine.ts'
 import type { SubscriptionPlan } from '../session/subscription-plan.ts'
-import type { CoinChannel } from '../wire/channels.ts'
+import type { VenueChannel } from '../wire/channels.ts'
 import type { Rejected } from '../wire/rejection.ts'
 import type { AccountRanking } from './account-ranking.ts'
 import type { AccountRotation } from './account-rotation.ts'
@@ -38,7 +38,7 @@ export type FeedOptions = {
   /** Number of WebSocket connections, 1 to 8. */
   readonly sockets: number
   /** Channels of single coins; those of the product by default. */
-  readonly channels?: readonly CoinChannel[]
+  readonly channels?: readonly VenueChannel[]
   /** A feed on this IP address ended a moment ago and may have used its limits. */
   readonly isRestart?: boolean
   /** Followed builder-deployed dexes; none by default. */

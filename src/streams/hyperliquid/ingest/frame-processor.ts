@@ -6,7 +6,7 @@ import type { Frame } from '../wire/frame.ts'
 import type { FrameDecoder } from '../wire/frame-decoder.ts'
 import type { CoinMonitor, StaleCoin } from './coin-monitor.ts'
 import type { OnFeedEvent } from './feed-event.ts'
-import type { FeedHealth } from './feed-health.ts'
+import type { SocketHealth } from './socket-health.ts'
 import type { TradeStream } from './trade-stream.ts'
 
 /** The state that frames and replies share. */
@@ -17,7 +17,7 @@ export type IngestState = {
   readonly plausibility: Plausibility
   readonly monitor: CoinMonitor
   readonly trades: TradeStream
-  readonly health: FeedHealth
+  readonly health: SocketHealth
   readonly onFeedEvent: OnFeedEvent
 }
 

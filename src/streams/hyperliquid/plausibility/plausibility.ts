@@ -1,10 +1,8 @@
 import type {
   Batch,
-  BookEvent,
   CandleEvent,
   ContextEvent,
   MarkEvent,
-  TopOfBookEvent,
   TradeEvent,
 } from '../../../domain/event.ts'
 import type { Drop } from '../wire/rejection.ts'
@@ -12,7 +10,7 @@ import { drop } from '../wire/rejection.ts'
 import { dexOf } from '../wire/universe.ts'
 import { NamedPrices } from './named-prices.ts'
 import type { Outlier } from './plausibility-filter.ts'
-import { isHeld, PlausibilityFilter, withoutFarImpact } from './plausibility-filter.ts'
+import { isOutlierHeld, PlausibilityFilter, withoutFarImpact } from './plausibility-filter.ts'
 import type { UniverseCache } from './universe-cache.ts'
 
 /**
@@ -22,9 +20,8 @@ import type { UniverseCache } from './universe-cache.ts'
 export type JoinedBy = 'name' | 'own universe' | 'last universe'
 
 /**
- * Removes implausible events, and rows that belong to another coin than that of their place. Reasons by measurement, with
- * the garbled texts of `simulator/venue/garble.ts`: a shifted decimal point is valid JSON and within all bounds, and the
- * universe can change between two frames without a sign in them.
+ * Removes implausible events, and rows that belong to another coin than that of their place: the universe can change
+ * between two frames without a sign in them.
  */
 export class Plausibility {
   readonly #filter = new PlausibilityFilter()
@@ -88,7 +85,7 @@ export class Plausibility {
       if (event.kind !== 'context') return true
       const isKnown = this.#filter.knowsContextOf(event.coin)
       const outlier = this.#filter.context(event, nowMs)
-      if (!isHeld(outlier)) {
+      if (!isOutlierHeld(outlier)) {
         this.#reportCorrected(outlier, event.coin)
         if (joinedBy === 'name') this.#prices.context(event, nowMs)
         return true
@@ -102,7 +99,7 @@ export class Plausibility {
     return confirmed.map((event) => (event.kind === 'context' ? this.#withImpact(event) : event))
   }
 
-  /** Marks, books and candles. */
+  /** Marks and candles; every other event is accepted. */
   others(events: Batch, nowMs: number): Batch {
     return events.filter((event) => {
       switch (event.kind) {
@@ -110,7 +107,8 @@ export class Plausibility {
           return this.#mark(event, nowMs)
         case 'book':
         case 'top-of-book':
-          return this.#book(event, nowMs)
+          this.#prices.book(event, nowMs)
+          return true
         case 'candle':
           return this.#candle(event, nowMs)
         default:
@@ -126,22 +124,15 @@ export class Plausibility {
 
   #mark(event: MarkEvent, nowMs: number): boolean {
     const outlier = this.#filter.mark(event, nowMs)
-    if (isHeld(outlier)) return false
+    if (isOutlierHeld(outlier)) return false
     this.#reportCorrected(outlier, event.coin)
     this.#prices.mark(event, nowMs)
     return true
   }
 
-  #book(event: BookEvent | TopOfBookEvent, nowMs: number): boolean {
-    const outlier = this.#filter.book(event, nowMs)
-    if (isHeld(outlier)) return this.#drop(outlier, event.coin)
-    this.#prices.book(event, nowMs)
-    return true
-  }
-
   #candle(event: CandleEvent, nowMs: number): boolean {
     const outlier = this.#filter.candle(event, nowMs)
-    if (!isHeld(outlier)) return true
+    if (!isOutlierHeld(outlier)) return true
     if (outlier.state === 'held') this.#candlesHeld.push(event.coin)
     return this.#drop(outlier, event.coin)
   }

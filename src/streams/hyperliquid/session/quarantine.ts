@@ -1,5 +1,5 @@
-import type { CoinChannel } from '../wire/channels.ts'
-import { coinChannels } from '../wire/channels.ts'
+import type { VenueChannel } from '../wire/channels.ts'
+import { venueChannels } from '../wire/channels.ts'
 import { coinSubscriptions } from '../wire/subscription.ts'
 import { isForEveryCoin } from './subscription-plan.ts'
 
@@ -69,10 +69,10 @@ export class Quarantine {
 /** The state of the probing connection: one coin at a time. */
 export class Probe {
   readonly #quarantine: Quarantine
-  readonly #channels: readonly CoinChannel[]
+  readonly #channels: readonly VenueChannel[]
   #trial: { readonly coin: string; readonly sentMs: number; answeredMs: number } | null = null
 
-  constructor(quarantine: Quarantine, channels: readonly CoinChannel[] = coinChannels) {
+  constructor(quarantine: Quarantine, channels: readonly VenueChannel[] = venueChannels) {
     this.#quarantine = quarantine
     this.#channels = channels.filter(isForEveryCoin)
   }

@@ -1,6 +1,6 @@
 import type { Batch } from '../../../domain/event.ts'
-import type { CoinChannel } from '../wire/channels.ts'
-import { coinChannels } from '../wire/channels.ts'
+import type { VenueChannel } from '../wire/channels.ts'
+import { venueChannels } from '../wire/channels.ts'
 import type { VenueSubscription } from '../wire/subscription.ts'
 import { coinSubscriptions, marketChannels } from '../wire/subscription.ts'
 import type { Universe } from '../wire/universe.ts'
@@ -20,7 +20,7 @@ const HOT_COINS_KEPT = 15
 const EXCHANGE_FACTOR_MIN = 2
 
 /** The number of coins that the subscription limit permits. */
-export const FOLLOWED_COINS_MAX = followedCoinsMax(coinChannels)
+export const FOLLOWED_COINS_MAX = followedCoinsMax(venueChannels)
 
 /**
  * The followed coins, their sockets and their subscriptions. Only coins that the universe lists are subscribed: the venue
@@ -30,8 +30,8 @@ export const FOLLOWED_COINS_MAX = followedCoinsMax(coinChannels)
 export class SubscriptionPlan {
   readonly #sockets: number
   readonly #coinsMax: number
-  readonly #everyCoin: readonly CoinChannel[]
-  readonly #hotOnly: readonly CoinChannel[]
+  readonly #everyCoin: readonly VenueChannel[]
+  readonly #hotOnly: readonly VenueChannel[]
   /** Socket by coin. */
   readonly #followed = new Map<string, number>()
   /** Place of each live coin in the universe. */
@@ -41,7 +41,7 @@ export class SubscriptionPlan {
   readonly #dayNotionalUsd = new Map<string, number>()
   #version = 0
 
-  constructor(sockets: number, channels: readonly CoinChannel[] = coinChannels) {
+  constructor(sockets: number, channels: readonly VenueChannel[] = venueChannels) {
     this.#sockets = sockets
     this.#coinsMax = followedCoinsMax(channels)
     this.#everyCoin = channels.filter(isForEveryCoin)
@@ -185,11 +185,11 @@ export class SubscriptionPlan {
   }
 }
 
-export function isForEveryCoin({ subscribedFor }: CoinChannel): boolean {
+export function isForEveryCoin({ subscribedFor }: VenueChannel): boolean {
   return subscribedFor === 'every coin'
 }
 
-function followedCoinsMax(channels: readonly CoinChannel[]): number {
+function followedCoinsMax(channels: readonly VenueChannel[]): number {
   const perCoin = channels.filter(isForEveryCoin).length
   const forHotCoins = (channels.length - perCoin) * HOT_COINS
   const available = SUBSCRIPTIONS_MAX - SUBSCRIPTIONS_SPARE - marketChannels.length - forHotCoins

@@ -22,7 +22,7 @@ import type { Runtime } from '../../runtime.ts'
 import type { TokenBucket } from '../../token-bucket.ts'
 import type { OnFeedEvent } from '../ingest/feed-event.ts'
 import type { Ingest } from '../ingest/ingest.ts'
-import type { CoinChannel } from '../wire/channels.ts'
+import type { VenueChannel } from '../wire/channels.ts'
 import { FrameDecoder } from '../wire/frame-decoder.ts'
 import { PING } from '../wire/subscription.ts'
 import { PING_PERIOD_MS } from './connection-state.ts'
@@ -36,7 +36,7 @@ const STEP_PERIOD_MS = 100
 /** What the probe shares with the sockets of its feed. */
 type ProbeParts = {
   readonly wsUrl: string
-  readonly channels?: readonly CoinChannel[]
+  readonly channels?: readonly VenueChannel[]
   readonly runtime: Runtime
   readonly quarantine: Quarantine
   readonly plan: SubscriptionPlan

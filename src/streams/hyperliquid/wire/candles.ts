@@ -2,7 +2,14 @@ import type { Bar } from '../../../domain/bar.ts'
 import { barFault } from '../../../domain/bar.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs, timeframes } from '../../../domain/timeframe.ts'
-import { amount, coin as coinName, ignored, oneOf, pastTime, price } from './field-types.ts'
+import {
+  amount,
+  coin as coinName,
+  ignored,
+  pastTime,
+  priceField,
+  wordField,
+} from './field-types.ts'
 import type { Drop, DropReason, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { Row } from './row-fields.ts'
@@ -16,7 +23,7 @@ type BarsReply = {
   readonly drops: readonly Drop[]
 }
 
-const interval = oneOf(
+const interval = wordField(
   Object.fromEntries(timeframes.map((name) => [name, name])),
   'unknown_interval',
 )
@@ -27,10 +34,10 @@ export const candleFields = {
   T: ignored,
   s: coinName,
   i: interval,
-  o: price,
-  c: price,
-  h: price,
-  l: price,
+  o: priceField,
+  c: priceField,
+  h: priceField,
+  l: priceField,
   v: amount('bad_size'),
 } as const
 

@@ -10,18 +10,18 @@ import {
   coin,
   ignored,
   nested,
-  oneOf,
   pastTime,
-  price,
-  size,
+  priceField,
+  sizeField,
   tradeId,
+  wordField,
 } from './field-types.ts'
 import type { DropReason } from './rejection.ts'
 import type { FieldType, Row } from './row-fields.ts'
 import { RowFields } from './row-fields.ts'
 
 /** A channel with one subscription per coin: how it is subscribed, and how its rows are read. */
-export type CoinChannel = {
+export type VenueChannel = {
   /** The subscription type, which is the channel of its frames. */
   readonly name: string
   readonly subscribedFor: 'every coin' | 'most traded coins'
@@ -46,7 +46,7 @@ type EventOfRow<Name extends string = string> = (
 ) => MarketEvent | DropReason
 
 type ChannelOptions<Name extends string> = {
-  readonly subscribedFor: CoinChannel['subscribedFor']
+  readonly subscribedFor: VenueChannel['subscribedFor']
   readonly parameters?: Readonly<Record<string, string>>
   readonly coinField?: NoInfer<Name>
   readonly isArray?: boolean
@@ -57,10 +57,10 @@ type ChannelOptions<Name extends string> = {
 }
 
 /** Describes a channel. See CONTRIBUTING, "Add a channel of the venue". */
-export function coinChannel<Name extends string>(
+export function venueChannel<Name extends string>(
   name: string,
   options: ChannelOptions<Name>,
-): CoinChannel {
+): VenueChannel {
   const { subscribedFor, parameters, coinField = 'coin', eventOf } = options
   return {
     ...{ name, subscribedFor, coinField },
@@ -76,8 +76,8 @@ export function coinChannel<Name extends string>(
  * The channels of single coins, in the order in which they are subscribed. Documentation:
  * https://hyperliquid.gitbook.io/hyperliquid-docs/for-developers/api/websocket/subscriptions
  */
-export const coinChannels: readonly CoinChannel[] = [
-  coinChannel('candle', {
+export const venueChannels: readonly VenueChannel[] = [
+  venueChannel('candle', {
     subscribedFor: 'every coin',
     parameters: { interval: '15m' },
     coinField: 's',
@@ -90,15 +90,15 @@ export const coinChannels: readonly CoinChannel[] = [
       return { kind: 'candle', coin: name, timeExchangeMs, timeReceivedMs, timeframe, bar }
     },
   }),
-  coinChannel('trades', {
+  venueChannel('trades', {
     subscribedFor: 'every coin',
     isArray: true,
     isSentOnce: true,
     fields: {
       coin,
-      side: oneOf({ A: 'sell', B: 'buy' } as const, 'bad_side'),
-      px: price,
-      sz: size,
+      side: wordField({ A: 'sell', B: 'buy' } as const, 'bad_side'),
+      px: priceField,
+      sz: sizeField,
       time: pastTime,
       hash: ignored,
       tid: tradeId,
@@ -138,7 +138,7 @@ export const coinChannels: readonly CoinChannel[] = [
           }
     },
   }),
-  coinChannel('l2Book', {
+  venueChannel('l2Book', {
     subscribedFor: 'every coin',
     fields: { coin, time: pastTime, levels: bookSides },
     eventOf: (row, at, name, timeReceivedMs) => {
@@ -149,7 +149,7 @@ export const coinChannels: readonly CoinChannel[] = [
       return { kind: 'book', coin: name, timeExchangeMs, timeReceivedMs, bids, asks }
     },
   }),
-  coinChannel('bbo', {
+  venueChannel('bbo', {
     subscribedFor: 'most traded coins',
     fields: { time: pastTime, coin, bbo: bestLevels },
     eventOf: (row, at, name, timeReceivedMs) => {
@@ -159,7 +159,7 @@ export const coinChannels: readonly CoinChannel[] = [
       return { kind: 'top-of-book', coin: name, timeExchangeMs, timeReceivedMs, bid, ask }
     },
   }),
-  coinChannel('activeAssetCtx', {
+  venueChannel('activeAssetCtx', {
     subscribedFor: 'most traded coins',
     fields: { coin, ctx: nested('ctx', contextFields) },
     eventOf: (_, __, name, timeReceivedMs) => contextOf(contextFields.row, name, timeReceivedMs),

@@ -1,5 +1,5 @@
 import type { ContextEvent } from '../../../domain/event.ts'
-import { amount, fraction, optional, price, pricePair } from './field-types.ts'
+import { amount, fraction, optionalField, priceField, pricePair } from './field-types.ts'
 import type { Drop } from './rejection.ts'
 import { drop } from './rejection.ts'
 import type { Row, RowScope } from './row-fields.ts'
@@ -15,12 +15,12 @@ export const PREMIUM_MAX = 10
 export const contextFields = new RowFields({
   funding: fraction(FUNDING_MAX),
   openInterest: amount('bad_number'),
-  prevDayPx: optional(price),
+  prevDayPx: optionalField(priceField),
   dayNtlVlm: amount('bad_number'),
-  premium: optional(fraction(PREMIUM_MAX)),
-  oraclePx: price,
-  markPx: price,
-  midPx: optional(price),
+  premium: optionalField(fraction(PREMIUM_MAX)),
+  oraclePx: priceField,
+  markPx: priceField,
+  midPx: optionalField(priceField),
   impactPxs: pricePair,
 })
 const { at } = contextFields

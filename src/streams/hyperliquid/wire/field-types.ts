@@ -31,15 +31,15 @@ function decimal(min: number, max: number, reason: DropReason, isSigned = false)
   })
 }
 
-export const price = decimal(ABOVE_ZERO, PRICE_MAX, 'bad_price')
-export const size = decimal(ABOVE_ZERO, AMOUNT_MAX, 'bad_size')
+export const priceField = decimal(ABOVE_ZERO, PRICE_MAX, 'bad_price')
+export const sizeField = decimal(ABOVE_ZERO, AMOUNT_MAX, 'bad_size')
 /** A volume or an open interest; 0 is valid. */
 export const amount = (reason: DropReason) => decimal(0, AMOUNT_MAX, reason)
 /** A rate or a premium, as a fraction. */
 export const fraction = (limit: number) => decimal(-limit, limit, 'bad_number', true)
 
 /** May be null or absent; an invalid value is dropped alone. */
-export function optional(type: FieldType): FieldType {
+export function optionalField(type: FieldType): FieldType {
   return new FieldType({
     ...type,
     isOptional: true,
@@ -97,7 +97,7 @@ export const coin = new FieldType({
 })
 
 /** One of a few words, each with the value that it stands for. */
-export function oneOf<T>(words: Readonly<Record<string, T>>, reason: DropReason): FieldType {
+export function wordField<T>(words: Readonly<Record<string, T>>, reason: DropReason): FieldType {
   const choices = new Map(Object.entries(words))
   const texts = Array.from(choices, ([word, value]) => ({ text: quoted(word), value }))
   return new FieldType({

@@ -1,6 +1,6 @@
 import type { Batch, MarkEvent, MarketEvent } from '../../../domain/event.ts'
-import type { CoinChannel } from './channels.ts'
-import { coinChannels } from './channels.ts'
+import type { VenueChannel } from './channels.ts'
+import { venueChannels } from './channels.ts'
 import type { Frame } from './frame.ts'
 import { COMMA, FrameReader, LEFT_BRACKET, RIGHT_BRACKET } from './frame-reader.ts'
 import type { ListedCoins } from './market-channels.ts'
@@ -31,15 +31,15 @@ const CHANNEL_AT = '{"channel":"'.length
  * ways use the same description of the channel.
  */
 export class FrameDecoder {
-  readonly #channels: ReadonlyMap<string, CoinChannel>
+  readonly #channels: ReadonlyMap<string, VenueChannel>
   /** Channels by the first letter of their name. */
-  readonly #byLetter = new Map<number, { readonly start: string; readonly channel: CoinChannel }>()
+  readonly #byLetter = new Map<number, { readonly start: string; readonly channel: VenueChannel }>()
   /** By dex. */
   readonly #universes = new Map<string, Universe>()
   /** Each listed coin, mapped to the string that events carry. */
   #coins: ReadonlyMap<string, string> = new Map()
 
-  constructor(channels: readonly CoinChannel[] = coinChannels) {
+  constructor(channels: readonly VenueChannel[] = venueChannels) {
     this.#channels = new Map(channels.map((channel) => [channel.name, channel]))
     for (const channel of channels) {
       const start = `{"channel":"${channel.name}","data":`
@@ -132,7 +132,7 @@ export class FrameDecoder {
     return { coins: this.#coins, universes: this.#universes, timeReceivedMs }
   }
 
-  #parseRows(data: unknown, channel: CoinChannel, timeReceivedMs: number): Frame {
+  #parseRows(data: unknown, channel: VenueChannel, timeReceivedMs: number): Frame {
     // The documentation shows candles as an array; the venue sends an object.
     if (channel.isArray && !Array.isArray(data)) return rejected('bad_shape')
     const rows: readonly unknown[] = Array.isArray(data) ? data : [data]

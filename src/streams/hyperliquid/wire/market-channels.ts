@@ -1,6 +1,6 @@
 import type { Batch, ContextEvent, MarkEvent, MarketEvent } from '../../../domain/event.ts'
 import { contextFields, contextOf } from './contexts.ts'
-import { absentOr, optional, price } from './field-types.ts'
+import { absentOr, optionalField, priceField } from './field-types.ts'
 import type { Frame } from './frame.ts'
 import {
   COLON,
@@ -30,7 +30,7 @@ const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 /** A JavaScript object moves such a name before all others. */
 const INTEGER_NAME = /^\d+$/
 
-const markFields = new RowFields({ markPx: absentOr(price), midPx: optional(price) })
+const markFields = new RowFields({ markPx: absentOr(priceField), midPx: optionalField(priceField) })
 
 /**
  * `allDexsAssetCtxs` in place: per dex, one row for each place of its universe.

@@ -1,4 +1,4 @@
-import type { CoinChannel } from './channels.ts'
+import type { VenueChannel } from './channels.ts'
 
 /** Channels that cover all coins with one subscription. */
 export const marketChannels = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
@@ -19,7 +19,7 @@ export function subscriptionKey(type: string, coin: string | null): string {
 /** The subscriptions of one coin. */
 export function coinSubscriptions(
   coin: string,
-  channels: readonly CoinChannel[],
+  channels: readonly VenueChannel[],
 ): readonly VenueSubscription[] {
   return channels.map(({ name, parameters }) => ({ type: name, coin, ...parameters }))
 }

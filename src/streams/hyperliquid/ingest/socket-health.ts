@@ -5,7 +5,7 @@ import type { ReceiveTimes } from '../timing/receive-times.ts'
 const CLOCK_OFFSET_MS_MAX = 5_000
 
 /** The status of the feed: up once every socket received a frame, degraded while the clocks disagree. */
-export class FeedHealth {
+export class SocketHealth {
   readonly #sockets: number
   readonly #times: ReceiveTimes
   readonly #up = new Set<number>()
