@@ -32,7 +32,7 @@ describe('documents for the next engine', () => {
     after.stop()
   })
 
-  test('are not told where an engine died and its gateways live', () => {
+  test('are not sent after a restart of the engine alone', () => {
     kept(['pulse/BTC'])
     const after = keeper({ isRestart: true })
     expect([...after.kept(['BTC'])]).toEqual([])
@@ -58,14 +58,14 @@ describe('documents for the next engine', () => {
     living.stop()
   })
 
-  test('are forgotten where our clock was moved', () => {
+  test('are deleted if the clock was set', () => {
     kept(['pulse/BTC'])
     const after = keeper({ isClockNew: true })
     expect([...after.kept(['BTC'])]).toEqual([])
     after.stop()
   })
 
-  test('are not told when they are older than a quarter of an hour', () => {
+  test('are not sent if they are older than 15 minutes', () => {
     kept(['pulse/BTC'])
     clock.advance(15 * MINUTE_MS)
     const after = keeper()

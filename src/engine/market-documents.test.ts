@@ -14,7 +14,7 @@ import { MarketDocuments } from './market-documents.ts'
 const COINS = ['BTC', ...Array.from({ length: 11 }, (_, index) => `C${index}`)]
 const IDS = analyses.market.map(({ contract }) => contract.id)
 const PERIOD_MS = Math.max(...analyses.market.map(({ periodMs }) => periodMs))
-/** After it a restored engine counts as having remembered everything. */
+/** The grace period after a restore. */
 const SETTLED_MS = 30_000
 
 type Order = {
@@ -87,7 +87,7 @@ describe('documents about the whole market', () => {
     expect(orders).toHaveLength(IDS.length)
   })
 
-  test('that wait longest are gathered first, also where others are due ever again', () => {
+  test('that are most overdue are gathered first, also if others are due repeatedly', () => {
     const documents = documentsOf(cold())
     const begun = new Set<string>()
     for (let turn = 0; turn < IDS.length; turn += 1) {
@@ -102,7 +102,7 @@ describe('documents about the whole market', () => {
     expect([...begun].sort()).toEqual(IDS.toSorted())
   })
 
-  test('that take long are not begun again, however long', () => {
+  test('that take long are not gathered again', () => {
     const documents = documentsOf(warm())
     tickOften(documents)
     clock.advance(10 * PERIOD_MS)
@@ -110,7 +110,7 @@ describe('documents about the whole market', () => {
     expect(orders).toHaveLength(IDS.length)
   })
 
-  test('that failed are begun again with the next period, and nothing is published', () => {
+  test('that failed are gathered again in the next period, and nothing is published', () => {
     const documents = documentsOf(warm())
     tickOften(documents)
     for (const { failed } of orders) failed(new Error('the worker died'))
@@ -120,22 +120,22 @@ describe('documents about the whole market', () => {
     expect(orders).toHaveLength(2 * IDS.length)
   })
 
-  test('without an answer are tried again soon, and kept back, while the engine remembers', () => {
+  test('without an answer are withheld and gathered again soon within the grace period', () => {
     const documents = documentsOf(restored())
     tickOften(documents)
     finishAll()
-    expect(published, 'what was answered before stays').toEqual([])
+    expect(published, 'the earlier answer stays').toEqual([])
     expect(recorded).toEqual(IDS.map((id) => `gather ${id}`))
     expectNextAfter(documents, 250)
     clock.advance(SETTLED_MS)
     finishAll()
     expect(
       published.map(({ key }) => key),
-      'then it is said that there is none',
+      'then the missing answer is published',
     ).toEqual(IDS.map((id) => `${id}/*`))
   })
 
-  test('that have no answer any more are published at once, also while the engine remembers', () => {
+  test('that lost their answer are published at once, also within the grace period', () => {
     const documents = documentsOf(restored())
     tickOften(documents)
     for (const { job, done } of orders.splice(0)) done(answered(renderMarket(job)))
@@ -146,7 +146,7 @@ describe('documents about the whole market', () => {
     expect(published).toHaveLength(2 * IDS.length)
   })
 
-  test('without an answer are tried again every second where there is nothing to remember', () => {
+  test('without an answer are gathered again every second without a restore', () => {
     const documents = documentsOf(cold())
     tickOften(documents)
     finishAll()
@@ -154,7 +154,7 @@ describe('documents about the whole market', () => {
     expectNextAfter(documents, 1_000)
   })
 
-  test('are due at once where the clock was put back', () => {
+  test('are due at once after the clock was set back', () => {
     const documents = documentsOf(warm())
     tickOften(documents)
     finishAll()
@@ -163,7 +163,7 @@ describe('documents about the whole market', () => {
     expect(orders).toHaveLength(IDS.length)
   })
 
-  test('that come back after the end are dropped', () => {
+  test('that are rendered after the end are dropped', () => {
     const documents = documentsOf(warm())
     tickOften(documents)
     documents.stop()

@@ -5,35 +5,35 @@ import { loadMeasures } from './measure-history.ts'
 
 const DAY_MS = 86_400_000
 
-test('asks for the last week of one measure a turn, and says nothing of those that are empty', () => {
+test('loads the last week of one series at a time and leaves out empty ones', () => {
   const clock = new ManualClock()
   const startMs = clock.nowMs()
-  const told: MeasureHistoryEvent[] = []
-  loadMeasures(historyOf(['one', 'empty', 'other']), clock, (event) => told.push(event))
-  expect(told, 'the start itself is not held').toEqual([])
+  const loaded: MeasureHistoryEvent[] = []
+  loadMeasures(historyOf(['one', 'empty', 'other']), clock, (event) => loaded.push(event))
+  expect(loaded, 'nothing is loaded during the start').toEqual([])
   clock.advance(1_000)
-  expect(told.map(({ series, rows }) => [series, rows[0]?.value])).toEqual([
+  expect(loaded.map(({ series, rows }) => [series, rows[0]?.value])).toEqual([
     ['one', 7 * DAY_MS],
     ['other', 7 * DAY_MS],
   ])
-  const [first, last] = told.map(({ timeReceivedMs }) => timeReceivedMs)
+  const [first, last] = loaded.map(({ timeReceivedMs }) => timeReceivedMs)
   expect(first).toBeGreaterThan(startMs)
   expect(last).toBeGreaterThan(first ?? 0)
 })
 
-test('stops between two turns', () => {
+test('stops between two series', () => {
   const clock = new ManualClock()
-  const told: string[] = []
+  const loaded: string[] = []
   const stop = loadMeasures(historyOf(['one', 'other']), clock, ({ series }) => {
-    told.push(series)
+    loaded.push(series)
   })
-  while (told.length === 0) clock.advance(1)
+  while (loaded.length === 0) clock.advance(1)
   stop()
   clock.advance(1_000)
-  expect(told).toEqual(['one'])
+  expect(loaded).toEqual(['one'])
 })
 
-/** A row that says how long a stretch was asked for. */
+/** A row whose value is the length of the requested range. */
 function historyOf(series: readonly string[]): Parameters<typeof loadMeasures>[0] {
   return {
     measureSeries: () => series,

@@ -49,18 +49,18 @@ const samples = fc.record({
 })
 
 test.prop([fc.oneof(fundings, hours, samples)])(
-  'a memory comes back bit for bit, through JSON',
+  'loaded history survives JSON bit for bit',
   (drawn) => {
     const rows = drawn.rows.map((row) =>
       drawn.series === 'hours' ? row : { coin: drawn.coin, ...row },
     )
-    const memory = { ...drawn, rows } as unknown as Memory
-    const text = JSON.stringify(recordedHistory(memory))
-    expect(restoredHistory(JSON.parse(text))).toEqual(memory)
+    const history = { ...drawn, rows } as unknown as Memory
+    const text = JSON.stringify(recordedHistory(history))
+    expect(restoredHistory(JSON.parse(text))).toEqual(history)
   },
 )
 
-test('a recorded bar that cannot be is left out', () => {
+test('an impossible recorded bar is left out', () => {
   const sound = { openTimeMs: 0, open: 2, high: 3, low: 1, close: 2, volumeBase: 1 }
   const rows = [sound, { ...sound, openTimeMs: 1, open: 9 }]
   const recorded = recordedHistory({ series: 'hours', coin: 'BTC', rows })
@@ -68,7 +68,7 @@ test('a recorded bar that cannot be is left out', () => {
 })
 
 test.prop([fc.string(), fc.array(fc.record({ timeMs, value: number }))])(
-  'what is remembered of a measure comes back bit for bit, through JSON',
+  'loaded history of a measure survives JSON bit for bit',
   (series, rows) => {
     const times = { timeExchangeMs: 1, timeReceivedMs: 2 }
     const event: MeasureHistoryEvent = { kind: 'measure-history', series, rows, ...times }

@@ -15,13 +15,13 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('a recording beside a service', () => {
+describe('the recording of a service', () => {
   const causes: unknown[] = []
   const recorded = (bytesMax: number) =>
     recordWhileServing({ path, bytesMax }, new ManualClock(NOW_MS), (cause) => causes.push(cause))
   afterEach(() => causes.splice(0))
 
-  test('is on while its file takes what happens', async () => {
+  test('is on while its file accepts entries', async () => {
     const recording = await recorded(1e6)
     recording.recorder?.gathered('arb', NOW_MS)
     await recording.close()
@@ -29,7 +29,7 @@ describe('a recording beside a service', () => {
     expect(causes).toEqual([])
   })
 
-  test('tells for good that it ended, and why', async () => {
+  test('reports permanently that it stopped, and why', async () => {
     const recording = await recorded(30)
     recording.recorder?.gathered('arb', NOW_MS)
     await recording.close()
@@ -41,7 +41,7 @@ describe('a recording beside a service', () => {
     expect(causes).toHaveLength(1)
   })
 
-  test('that never began is no error, and is told as well', async () => {
+  test('that cannot start is reported and throws no error', async () => {
     writeFileSync(path, 'Dear diary')
     const recording = await recorded(1e6)
     expect(recording.recorder).toBeUndefined()

@@ -13,7 +13,7 @@ describe('work in slices', () => {
     expect(done).toEqual(['1a', '1b'])
   })
 
-  test('is not begun again while it is underway', () => {
+  test('is not started again while it is in progress', () => {
     const { work, done, clock } = sliced()
     work.run()
     work.run()
@@ -24,7 +24,7 @@ describe('work in slices', () => {
     expect(done).toEqual(['1a', '1b', '2a', '2b'])
   })
 
-  test('that fails is told, left, and begun anew the next time', () => {
+  test('that fails is reported, and starts again at the next run', () => {
     const { work, done, failed, clock } = sliced('1b')
     work.run()
     clock.advance(10 * GAP_MS)
@@ -34,7 +34,7 @@ describe('work in slices', () => {
     expect(done).toEqual(['1a', '2a', '2b'])
   })
 
-  test('that is stopped does no more', () => {
+  test('that is stopped runs no further slice', () => {
     const { work, done, clock } = sliced()
     work.run()
     work.stop()
