@@ -82,7 +82,7 @@ function clientOf(id: Id) {
 }
 
 describe.each(ids)("viem's client at %s", (id) => {
-  test('finds the chain, its newest block and its gas', async () => {
+  test('reads the chain id, the newest block and the gas price', async () => {
     const client = clientOf(id)
     const [chainId, number, gas] = await Promise.all([
       client.getChainId(),
@@ -98,7 +98,7 @@ describe.each(ids)("viem's client at %s", (id) => {
     expect(ageSeconds).toBeLessThan(20)
   })
 
-  test('asks a contract that is not there, and a method that is not there', async () => {
+  test('reports a missing contract and an unknown method', async () => {
     const client = clientOf(id)
     const address: Address = '0x00000000000000000000000000000000000000aa'
     expect(await client.call({ to: address, data: '0x18160ddd' })).toEqual({ data: undefined })
@@ -157,12 +157,12 @@ describe.each(simulatedChains.map((chain) => [chain.chain, chain] as const))(
   },
 )
 
-describe('contracts that refuse', () => {
+describe('reverts', () => {
   const thin = simulatedChains
     .flatMap(({ chain, pools }) => pools.map((pool) => ({ chain, pool })))
     .find(({ pool }) => pool.memorySeconds === 0)
 
-  test('a pool without a past reverts with OLD', async () => {
+  test('a pool without observations reverts with OLD', async () => {
     if (thin === undefined) throw new Error('no thin pool')
     const asked = clientOf(thin.chain).readContract({
       address: thin.pool.address,
@@ -176,7 +176,7 @@ describe('contracts that refuse', () => {
     })
   })
 
-  test('Pyth reverts for a feed that it does not have, and answers for one that it has', async () => {
+  test('Pyth reverts for an unknown feed and answers for a known one', async () => {
     const client = clientOf('pyth-evm')
     const call = {
       address: '0xB754BA51E3861Ac0Cb67f73CD046dE790A36508d',
@@ -191,7 +191,7 @@ describe('contracts that refuse', () => {
     expect(Number(price) * 10 ** expo).toBeGreaterThan(10_000)
   })
 
-  test('what is no JSON-RPC is told so', async () => {
+  test('a request that is no JSON-RPC is an error', async () => {
     const ask = async (body: string) => {
       const response = await fetch(url('base'), { method: 'POST', body })
       return response.json()
@@ -213,7 +213,7 @@ describe('contracts that refuse', () => {
   })
 })
 
-test('pools stand where CREATE2 puts them, which is where they really stand', () => {
+test('pools have the CREATE2 addresses of the real pools', () => {
   // Well known, or derived from the factories with another program.
   const real: Readonly<Record<string, readonly string[]>> = {
     ethereum: [

@@ -45,7 +45,7 @@ describe('our adapters', () => {
   /** 4 at Coinbase, 8 at Kraken, 6 at each of the others. */
   const PRODUCTS = 30
 
-  test('hear all exchanges at once, and every status is up', async () => {
+  test('receive quotes of all exchanges, and every status is up', async () => {
     const events: MarketEvent[] = []
     const notices: SourceNotice[] = []
     const addresses = Object.fromEntries(exchanges.map((id) => [id, { urls: [urlOf(id)] }]))
@@ -148,7 +148,7 @@ describe.each(exchanges)('the public client ccxt 4.5.84 at %s', (exchange) => {
     }
   })
 
-  test('has its pings answered', async () => {
+  test('receives pongs', async () => {
     await watch('BTC')
     const [socket] = Object.values(client.clients)
     const pongMs = () => Number(socket?.lastPong ?? 0)
@@ -156,7 +156,7 @@ describe.each(exchanges)('the public client ccxt 4.5.84 at %s', (exchange) => {
     await poll(pongMs, firstMs)
   })
 
-  test('is told of a symbol that does not exist as the exchange tells it', async () => {
+  test('receives the error of the exchange for an unknown symbol', async () => {
     if (exchange === 'binance' || exchange === 'kraken') {
       // The first says nothing; what the second says, the client does not match with what it asked.
       const both = await client.watchBidsAsks([`NOPE/${currency}`, `BTC/${currency}`])

@@ -147,7 +147,7 @@ describe.each(exchanges)('%s', (exchange) => {
     untilMs: START_MS + untilMs,
   })
 
-  test('tells the unscaled price of every asset, whatever the exchange calls it', () => {
+  test('emits the unscaled price of every asset, whatever its name on the exchange', () => {
     const run = new Run(exchange)
     run.runUntil(30 * SECOND_MS)
     const heard = new Set(run.quotes.map(({ asset }) => asset))
@@ -157,7 +157,7 @@ describe.each(exchanges)('%s', (exchange) => {
     expect(run.notices).toEqual([])
   })
 
-  test('what the exchange does not list costs only itself, and is not asked for again', () => {
+  test('an unlisted product is not requested again and does not affect others', () => {
     const run = new Run(exchange)
     run.assets = ['NOPE', 'BTC', 'NADA', 'ETH', 'SOL', 'NUL', 'XRP']
     run.runUntil(120 * SECOND_MS)
@@ -182,7 +182,7 @@ describe.each(exchanges)('%s', (exchange) => {
     expect(run.states).toEqual(['down 0', 'up 0'])
   })
 
-  test('follows within a minute what the venue lists later', () => {
+  test('subscribes a newly listed coin within a minute', () => {
     const run = new Run(exchange, [], ['BTC'])
     run.runUntil(30 * SECOND_MS)
     expect(run.quotes.some(({ asset }) => asset === 'SOL')).toBe(false)
@@ -192,7 +192,7 @@ describe.each(exchanges)('%s', (exchange) => {
     expect(run.connections).toBe(1)
   })
 
-  test('is down soon after the exchange falls silent, and up once it speaks again', () => {
+  test('is down soon after the exchange stalls and recovers with it', () => {
     const run = new Run(exchange, [event('stalled', 60_000, 180_000)], ['BTC', 'ETH'])
     run.runUntil(300 * SECOND_MS)
     const [, , down, up] = run.states
@@ -203,7 +203,7 @@ describe.each(exchanges)('%s', (exchange) => {
     expect(during(run.quotes, 260_000, 300_000).length).toBeGreaterThan(40)
   })
 
-  test('is down while the exchange is gone, tries at a decent rate, and is up again', () => {
+  test('is down while the exchange is dead, retries with pauses, and recovers', () => {
     const run = new Run(exchange, [event('dead', 60_000, 360_000)], ['BTC', 'ETH'])
     run.runUntil(480 * SECOND_MS)
     const [, , down, up] = run.states
@@ -212,7 +212,7 @@ describe.each(exchanges)('%s', (exchange) => {
     expect(run.connections).toBeLessThan(20)
   })
 
-  test('an exchange that is stuck goes on confirming its last quote', () => {
+  test('a frozen exchange repeats its last quote', () => {
     const run = new Run(exchange, [event('frozen', 30_000, 90_000)], ['BTC', 'ETH'])
     run.runUntil(85 * SECOND_MS)
     const stuck = during(run.quotes, 31_000, 85_000).filter(({ asset }) => asset === 'BTC')

@@ -184,7 +184,7 @@ function stateOfSource(rig: ExternalRig, source: SourceId): string | undefined {
   return rig.statuses.findLast((line) => line.split(' ')[1] === source)?.split(' ')[2]
 }
 
-test('a day like any other: everybody is heard, and nothing wrong is told', () => {
+test('without faults every source is up and no answer is wrong', () => {
   const rig = warmRig()
   expect(isWhole(rig)).toBe(true)
   expect(rig.basis('PURR'), 'nobody outside knows it').toEqual({ status: 503, why: 'oracle' })
@@ -194,7 +194,7 @@ test('a day like any other: everybody is heard, and nothing wrong is told', () =
 })
 
 describe.each(['dead', 'stalled'] as const)('%s, each alone', (fault) => {
-  test('Hermes: another network stands in, and the answer says why', () => {
+  test('Hermes: another network is used, and the answer states the reason', () => {
     const rig = warmRig()
     const what = `pyth-hermes ${fault}`
     begin(rig, fault, 'pyth-hermes', 60)
@@ -209,7 +209,7 @@ describe.each(['dead', 'stalled'] as const)('%s, each alone', (fault) => {
     backAgain(rig, what)
   })
 
-  test('every other network: Hermes is used all the same', () => {
+  test('every other network: Hermes is still used', () => {
     const rig = warmRig()
     for (const network of otherNetworks) {
       begin(rig, fault, network, 30)
@@ -253,8 +253,8 @@ describe.each(['dead', 'stalled'] as const)('%s, each alone', (fault) => {
   })
 })
 
-describe('lying by 5 %, each alone', () => {
-  test('Hermes is outvoted within seconds, and trusted again after half a minute', () => {
+describe('each source 5 % off', () => {
+  test('Hermes is outvoted within seconds and used again after half a minute', () => {
     const rig = warmRig()
     begin(rig, 'lies', 'pyth-hermes', 30)
     // Until the next rendering, two seconds at the most, what is told is the answer of before.
@@ -268,7 +268,7 @@ describe('lying by 5 %, each alone', () => {
     expect(seconds).toBeLessThanOrEqual(40)
   })
 
-  test.each(standIns)('without a key %s is outvoted, and another network stands in', (network) => {
+  test.each(standIns)('without a key %s is outvoted and another network is used', (network) => {
     const rig = new ExternalRig({ seed: SEED }).runUntil(WARM_MS)
     begin(rig, 'lies', network, 40)
     hold(rig, 40, `${network} lies`)
@@ -278,7 +278,7 @@ describe('lying by 5 %, each alone', () => {
     secondsUntil(rig, isTrusted, BACK_SECONDS_MAX, 'trusted again')
   })
 
-  test('no other network moves an answer while Hermes is there', () => {
+  test('no other network changes an answer while Hermes is up', () => {
     const rig = warmRig()
     for (const network of otherNetworks) {
       begin(rig, 'lies', network, 25)
@@ -286,7 +286,7 @@ describe('lying by 5 %, each alone', () => {
     }
   })
 
-  test('no exchange but one moves an answer', () => {
+  test('no exchange but one changes an answer', () => {
     const rig = warmRig()
     for (const exchange of exchanges) {
       if (exchange === 'kraken') continue
@@ -296,7 +296,7 @@ describe('lying by 5 %, each alone', () => {
     }
   })
 
-  test('no exchange that is frozen moves an answer', () => {
+  test('no frozen exchange changes an answer', () => {
     const rig = warmRig()
     for (const exchange of exchanges) {
       begin(rig, 'frozen', exchange, 30)
@@ -304,7 +304,7 @@ describe('lying by 5 %, each alone', () => {
     }
   })
 
-  test('a chain is a gap of that size on that chain alone', () => {
+  test('a chain shows a gap of that size on that chain only', () => {
     const rig = warmRig()
     for (const chain of chains) {
       // Of every asset at once Solana's simulated pools would tell nothing.
@@ -455,8 +455,8 @@ describe('in pairs', () => {
  * What is wrong today. Each of these passes while the answer is wrong, and fails when it is put right: then it
  * belongs above.
  */
-describe('a lie that nobody of its kind contradicts', () => {
-  test('Kraken alone lies about USDC: the oracles are told, and it is shown as disagreeing', () => {
+describe('errors without a second source of the same kind', () => {
+  test('Kraken is wrong about USDC: the oracles are used, and Kraken is listed as disagreeing', () => {
     const rig = warmRig()
     begin(rig, 'lies', 'kraken', 30)
     hold(rig, 30, 'kraken lies')
@@ -468,14 +468,14 @@ describe('a lie that nobody of its kind contradicts', () => {
     backAgain(rig, 'kraken lies')
   })
 
-  test('the one network that knows a coin lies: five exchanges that agree bar it', () => {
+  test('the only network of a coin is wrong: it is refused because five exchanges agree', () => {
     const rig = new ExternalRig({ seed: SEED }).runUntil(WARM_MS)
     begin(rig, 'lies', 'redstone', 40)
     rig.runFor(30 * SECOND_MS)
     expect(wrongIn(rig)).toEqual([])
   })
 
-  test('two of four lie about USDT: it converts nothing until others are asked', () => {
+  test('two of four sources are wrong about USDT: nothing is converted without further sources', () => {
     const rig = warmRig()
     begin(rig, 'lies', 'pyth-hermes', 30)
     begin(rig, 'lies', 'redstone', 30)
@@ -484,8 +484,8 @@ describe('a lie that nobody of its kind contradicts', () => {
   })
 })
 
-describe('what an answer rests on is gone', () => {
-  test('five fresh chains are a measure, four are a refusal', () => {
+describe('missing inputs of an answer', () => {
+  test('five fresh chains are enough, four are refused', () => {
     const rig = warmRig()
     for (const chain of ['base', 'solana', 'bsc'] as const) begin(rig, 'dead', chain, 120)
     secondsUntil(rig, () => freshChains(rig) === 5, 60, 'three chains dead')
@@ -495,7 +495,7 @@ describe('what an answer rests on is gone', () => {
     backAgain(rig, 'four chains dead')
   })
 
-  test('two exchanges are a reference, one is a refusal', () => {
+  test('two exchanges are enough, one is refused', () => {
     const rig = warmRig()
     for (const exchange of ['coinbase', 'okx', 'bybit'] as const) begin(rig, 'dead', exchange, 40)
     secondsUntil(rig, () => exchangesUsed(rig) === 2, 20, 'three exchanges dead')
@@ -506,7 +506,7 @@ describe('what an answer rests on is gone', () => {
     backAgain(rig, 'four exchanges dead')
   })
 
-  test('nobody is there from the start: all is refused, and comes when they do', () => {
+  test('all sources missing from the start: everything is refused until they are up', () => {
     const untilMs = RIG_START_MS + 60 * SECOND_MS
     const scenario = sourceIds.map((source): ScenarioEvent => {
       return { kind: 'dead', source, fromMs: RIG_START_MS, untilMs }
@@ -520,7 +520,7 @@ describe('what an answer rests on is gone', () => {
     expect(stateOfSource(rig, 'fear-greed')).toBe('up')
   })
 
-  test('everybody goes: what streams is refused within two minutes, what is published rarely is used', () => {
+  test('all sources lost: streams are refused within two minutes, slow push feeds are used', () => {
     const rig = warmRig()
     for (const source of sourceIds) begin(rig, 'dead', source, 150)
     hold(rig, 148, 'all dead')
@@ -565,7 +565,7 @@ describe('a crash like that of March 2020', () => {
     ...walk(60, 260, 500, 860),
   ]
 
-  test('levels rise in order, and come back one by one', () => {
+  test('levels rise in order and fall one by one', () => {
     const rig = new ExternalRig({ seed: 7, pythKey: 'any', scenario })
     const seen: Record<'stress' | 'peg' | 'level', string[]> = { stress: [], peg: [], level: [] }
     const note = (name: keyof typeof seen, value: string) => {

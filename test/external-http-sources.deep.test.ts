@@ -162,7 +162,7 @@ describe('Hermes, simulated', () => {
     expect(run.notices).toEqual([])
   })
 
-  test('what is dead or stalled is down within seconds, and back within a minute and a half', () => {
+  test('a dead or stalled source is down within seconds and recovers within 90 seconds', () => {
     const run = new Run('pyth-hermes', [
       { kind: 'dead', source: 'pyth-hermes', ...minutes(2, 4) },
       { kind: 'stalled', source: 'pyth-hermes', ...minutes(10, 12) },
@@ -184,7 +184,7 @@ describe('Hermes, simulated', () => {
       expect(atS).toBeLessThanOrEqual(latest[index] ?? 0)
   })
 
-  test('a plan that holds the majors alone tells those', () => {
+  test('a plan with the core feeds only emits those', () => {
     const run = new Run('pyth-hermes', [], 'trial')
     run.runUntil(2 * MINUTE_MS)
     expect(new Set(run.prices.map(({ asset }) => asset))).toEqual(
@@ -203,7 +203,7 @@ describe('Hermes, simulated', () => {
 })
 
 describe('RedStone, simulated', () => {
-  test('the median of five nodes is near what the network sees, and says how near', () => {
+  test('the median of five nodes is within its confidence interval', () => {
     const run = new Run('redstone')
     run.runUntil(5 * MINUTE_MS)
     expect(run.prices.length).toBeGreaterThan(25 * (FEW.length + DOLLARS.length))
@@ -217,7 +217,7 @@ describe('RedStone, simulated', () => {
     expect(run.notices).toEqual([])
   })
 
-  test('goes on with old packages while it stalls: their age tells it', () => {
+  test('a stalled gateway repeats old packages with their old time', () => {
     const during = { fromMs: START_MS + MINUTE_MS, untilMs: START_MS + HOUR_MS }
     const run = new Run('redstone', [{ kind: 'stalled', source: 'redstone', ...during }])
     run.runUntil(10 * MINUTE_MS)
@@ -226,7 +226,7 @@ describe('RedStone, simulated', () => {
   })
 })
 
-test('the index and the supply are told every half hour, each with its own time', () => {
+test('index and supply are emitted every half hour with their own time', () => {
   const index = new Run('fear-greed')
   const supply = new Run('stablecoin-supply')
   for (const run of [index, supply]) run.runUntil(3 * HOUR_MS)
@@ -274,7 +274,7 @@ describe('through real sockets', () => {
       stops.push(() => subscription?.unsubscribe())
     })
 
-  test.each(['pyth-hermes', 'redstone'] as const)('%s tells every asset', async (source) => {
+  test.each(['pyth-hermes', 'redstone'] as const)('%s emits every asset', async (source) => {
     const assetsIn = (events: readonly MarketEvent[]) =>
       new Set(events.flatMap((event) => (event.kind === 'oracle-price' ? [event.asset] : [])))
     const wanted = new Set([...FEW, ...DOLLARS])
@@ -283,7 +283,7 @@ describe('through real sockets', () => {
     expect(events).toContainEqual(expect.objectContaining({ kind: 'source-status', state: 'up' }))
   })
 
-  test.each(['fear-greed', 'stablecoin-supply'] as const)('%s tells its figure', async (source) => {
+  test.each(['fear-greed', 'stablecoin-supply'] as const)('%s emits its value', async (source) => {
     const events = await listen(source, (soFar) => soFar.some(({ kind }) => kind === source))
     expect(events.map(({ kind }) => kind)).toEqual(['source-status', 'source-status', source])
   })

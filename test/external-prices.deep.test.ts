@@ -35,8 +35,8 @@ type CexDex = {
 }
 
 /** The simulated world knows the truth, and what was planted in it. */
-describe('what is planted in the reference', () => {
-  test.each(COINS)('nothing: %s is aligned everywhere', (coin) => {
+describe('scenario events', () => {
+  test.each(COINS)('without events %s is aligned', (coin) => {
     const { basis: measured, cexDex: divergence } = heard([]).of(coin)
     expect(Math.abs(measured.basis_usd_adjusted_bps)).toBeLessThan(NOISE_BPS)
     expect(Math.abs(divergence.divergence_bps)).toBeLessThan(NOISE_BPS)
@@ -57,7 +57,7 @@ describe('what is planted in the reference', () => {
     expect(Math.abs(divergence.divergence_bps)).toBeLessThan(NOISE_BPS)
   })
 
-  test('a depeg of USDT is in the raw basis, and in nothing else', () => {
+  test('a depeg of USDT changes the raw basis only', () => {
     const { basis: measured, cexDex: divergence } = heard([
       { kind: 'depeg', asset: 'USDT', bps: -300, ...always },
     ]).of('BTC')
@@ -66,7 +66,7 @@ describe('what is planted in the reference', () => {
     expect(Math.abs(divergence.divergence_bps)).toBeLessThan(NOISE_BPS)
   })
 
-  test('a network that lies is outvoted', () => {
+  test('a network with wrong prices is outvoted', () => {
     const { basis: measured } = heard([
       { kind: 'offset', source: 'pyth-hermes', bps: 80, ...always },
     ]).of('SOL')
@@ -75,7 +75,7 @@ describe('what is planted in the reference', () => {
     expect(Math.abs(measured.basis_usd_adjusted_bps)).toBeLessThan(NOISE_BPS)
   })
 
-  test('one that is unsure of itself gives way', () => {
+  test('a network with a wide confidence interval is not used', () => {
     const { basis: measured } = heard([
       { kind: 'confidence', network: 'pyth-hermes', factor: 60, ...always },
     ]).of('SOL')
@@ -83,7 +83,7 @@ describe('what is planted in the reference', () => {
     expect(measured.oracle_networks[0]).toMatchObject({ why_not: 'wide_confidence' })
   })
 
-  test('an exchange of another reference is not used', () => {
+  test('an exchange that is 700 bps off is not used', () => {
     const { cexDex: divergence } = heard([
       { kind: 'offset', source: 'okx', asset: 'BTC', bps: 700, ...always },
     ]).of('BTC')
@@ -93,7 +93,7 @@ describe('what is planted in the reference', () => {
   })
 })
 
-/** After a few seconds of that world, with every source heard each second. */
+/** The answers after a few seconds of a scenario, with events of every source each second. */
 function heard(scenario: readonly ScenarioEvent[]) {
   const market = seededMarket({ seed: 3, startMs: START_MS })
   const reference = new ReferencePrices({ market, seed: 3, scenario })

@@ -141,7 +141,7 @@ function answerOf(reference: ReferencePrices, kernel: Kernel): (body: unknown) =
 describe('solana', () => {
   const run = new Run().runUntil(3 * MINUTE_MS)
 
-  test('begins with its statuses, is up with the first answer, and stays up', () => {
+  test('is down at first, up with the first reply, and stays up', () => {
     expect(run.statesOf('solana')).toEqual(['down 0: no reply received yet', 'up 0'])
     expect(run.statesOf('pyth-solana')).toEqual(['down 0: no reply received yet', 'up 0'])
     expect(run.events.slice(0, 2).map(({ kind }) => kind)).toEqual([
@@ -151,13 +151,13 @@ describe('solana', () => {
     expect(run.notices).toEqual([])
   })
 
-  test('is asked once every ten seconds, and twice for the discovery', () => {
+  test('is read once every ten seconds, and twice for the discovery', () => {
     expect(run.asked.length).toBeGreaterThanOrEqual(2 + 18)
     expect(run.asked.length).toBeLessThanOrEqual(2 + 20)
     for (const { keys } of run.asked) expect(keys.length).toBeLessThanOrEqual(100)
   })
 
-  test('tells the deepest pool of each pair', () => {
+  test('emits the deepest pool of each pair', () => {
     const last = run.of('pool').slice(-4)
     expect(
       last.map(({ asset, quote, feeBps, balanceQuote }) => [asset, quote, feeBps, balanceQuote]),
@@ -172,7 +172,7 @@ describe('solana', () => {
       expect((last[at]?.reserveQuote ?? 0) / reserve).toBeCloseTo(1, 9)
   })
 
-  test('tells what the chain believes, as of the block', () => {
+  test('pool prices match the reference price at the time of the block', () => {
     for (const { asset, quote, price, timeExchangeMs } of run.of('pool')) {
       const [usd, quoteUsd] = [asset, quote].map((of) => run.reference.priceUsd(of, timeExchangeMs))
       assert(usd !== undefined && quoteUsd !== undefined)
@@ -181,7 +181,7 @@ describe('solana', () => {
     }
   })
 
-  test('tells the time of the block, not older than a second and the way here', () => {
+  test('has the block time, at most a second and the latency old', () => {
     const states = run.of('chain')
     expect(states.length).toBeGreaterThanOrEqual(18)
     for (const { timeExchangeMs, timeReceivedMs, blockNumber } of states) {
@@ -191,7 +191,7 @@ describe('solana', () => {
     expect(states[0]).toMatchObject({ native: 'SOL', swapGasNative: 0.000015 })
   })
 
-  test('tells every feed of Pyth within its heartbeat and its resolution', () => {
+  test('emits every feed of Pyth within its heartbeat and its threshold', () => {
     const prices = run.of('oracle-price')
     const last = prices.slice(-15)
     expect(new Set(last.map(({ asset }) => asset)).size).toBe(15)
@@ -211,10 +211,10 @@ describe('solana', () => {
   })
 })
 
-describe('what happens in the reference', () => {
+describe('scheduled events', () => {
   const during = { fromMs: START_MS + MINUTE_MS, untilMs: START_MS + 8 * MINUTE_MS }
 
-  test('a depeg shows in the pool of the two stablecoins and in the oracle', () => {
+  test('a depeg changes the pool of the two stablecoins and the oracle', () => {
     const run = new Run([{ kind: 'depeg', asset: 'USDC', bps: -500, ...during }]).runUntil(
       3 * MINUTE_MS,
     )
@@ -226,7 +226,7 @@ describe('what happens in the reference', () => {
     expect(first?.timeExchangeMs, 'pushed at once').toBeLessThanOrEqual(during.fromMs + 5_000)
   })
 
-  test('a gap shows in the pools of its asset alone', () => {
+  test('a gap changes the pools of its asset only', () => {
     const gap = { kind: 'gap', chain: 'solana', asset: 'ETH', bps: 80, ...during } as const
     const run = new Run([gap]).runUntil(2 * MINUTE_MS)
     const offBps = ['ETH', 'BTC'].map((of) => {
@@ -242,7 +242,7 @@ describe('what happens in the reference', () => {
     expect(Math.abs(offBps[1] ?? Number.NaN)).toBeLessThan(10)
   })
 
-  test('a chain without new blocks is degraded, tells their true age, and is up again', () => {
+  test('a chain without new blocks is degraded, keeps the block time, and recovers', () => {
     const run = new Run([{ kind: 'stalled', source: 'solana', ...during }]).runUntil(5 * MINUTE_MS)
     expect(run.statesOf('solana').at(-1)).toMatch(/^degraded \d+: no new blocks$/)
     expect(run.statesOf('pyth-solana').at(-1)).toMatch(/^degraded/)
@@ -252,7 +252,7 @@ describe('what happens in the reference', () => {
     expect(run.statesOf('solana').at(-1)).toMatch(/^up 4[89]\d/)
   })
 
-  test('an oracle that nobody pushes is degraded after five heartbeats; the chain is up', () => {
+  test('an oracle without publications is degraded after five heartbeats; the chain is up', () => {
     const run = new Run([{ kind: 'stalled', source: 'pyth-solana', ...during }]).runUntil(
       8 * MINUTE_MS,
     )
@@ -262,7 +262,7 @@ describe('what happens in the reference', () => {
     expect(run.statesOf('solana')).toHaveLength(2)
   })
 
-  test('accounts that are gone leave the oracle down, and the chain up', () => {
+  test('without price accounts the oracle is down and the chain up', () => {
     const run = new Run([{ kind: 'dead', source: 'pyth-solana', ...during }]).runUntil(
       2 * MINUTE_MS,
     )
@@ -270,7 +270,7 @@ describe('what happens in the reference', () => {
     expect(run.statesOf('solana')).toHaveLength(2)
   })
 
-  test('a dead chain is down, and asked ever less often', () => {
+  test('a dead chain is down and retried with growing pauses', () => {
     const run = new Run([{ kind: 'dead', source: 'solana', ...during }]).runUntil(8 * MINUTE_MS)
     expect(run.statesOf('solana').at(-1)).toMatch(/^down 6\d: /)
     const asked = run.asked.filter(({ atMs }) => atMs > MINUTE_MS)
@@ -281,7 +281,7 @@ describe('what happens in the reference', () => {
 })
 
 describe('nodes', () => {
-  test('the second stands in for the first, whatever that does', () => {
+  test('the second node is used for every fault of the first', () => {
     for (const first of wrong) {
       const run = new Run([], { first, second: right }).runUntil(MINUTE_MS)
       expect(run.statesOf('solana').at(-1), String(first)).toMatch(/^up \d+$/)
@@ -290,7 +290,7 @@ describe('nodes', () => {
     }
   })
 
-  test('alone, a wrong one tells nothing but that', () => {
+  test('a single faulty node gives no events but the status', () => {
     for (const node of wrong) {
       const run = new Run([], { node }).runUntil(2 * MINUTE_MS)
       expect(run.statesOf('solana'), String(node)).toEqual(['down 0: no reply received yet'])
@@ -298,7 +298,7 @@ describe('nodes', () => {
     }
   })
 
-  test('of two that go on, the one whose blocks are old is left alone', () => {
+  test('of two nodes the one with old blocks is skipped', () => {
     const late = new Kernel(START_MS - 45 * SECOND_MS)
     const answerLate = answerOf(new ReferencePrices({ market, seed: SEED }), late)
     const behind: Node = (_answer, keys) => {
@@ -310,7 +310,7 @@ describe('nodes', () => {
       expect(timeReceivedMs - timeExchangeMs).toBeLessThan(2 * SECOND_MS)
   })
 
-  test('one that answers with accounts of nobody leaves the pools unknown', () => {
+  test('a node that returns null accounts gives no pools', () => {
     const run = new Run([], { node: (answer) => answer().replaceAll(/"whirL\w+"/g, '"X"') })
     run.runUntil(2 * MINUTE_MS)
     expect(run.of('pool')).toEqual([])
@@ -318,11 +318,11 @@ describe('nodes', () => {
     expect(run.statesOf('pyth-solana').at(-1)).toBe('up 0')
   })
 
-  test('pools are looked for again every hour', () => {
+  test('the discovery is repeated every hour', () => {
     expect(discoveriesOf(new Run([], { unmoved: unmoved() }).runUntil(2 * HOUR_MS))).toBe(2)
   })
 
-  test('pools are looked for every minute while a pair has none', () => {
+  test('the discovery is repeated every minute while a pair has no pool', () => {
     const usdtPools = [
       '4fuUiYxTQ6QCrdSq9ouBYcTM7bqSwYTSyLueGZLTy4T4',
       'CxF3jKhGrauHQjFk8L5XUkLTjmeLFqHUYHLCYYSautMC',
@@ -408,7 +408,7 @@ describe('over loopback', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('our adapter hears pools and prices from a real server', async () => {
+  test('our adapter reads pools and prices from a real server', async () => {
     const events: MarketEvent[] = []
     const notices: SourceNotice[] = []
     const context = { assets: () => [], onNotice: (notice: SourceNotice) => notices.push(notice) }
@@ -444,7 +444,7 @@ describe('over loopback', () => {
     expect(await connection.getVersion()).toMatchObject({ 'solana-core': expect.any(String) })
   })
 
-  test('the public client library finds the vault of a pool, and what is in it', async () => {
+  test('the public client library reads the vault of a pool', async () => {
     const connection = new Connection(url, 'confirmed')
     const pool = await connection.getAccountInfo(new PublicKey(SOL_USDC))
     const vault = new PublicKey(pool?.data.subarray(213, 245) ?? [])
