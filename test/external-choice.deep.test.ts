@@ -82,7 +82,7 @@ function expectNoWorse(
   }
 }
 
-/** A random walk of so many bps a root second, one price a second. */
+/** A random walk of this many bps a root second, one price a second. */
 function walk(seed: number, driftBps: number, startUsd = 100): readonly number[] {
   const key = noiseKey(seed, 'walk')
   let log = Math.log(startUsd)
@@ -253,7 +253,7 @@ describe('whether a basis is significant', () => {
     for (const mean of means) expect(Math.abs(mean - 12)).toBeLessThan(4)
   })
 
-  test('what was planted for half an hour and is gone is not, whatever the mean is', () => {
+  test('a basis that was planted for half an hour and ended is not reported, whatever the mean', () => {
     const untilSecond = HOUR_SECONDS + 1_800
     const { seen } = sharesOf(['hermes', 'redstone'], (second) => (second < untilSecond ? 35 : 0))
     const after = seen.filter(({ second }) => second > untilSecond + 10)
@@ -411,7 +411,7 @@ describe('a planted depeg of USDC', () => {
       measure.advance({ external, log }, nowMs)
       const { sample } = measure
       if (second < WARM_SECONDS || sample === null) continue
-      // Two that contradict each other and nobody who decides: no answer.
+      // Two that contradict each other without a majority: no answer.
       if (sample.price === null) continue
       noteError(errors, 'choice', aboveBps(sample.price.priceUsd, truthUsd))
       for (const [name, usd] of newest) noteError(errors, name, aboveBps(usd, truthUsd))

@@ -139,7 +139,7 @@ describe('a gap between chains, in 200 worlds', () => {
   type Seen = {
     /** By sample: whether a trade on that chain would pay, and whether its gap is beyond its band. */
     readonly paying: readonly boolean[]
-    readonly outside: readonly boolean[]
+    readonly isBeyond: readonly boolean[]
     readonly errors: readonly number[]
   }
 
@@ -165,12 +165,12 @@ describe('a gap between chains, in 200 worlds', () => {
       const own = gaps.find(({ cell }) => cell.chain === chain)
       return {
         paying: latest?.opportunities.some((one) => one.asset === 'ETH' && isOn(one)) ?? false,
-        outside: Math.abs(own?.excessBps ?? 0) > (own?.bandBps ?? 0),
+        isBeyond: Math.abs(own?.excessBps ?? 0) > (own?.bandBps ?? 0),
       }
     })
     return {
       paying: samples.map(({ paying }) => paying),
-      outside: samples.map(({ outside }) => outside),
+      isBeyond: samples.map(({ isBeyond }) => isBeyond),
       errors,
     }
   }
@@ -186,10 +186,10 @@ describe('a gap between chains, in 200 worlds', () => {
   })
 
   test('2 bps beyond the band it is seen in two samples, and 2 bps within not twice', () => {
-    const missed = seedsWhere(BAND_BPS + MARGIN_BPS, ({ outside }) => !outside.includes(true))
+    const missed = seedsWhere(BAND_BPS + MARGIN_BPS, ({ isBeyond }) => !isBeyond.includes(true))
     const alarmed = seedsWhere(
       BAND_BPS - MARGIN_BPS,
-      ({ outside: [, second, third] }) => second === true && third === true,
+      ({ isBeyond: [, second, third] }) => second === true && third === true,
     )
     expect({ missed, alarmed }).toEqual({ missed: [], alarmed: [] })
   })
@@ -296,7 +296,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
   })
 })
 
-/** The same the whole way, as a caller is told it: protocols, cadences, blocks of different ages. */
+/** The same through the whole service, as a caller receives it: protocols, cadences, blocks of different ages. */
 test.each([1, 2, 3])('reference %i is measured through the adapters as it is', (seed) => {
   const during = (from: number, until: number) => ({
     fromMs: START_MS + from * SECOND_MS,

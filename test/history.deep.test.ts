@@ -187,7 +187,7 @@ describe('the history of an engine', () => {
       entry.kind === 'outside' ? restoredExternal(entry).map((event) => ({ atMs, event })) : [],
     )
     const log = new MeasureLog()
-    for (const { event } of told) if (event.kind === 'measure-history') log.remember(event)
+    for (const { event } of told) if (event.kind === 'measure-history') log.load(event)
     const names = told.map(({ event }) => 'series' in event && event.series)
     expect(names, 'beside what the engine measured itself').toEqual(expect.arrayContaining(series))
     expect(names).not.toContain('gone')

@@ -92,8 +92,8 @@ describe('the positions of real accounts', () => {
     expect(compared).toBeGreaterThan(200)
   })
 
-  test('are what the model’s own books say of that instant', () => {
-    // What the venue tells is 0.2 to 0.9 s old; an account moves at whole minutes or by a liquidation.
+  test('equal the model’s own books at that instant', () => {
+    // The venue's figures are 0.2 to 0.9 s old; an account moves at whole minutes or by a liquidation.
     const [early, late] = [0, 1].map(() => new Accounts(fewCoins(), START_MS - AGE_MS_MIN))
     for (const event of positions()) {
       const account = traderAt(event.account) ?? -1
@@ -131,7 +131,7 @@ describe('the positions of real accounts', () => {
   })
 
   test.each(['BTC', 'ETH', 'SOL'])(
-    'stand in the map of %s where the venue liquidates them, each side within the open interest',
+    "are in the map of %s at the venue's liquidation prices, each side within the open interest",
     (name) => {
       const { exposure, map } = mapOf(name, events)
       const { markPrice, openInterestBase } = exposure
@@ -220,7 +220,7 @@ describe('the positions of real accounts', () => {
   })
 })
 
-test('a venue that tells no positions is asked for them more and more rarely, and for history as ever', () => {
+test('a venue without positions is asked for them more and more rarely, and for history as before', () => {
   const virtual = new VirtualVenue(fewCoins(), START_MS)
   const runtime = virtual.runtime()
   const asked: number[] = []
@@ -243,12 +243,12 @@ test('a venue that tells no positions is asked for them more and more rarely, an
   expect(histories.size).toBe(COINS - 1)
   expect(asked.length).toBeGreaterThan(3)
   expect(asked.length).toBeLessThan(12)
-  expect([...reasons], 'and no address is told').toEqual([
+  expect([...reasons], 'and no address is reported').toEqual([
     'request_refused: clearinghouseState: HTTP 500',
   ])
 })
 
-/** A feed whose engine lacks the history of every coin, once. */
+/** A feed whose engine needs the history of every coin, once. */
 function play(
   virtual: VirtualVenue,
   hooks: Pick<FeedOptions, 'onFeedEvent' | 'onArrival'> & {

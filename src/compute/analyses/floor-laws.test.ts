@@ -27,7 +27,7 @@ const EXTERNAL = [
 ]
 const MARKET = [...VENUE, ...EXTERNAL]
 
-/** What an analysis hears of the market: right at its floor, and with the next thing that it counts gone. */
+/** Events of an analysis exactly at its floor, and without the next item that it counts. */
 type Floor = { readonly at: readonly MarketEvent[]; readonly below: readonly MarketEvent[] }
 
 const floors: Readonly<Record<string, Floor>> = {

@@ -61,7 +61,7 @@ describe('walking a book', () => {
   )
 
   property.prop([side, notionalUsd])(
-    'the model is never better than filling the rest at the last visible level',
+    'the model is never better than the last visible level',
     (book, usd) => {
       const last = book.levels.at(-1)
       const fill = walk(book, usd)
@@ -98,7 +98,7 @@ describe('walking a book', () => {
   })
 
   test('compares both sides up to the shorter reach of the two', () => {
-    // Bids are visible to 4 bps, asks to 9 bps: of the asks only what lies within 4 bps counts.
+    // Bids are visible to 4 bps, asks to 9 bps: of the asks only those within 4 bps count.
     const bids: BookSide = { levels: [level(99.99, 30), level(99.96, 10)], mid: 100, direction: -1 }
     const asks: BookSide = {
       levels: [level(100.01, 20), level(100.09, 900)],
@@ -130,12 +130,12 @@ describe('walking a book', () => {
       mid: 100,
       direction: 1,
     }
-    // All of it costs 8.5 bps on average, though its last level lies at 12.
+    // All of it costs 8.5 bps on average, though its last level is at 12.
     expect(sizeWithin(asks, 10)).toEqual({ usd: 100.05 * 10 + 100.12 * 10, isFloor: true })
     expect(sizeWithin(asks, 8).isFloor).toBe(false)
   })
 
-  test('says how much of the order the visible book fills, and that the rest is a model', () => {
+  test('has the share of the order that the visible book fills, and a model beyond', () => {
     const asks: BookSide = { levels: [level(101, 10)], mid: 100, direction: 1 }
     const { slippageBps, filledPct, method } = walk(asks, 4_040)
     expect(slippageBps, 'four times the size, twice the cost').toBeCloseTo(200, 9)
@@ -152,7 +152,7 @@ describe('walking a book', () => {
   })
 
   test.skipIf(!existsSync(EXAMPLES))(
-    'agrees with the worked example of an outside library (needs ../shared/data)',
+    'agrees with the worked example of an external library (needs ../shared/data)',
     () => {
       const examples = JSON.parse(readFileSync(EXAMPLES, 'utf8')) as WorkedExample[]
       const example = examples.find(({ function: name }) => name === 'simulateBookFill')

@@ -10,7 +10,7 @@ import { quarters, START_MS } from '../testing/bars.ts'
 import { CandleLadder } from './candle-ladder.ts'
 
 const QUARTER_MS = timeframeMs['15m']
-/** Long enough after a bar's end for its last word. */
+/** Long enough after a bar's end for its final frame. */
 const SETTLED_MS = 10_000
 
 const tape = () => quarters({ minLength: 40, maxLength: 120 })
@@ -34,7 +34,7 @@ describe('candle ladder', () => {
   property.prop([
     tape(),
     fc.array(fc.record({ at: fc.nat(), lasts: fc.nat(6) }), { maxLength: 4 }),
-  ])('ends as the venue has it, whatever connections were lost on the way', (bars, outages) => {
+  ])("ends with the venue's bars, whatever connections were lost", (bars, outages) => {
     const ladder = open(bars.slice(0, 1))
     const told = new Map<string, Bar>()
     const lost = new Set(
@@ -62,10 +62,10 @@ describe('candle ladder', () => {
     takeClosed(ladder, told)
     const uninterrupted = new Map<string, Bar>()
     takeClosed(open(bars), uninterrupted)
-    expect(told, 'and so does what it told of closed bars').toEqual(uninterrupted)
+    expect(told, 'and so do the closed bars').toEqual(uninterrupted)
   })
 
-  property.prop([tape()])('restores bit for bit and goes on identically', (bars) => {
+  property.prop([tape()])('restores bit for bit and continues identically', (bars) => {
     const half = Math.floor(bars.length / 2)
     const restored = new CandleLadder(new PulsePool(3))
     restored.restore(open(bars.slice(0, half)).save())
@@ -82,7 +82,7 @@ describe('candle ladder', () => {
     expect(ladder.isContinuous).toBe(false)
   })
 
-  test('a reply with a hole in it is folded up to the hole, and the rest is asked again', () => {
+  test('a reply with a gap is closed up to the gap, and the remaining bars are requested again', () => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.5))
     ladder.history('15m', [flatBar(8), flatBar(9), flatBar(12)], timeOf(13) + SETTLED_MS)
@@ -105,7 +105,7 @@ describe('candle ladder', () => {
       expect(afterAFlatBar().audit()).toEqual({ timeframe: '15m', fromMs: timeOf(1) })
     })
 
-    test('mends the bar that it closed last, when the last word on it was lost', () => {
+    test('corrects the last closed bar when its final frame was lost', () => {
       const ladder = afterAFlatBar()
       ladder.history('15m', [flatBar(7), traded], asked(9.2))
       ladder.live(flatBar(9), timeOf(9.3))
@@ -141,7 +141,7 @@ describe('candle ladder', () => {
     expect(ladder.barCount('15m')).toBe(8)
   })
 
-  test('a reply that ends early says that nobody traded since', () => {
+  test('a reply that ends early means that there were no trades since', () => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.5))
     ladder.history('15m', [flatBar(8)], timeOf(12) + SETTLED_MS)
@@ -159,7 +159,7 @@ describe('candle ladder', () => {
     expect(ladder.barCount('15m')).toBe(1)
   })
 
-  test('a bar that ended while history was on its way keeps its last word', () => {
+  test('a bar that ended while history was requested keeps its final state', () => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.5))
     const asPastOf = { ...flatBar(8), close: 101, high: 101, volumeBase: 1 }
@@ -174,7 +174,7 @@ describe('candle ladder', () => {
     )
   })
 
-  test('a reply from just after a boundary tells of both bars, the one that ended and the one that began', () => {
+  test('a reply from just after a boundary has both bars, the ended one and the new one', () => {
     const ladder = open(flatBars(8))
     ladder.interrupt(timeOf(8.5))
     const begun = { ...flatBar(9), high: 103, close: 103, volumeBase: 2 }
@@ -206,7 +206,7 @@ describe('candle ladder', () => {
     expect(readings(ladder)).toEqual(readings(open([...flatBars(8), ...complete])))
   })
 
-  test('a bar that is taken back is as the last word on it left it', () => {
+  test('a reopened bar has the state of its last frame', () => {
     const last = { ...flatBar(8), high: 106, close: 104, volumeBase: 2 }
     const ladder = open(flatBars(8))
     ladder.live({ ...flatBar(8), volumeBase: 1 }, timeOf(8.9))
@@ -230,7 +230,7 @@ describe('candle ladder', () => {
     expect(readings(ladder)).toEqual(readings(expected))
   })
 
-  test('a reply with less of a bar than a frame told, shortly before by its stamp, is asked for again', () => {
+  test('a reply with less of a bar than a frame, sent shortly before by its stamp, is requested again', () => {
     const heard = { ...flatBar(8), high: 104, close: 104, volumeBase: 4 }
     const before = { ...flatBar(8), volumeBase: 3 }
     const ladder = open(flatBars(8))
@@ -240,7 +240,7 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(heard)
     expect(ladder.needs(timeOf(8.6))).toEqual([{ timeframe: '15m', fromMs: timeOf(8) }])
     ladder.history('15m', [before], timeOf(8.5) + 60_001)
-    expect(ladder.openBar('15m'), 'where it still says so, the frame was bent').toEqual(before)
+    expect(ladder.openBar('15m'), 'if it repeats, the frame was wrong').toEqual(before)
     expect(ladder.needs(timeOf(8.6))).toEqual([])
   })
 
@@ -258,7 +258,7 @@ describe('candle ladder', () => {
     expect(readings(ladder)).toEqual(readings(expected))
   })
 
-  test('a reply that was asked before a bar ended does not say how it ended', () => {
+  test('a reply that was requested before a bar ended does not show its end', () => {
     const half = { ...flatBar(30), volumeBase: 9 }
     const whole = { ...flatBar(30), high: 107, close: 107, volumeBase: 10 }
     const ladder = open(flatBars(30))
@@ -288,7 +288,7 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(later)
   })
 
-  test('a bar that began is placed when the last word on the one before comes after it', () => {
+  test('a bar that began is placed after the final frame of the one before', () => {
     const last = { ...flatBar(8), high: 104, close: 104, volumeBase: 4 }
     const next = { ...flatBar(9), volumeBase: 2 }
     const ladder = open(flatBars(8))
@@ -315,7 +315,7 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(later)
   })
 
-  test('asks again where frames still say less than a reply when none can be held up any more', () => {
+  test('requests again where frames stay below a reply for longer than any delay', () => {
     const bent = { ...flatBar(8), close: 104, high: 104, volumeBase: 7_800_000 }
     const traded = { ...flatBar(8), close: 103, high: 104, volumeBase: 881 }
     const ladder = open(flatBars(8))
@@ -346,7 +346,7 @@ describe('candle ladder', () => {
     expect(ladder.openBar('15m')).toEqual(other.heard)
   })
 
-  describe('a quiet bar that a bent frame was the last to tell of', () => {
+  describe('a quiet bar whose last frame was wrong', () => {
     const traded = { ...flatBar(8), close: 103, high: 104, volumeBase: 881 }
     const told = timeOf(8.5)
     const late = told + 60_001
@@ -360,11 +360,11 @@ describe('candle ladder', () => {
     test.each([
       { what: 'more than was traded', bent: { ...traded, volumeBase: 7_800_000 } },
       { what: 'another price', bent: { ...traded, close: 103.5 } },
-    ])('is as the venue says when it is asked twice: $what', ({ bent }) => {
+    ])("equals the venue's after two replies: $what", ({ bent }) => {
       const ladder = afterFrame(bent)
       ladder.history('15m', [traded], late)
       expect(ladder.openBar('15m'), 'the reply may be the one that is bent').toEqual(bent)
-      expect(ladder.isContinuous, 'and nobody vouches for either').toBe(false)
+      expect(ladder.isContinuous, 'and neither is confirmed').toBe(false)
       expect(ladder.needs(late)).toEqual([{ timeframe: '15m', fromMs: timeOf(8) }])
       ladder.history('15m', [traded], late + 1_000)
       expect(ladder.openBar('15m')).toEqual(traded)
@@ -395,13 +395,13 @@ describe('candle ladder', () => {
       expect(ladder.isContinuous).toBe(true)
     })
 
-    test('stays as it was where the reply says the same', () => {
+    test('stays the same where the reply agrees', () => {
       const ladder = afterFrame(traded)
       ladder.history('15m', [{ ...traded }], late)
       expect(ladder.isContinuous).toBe(true)
     })
 
-    test('is told anew by the next frame', () => {
+    test('is replaced by the next frame', () => {
       const ladder = afterFrame({ ...traded, volumeBase: 7_800_000 })
       ladder.history('15m', [traded], late)
       const next = { ...traded, close: 102, volumeBase: 890 }
@@ -411,7 +411,7 @@ describe('candle ladder', () => {
     })
   })
 
-  test('what was heard after the question counts by its volume, whatever it was stamped', () => {
+  test('frames after the request count by their volume, whatever their stamp', () => {
     const asked = { ...flatBar(8), volumeBase: 4 }
     const heard = { ...flatBar(8), high: 104, close: 104, volumeBase: 5 }
     const ladder = open(flatBars(7))
@@ -430,7 +430,7 @@ describe('candle ladder', () => {
     expect(ladder.barCount('1h')).toBe(0)
   })
 
-  test('closes a bar in which nobody traded, flat at the last close', () => {
+  test('closes a bar without trades, flat at the last close', () => {
     const ladder = open(flatBars(8))
     ladder.live({ ...flatBar(8), close: 101, high: 101, volumeBase: 5 }, timeOf(8.5))
     ladder.advance(timeOf(11) + 4_000)
@@ -444,7 +444,7 @@ describe('candle ladder', () => {
     })
   })
 
-  test('waits three seconds for the last word on a bar', () => {
+  test('waits three seconds for the final frame of a bar', () => {
     const ladder = open(flatBars(8))
     ladder.live(flatBar(8), timeOf(8.5))
     ladder.advance(timeOf(9) + 2_999)
@@ -453,7 +453,7 @@ describe('candle ladder', () => {
     expect(ladder.barCount('15m')).toBe(9)
   })
 
-  test('takes the last word on a bar that it had closed already, more than once', () => {
+  test('takes a final frame of a bar that is already closed, more than once', () => {
     const bars = flatBars(30)
     const late = { ...flatBar(30), high: 106, close: 104, volumeBase: 2 }
     const final = { ...flatBar(30), high: 107, close: 105, volumeBase: 3 }
@@ -489,7 +489,7 @@ describe('candle ladder', () => {
     expect(ladder.barCount('15m')).toBe(40)
   })
 
-  test('tells of every bar that it folds, once, on all timeframes', () => {
+  test('reports every closed bar once, on all timeframes', () => {
     const ladder = open(flatBars(16))
     const { bars, dropped } = ladder.takeClosed()
     const timesOf = (of: Timeframe) =>
@@ -501,7 +501,7 @@ describe('candle ladder', () => {
     expect(ladder.takeClosed().bars).toEqual([])
   })
 
-  test('tells of a bar again when a later word on it arrives', () => {
+  test('reports a bar again when a later frame revises it', () => {
     const ladder = open(flatBars(8))
     ladder.takeClosed()
     const final = { ...flatBar(8), high: 107, close: 105, volumeBase: 3 }
@@ -511,7 +511,7 @@ describe('candle ladder', () => {
     expect(ladder.takeClosed().bars.map(({ bar }) => bar.volumeBase)).toEqual([1, 3])
   })
 
-  test('keeps the newest of the closed bars that nobody takes, and counts the others', () => {
+  test('keeps the newest closed bars and counts the dropped ones', () => {
     const ladder = open(flatBars(5_000))
     const { bars, dropped } = ladder.takeClosed()
     expect(bars).toHaveLength(6_500)
@@ -519,13 +519,13 @@ describe('candle ladder', () => {
     expect(bars.at(-1)?.bar.openTimeMs).toBe(timeOf(4_996))
   })
 
-  test('tells the next coin nothing of the one before', () => {
+  test('reports nothing of the previous coin to the next one', () => {
     const ladder = open(flatBars(8))
     ladder.reset()
     expect(ladder.takeClosed()).toEqual({ bars: [], dropped: 0 })
   })
 
-  test('does not tell again what it was restored from', () => {
+  test('does not report restored bars again', () => {
     const ladder = new CandleLadder(new PulsePool(3))
     ladder.restore(open(flatBars(8)).save())
     expect(ladder.takeClosed().bars).toEqual([])
@@ -557,7 +557,7 @@ describe('candle ladder', () => {
       return ladder.values[pulseValue.ema200]
     }
 
-    test('is as if it had folded all of them, and goes on so', () => {
+    test('equals a ladder that closed all of them, and continues the same', () => {
       const ladder = recent(5_990)
       expect(ema200(ladder)).toBeNaN()
       ladder.deepen(hoursOf(all.slice(0, 5_990)), fromMs)
@@ -576,7 +576,7 @@ describe('candle ladder', () => {
       expect(ladder.takeClosed().bars).toEqual([])
     })
 
-    test('stays deep where the bar that completed an hour gets a later word', () => {
+    test('stays deep where the bar that completed an hour is revised', () => {
       const ladder = recent(5_996)
       for (const bar of all.slice(5_996)) ladder.live(bar, endOf(bar) - 1)
       ladder.advance(settledAfter(all))
@@ -681,7 +681,7 @@ function repair(ladder: CandleLadder, bars: readonly Bar[], nowMs: number): void
   }
 }
 
-/** By timeframe and open time, as a history keeps them: a later word replaces an earlier one. */
+/** By timeframe and open time, as in stored history: a later bar replaces an earlier one. */
 function takeClosed(ladder: CandleLadder, told: Map<string, Bar>): void {
   for (const { timeframe, bar } of ladder.takeClosed().bars)
     told.set(`${timeframe} ${bar.openTimeMs}`, bar)

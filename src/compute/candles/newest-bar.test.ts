@@ -5,7 +5,7 @@ const OPEN_MS = Date.UTC(2026, 11, 13, 19)
 const QUARTER_MS = 900_000
 
 describe('by when a bar had ended, on our clock,', () => {
-  test('is when the next one was heard of, while the one before was heard of until then', () => {
+  test('is when the next one was received, after frames of the one before', () => {
     const newest = new NewestBar()
     // Our clock is behind by 20 s, then ahead by 20 s.
     for (const [oursAheadMs, openTimeMs] of [
@@ -21,7 +21,7 @@ describe('by when a bar had ended, on our clock,', () => {
     }
   })
 
-  test('is when our clock says where nobody told anything meanwhile: it may have begun long before it was heard of', () => {
+  test('is by our clock after a pause: the bar may have begun long before it was received', () => {
     const started = new NewestBar()
     started.candle(candle(OPEN_MS, OPEN_MS + 32_000))
     expect(started.endedByMs(OPEN_MS), 'at a start').toBe(OPEN_MS)
@@ -31,14 +31,14 @@ describe('by when a bar had ended, on our clock,', () => {
     expect(cutOff.endedByMs(OPEN_MS), 'after a silence').toBe(OPEN_MS)
   })
 
-  test('is unknown where no newer one was heard of', () => {
+  test('is unknown without a newer bar', () => {
     const newest = new NewestBar()
     expect(newest.endedByMs(OPEN_MS)).toBe(Number.POSITIVE_INFINITY)
     newest.candle(candle(OPEN_MS - QUARTER_MS, OPEN_MS))
     expect(newest.endedByMs(OPEN_MS)).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test('stays what it was when a bar from before is told once more', () => {
+  test('stays the same when an earlier bar is repeated', () => {
     const newest = new NewestBar()
     newest.candle(candle(OPEN_MS, OPEN_MS + 500))
     newest.candle(candle(OPEN_MS - QUARTER_MS, OPEN_MS + 2_000))

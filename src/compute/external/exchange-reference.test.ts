@@ -120,7 +120,7 @@ describe('reference of the exchanges', () => {
     },
   )
 
-  property.prop([mids, fc.nat()])('does not depend on who says what', (prices, seed) => {
+  property.prop([mids, fc.nat()])('does not depend on the order of exchanges', (prices, seed) => {
     const shuffled = prices.toSorted((a, b) => ((a * seed) % 7) - ((b * seed) % 7))
     const of100 = (list: readonly number[]) =>
       of(100, ...list.map((mid, at) => quote(five[at] as Exchange, mid))).reference?.midUsd

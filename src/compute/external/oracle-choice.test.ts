@@ -45,7 +45,7 @@ describe('the oracle network to believe', () => {
     ])
   })
 
-  test('is nobody where nobody tells', () => {
+  test('is none without a price', () => {
     expect(choose([])).toMatchObject({ best: null, demoted: [], readings: [] })
   })
 
@@ -83,12 +83,9 @@ describe('the oracle network to believe', () => {
   test.each([
     { weakness: 'late', only: word('pyth-hermes', 100, {}, 100_000) },
     { weakness: 'wide_confidence', only: word('pyth-hermes', 100, { confidenceUsd: 3 }) },
-  ])(
-    'one that is $weakness stands in where nobody else does, and says so',
-    ({ weakness, only }) => {
-      expect(choose([only])).toMatchObject({ best: { network: 'pyth-hermes' }, weakness })
-    },
-  )
+  ])('one that is $weakness is used without another, with its weakness', ({ weakness, only }) => {
+    expect(choose([only])).toMatchObject({ best: { network: 'pyth-hermes' }, weakness })
+  })
 
   test('the exchanges have a vote', () => {
     const words = [word('pyth-hermes', 101), word('redstone', 100)]
@@ -106,7 +103,7 @@ describe('the oracle network to believe', () => {
     expect(choose(sure, { exchangeMidsUsd: [100, 100] }).best?.network).toBe(believed)
   })
 
-  test('two that do not agree with each other convict nobody', () => {
+  test('two that contradict each other outvote no network', () => {
     const words = [
       word('pyth-hermes', 101),
       word('redstone', 100),
@@ -254,7 +251,7 @@ describe('the oracle network to believe', () => {
     expect(only?.ageMs).toBe(2_000)
   })
 
-  test('one that was unfit a moment ago waits, unless nobody else is fit', () => {
+  test('one with a recent fault waits, unless no other is fit', () => {
     const words = [word('pyth-hermes', 100), word('redstone', 100)]
     const unfit = (agoMs: number) => ({
       unfitAtMs: (network: OracleNetwork) =>
@@ -288,7 +285,7 @@ describe('trust over time', () => {
     expect(believed.lastIndexOf('redstone')).toBe(59 + PROBATION_MS / 1_000 - 1)
   })
 
-  test('tells which coins any network knows', () => {
+  test('lists the coins that any network covers', () => {
     const market = newMarket(new PulsePool(9))
     market.apply(universe(['BTC', 'kPEPE', 'XYZ']))
     const known = () => market.of(oracleTrust).knownCoins(market)

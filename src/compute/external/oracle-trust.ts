@@ -21,7 +21,7 @@ const STABLECOINS = ['USDC', 'USDT']
  * restart the past is unknown.
  */
 class OracleTrust implements MarketTracker {
-  readonly hears = ['oracle-price'] as const
+  readonly inputs = ['oracle-price'] as const
   readonly #unfitAtMs = new Map<string, Map<OracleNetwork, number>>()
   #tick = Number.NaN
   readonly #known = new Set<string>()

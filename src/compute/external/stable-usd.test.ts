@@ -10,7 +10,7 @@ const five = ['kraken', 'coinbase', 'okx', 'bybit', 'binance'] as const
 const slow = { resolutionBps: 25, heartbeatMs: 86_400_000, confidenceUsd: null, ema: null }
 
 describe('what a stablecoin is worth', () => {
-  test('nobody knows where nobody tells', () => {
+  test('is unknown without a source', () => {
     expect(of()).toBeNull()
   })
 
@@ -28,7 +28,7 @@ describe('what a stablecoin is worth', () => {
     })
   })
 
-  test('a feed that publishes on moves only is not asked while somebody watches', () => {
+  test('a push feed does not vote while a continuous source does', () => {
     const known = of(
       exchangeQuote('kraken', 'USDT', 0.98, NOW_MS),
       oraclePrice('chainlink', 'USDT', 1, NOW_MS - 3_600_000, slow),
@@ -36,7 +36,7 @@ describe('what a stablecoin is worth', () => {
     expect(known).toMatchObject({ priceUsd: 0.98, sources: ['kraken'] })
   })
 
-  test('it is where two who watch quarrel', () => {
+  test('push feeds vote where two continuous sources contradict each other', () => {
     const known = of(
       exchangeQuote('kraken', 'USDT', 0.9, NOW_MS),
       exchangeQuote('coinbase', 'USDT', 1, NOW_MS),
@@ -57,7 +57,7 @@ describe('what a stablecoin is worth', () => {
     expect(known?.priceUsd).toBeCloseTo(priceUsd, 5)
   })
 
-  test('two of four who lie make a quarrel, which push feeds settle', () => {
+  test('two of four wrong sources leave no majority, and push feeds decide', () => {
     const watching = [
       exchangeQuote('kraken', 'USDT', 1, NOW_MS),
       exchangeQuote('coinbase', 'USDT', 1.0001, NOW_MS),
@@ -69,7 +69,7 @@ describe('what a stablecoin is worth', () => {
     expect(of(...watching, chainlink)?.priceUsd).toBe(1.0001)
   })
 
-  test('one of four who lies makes none', () => {
+  test('one of four wrong sources leaves a majority', () => {
     const known = of(
       exchangeQuote('kraken', 'USDT', 1, NOW_MS),
       exchangeQuote('coinbase', 'USDT', 1.0001, NOW_MS),
@@ -96,13 +96,13 @@ describe('what a stablecoin is worth', () => {
     { what: 'two', usd: [1, 1.05] },
     { what: 'three', usd: [0.95, 1, 1.05] },
     { what: 'two pairs', usd: [1, 1, 1.015, 1.015] },
-  ])('a quarrel of $what that nobody settles leaves it unknown', ({ usd }) => {
+  ])('$what without a majority leave it unknown', ({ usd }) => {
     const quotes = usd.map((one, at) => exchangeQuote(five[at] ?? 'okx', 'USDT', one, NOW_MS))
     expect(of(...quotes)).toBeNull()
   })
 
   property.prop([fc.array(fc.double({ min: 0.9, max: 1.1, noNaN: true }), { maxLength: 5 })])(
-    'what is told is near to more than half of who tells',
+    'the price is near more than half of the votes',
     (usd) => {
       const known = of(
         ...usd.map((one, at) => exchangeQuote(five[at] ?? 'okx', 'USDT', one, NOW_MS)),
@@ -119,7 +119,7 @@ describe('what a stablecoin is worth', () => {
     },
   )
 
-  test('or where nobody watches, as old as it is', () => {
+  test('push feeds vote without a continuous source, at their age', () => {
     const known = of(oraclePrice('chainlink', 'USDT', 1.001, NOW_MS - 3_600_000, slow))
     expect(known).toMatchObject({ priceUsd: 1.001, ageMs: 3_600_000, sources: ['chainlink'] })
   })

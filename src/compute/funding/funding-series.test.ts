@@ -44,7 +44,7 @@ describe('funding series', () => {
     expect(day(BOUNDARY_MS + HOUR_MS), 'an hour later').toMatchObject({ count: 2 })
   })
 
-  test('lets the running rate a minute before the hour stand for it until the record comes', () => {
+  test('the running rate a minute before the hour is its estimate until the record arrives', () => {
     coin.sample(sample(-2 * MINUTE_MS, 1e-6))
     coin.sample(sample(-MINUTE_MS, 2e-6))
     expect(recordsOf(series.windows(BOUNDARY_MS - 1), 24), 'the hour is not over').toEqual([])
@@ -67,7 +67,7 @@ describe('funding series', () => {
     ])
   })
 
-  test('leaves out what is missing, and tells it oldest first', () => {
+  test('leaves out missing hours, oldest first', () => {
     tell(row(0, 1e-6), row(-2, 3e-6), row(-3, 4e-6))
     expect(
       recordsOf(series.windows(NOW_MS), 3).map(({ timeMs }) => (timeMs - BOUNDARY_MS) / HOUR_MS),
@@ -97,7 +97,7 @@ describe('funding series', () => {
     expect(windows.over(MONTH_HOURS).count).toBe(720)
   })
 
-  test('says from when on it knows anything', () => {
+  test('has the beginning of its records', () => {
     expect(series.windows(NOW_MS).monthSpanHours).toBe(0)
     tell(row(-99, 1))
     expect(series.windows(NOW_MS).monthSpanHours).toBe(100)
@@ -157,7 +157,7 @@ describe('funding series', () => {
     },
   )
 
-  test('the rates of elsewhere are those that were told last', () => {
+  test('the rates of other exchanges are the newest ones', () => {
     expect(series.venueFundings).toBeNull()
     const told = { kind: 'venue-fundings', coin: 'BTC', fundings: [], ...at(NOW_MS) } as const
     coin.apply(told)
@@ -165,7 +165,7 @@ describe('funding series', () => {
     expect(series.venueFundings).toBe(told)
   })
 
-  test('leaves nothing to save, and begins anew from what another version saved', () => {
+  test("saves nothing, and begins empty from another version's numbers", () => {
     expect(series.save()).toHaveLength(0)
     expect(series.restore(series.save())).toBe(true)
     expect(series.restore(Float64Array.of(1))).toBe(false)

@@ -54,7 +54,7 @@ export function recordsOf(
  * which no estimate replaces.
  */
 export class FundingSeries implements CoinTracker {
-  readonly hears = ['funding-history', 'venue-fundings'] as const
+  readonly inputs = ['funding-history', 'venue-fundings'] as const
   readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 3)
   #windows: FundingWindows | null = null
   #venueFundings: VenueFundingsEvent | null = null

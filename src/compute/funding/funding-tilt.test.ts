@@ -9,7 +9,7 @@ import { annualizedPctOf, fundingTilt } from './funding-tilt.ts'
 const HOUR_MS = 3_600_000
 
 describe('funding tilt', () => {
-  test('is not known before the venue told anything', () => {
+  test('is unknown before a context was received', () => {
     const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     expect(market.coin('BTC') && fundingTilt(market.coin('BTC') as never)).toBeNull()
@@ -62,13 +62,13 @@ describe('funding tilt', () => {
     [-68.5e-6, 'LOW', 16],
     [-96.5e-6, 'HIGH', 2],
     [-101e-6, 'EXTREME', 0],
-    // Nobody pays to stay in, whatever the rank.
+    // A neutral rate is LOW, whatever its rank.
     [18e-6, 'LOW', 59],
   ])('a rate of %d is crowding %s at percentile %d', (rate, crowding, percentile) => {
     expect(tiltOf(rate, ladder)).toMatchObject({ crowding, percentile })
   })
 
-  test('crowding is by rank: most hours at the baseline do not make the rest extreme', () => {
+  test('crowding is by rank: most hours at the baseline do not make the others extreme', () => {
     // 640 of 720 hours at the baseline, 80 at twice to ten times of it.
     const rates = Array.from({ length: 720 }, (_, hour) =>
       hour < 640 ? 12.5e-6 : 12.5e-6 * (2 + (hour - 640) / 10),
@@ -77,7 +77,9 @@ describe('funding tilt', () => {
     expect(usual.zscore, 'a z-score calls an ordinary rate of this coin unusual').toBeGreaterThan(2)
     expect(usual).toMatchObject({ crowding: 'MODERATE', percentile: 95 })
     expect(tiltOf(12.5e-6, rates).crowding).toBe('LOW')
-    expect(tiltOf(12.6e-6, rates).crowding, 'just above the baseline nobody is crowded').toBe('LOW')
+    expect(tiltOf(12.6e-6, rates).crowding, 'just above the baseline neither side is crowded').toBe(
+      'LOW',
+    )
   })
 
   test('longs that pay less than usual are not crowded', () => {

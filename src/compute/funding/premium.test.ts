@@ -23,7 +23,7 @@ describe('premium', () => {
     { dexKind: 'main', rows: 179 },
     { dexKind: 'builder', rows: 155 },
   ] as const)(
-    'is what the venue told of all $rows live coins of a real frame, $dexKind dex (needs ../shared/data)',
+    "equals the venue's value for all $rows live coins of a recorded frame, $dexKind dex (needs ../shared/data)",
     ({ dexKind, rows }) => {
       const live = recordedContexts(dexKind === 'builder').filter(({ premium }) => premium !== null)
       expect(live).toHaveLength(rows)
@@ -35,7 +35,7 @@ describe('premium', () => {
   )
 
   test.runIf(existsSync(FRAME))(
-    'leads to rates in the order of the rates that the venue told (needs ../shared/data)',
+    "gives rates in the order of the venue's rates (needs ../shared/data)",
     () => {
       const live = recordedContexts(false).filter(({ premium }) => premium !== null)
       const pairs = live.map((recorded) => ({
@@ -63,7 +63,7 @@ describe('premium', () => {
     )
   })
 
-  test('is 0 on the main dex while the oracle lies between the impact prices', () => {
+  test('is 0 on the main dex while the oracle is between the impact prices', () => {
     const inside = context('BTC', { impactBid: 99, oraclePrice: 100, impactAsk: 103 })
     expect(fundingPremium(inside, 'main')).toBe(0)
     expect(fundingPremium(inside, 'builder')).toBeCloseTo(0.01, 15)

@@ -18,7 +18,7 @@ const markets: readonly (readonly [name: string, errorMax: number, Market])[] = 
       (65_000 + Math.round(60 * (chance() - 0.5)) / 10) * (update % 1_000_000 < 3 ? 1.5 : 1),
   ],
   [
-    // So tight because 1e-10 is what is left when windows are never summed anew but after a spike.
+    // 1e-10 is the error when windows are summed again after spikes only.
     'a walk',
     1e-12,
     (before, _, chance) => Math.min(200, Math.max(50, before * (1 + 0.04 * (chance() - 0.5)))),

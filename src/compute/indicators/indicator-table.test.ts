@@ -4,7 +4,7 @@ import { barsOf, readTable } from '../../../test/golden/candle-table.ts'
 import type { PulseIndicators } from './pulse-indicators.ts'
 import { pulseRows } from './pulse-rows.ts'
 
-/** Values of outside libraries; how they were made: `fixtures/README.md`. */
+/** Values of external libraries; `fixtures/README.md` describes how they were made. */
 const tables = {
   'simulator-table.csv': 'candles of the simulated venue',
   'flat-stretch-table.csv': 'a walk with a flat stretch',
@@ -62,7 +62,7 @@ describe.each(Object.entries(tables))('%s: %s', (file) => {
   const table = readTable(resolve(import.meta.dirname, 'fixtures', file))
   const rows = [...pulseRows(barsOf(table))].map((row) => row.indicators)
 
-  test.each(Object.entries(columns))('%s equals the outside library on every bar', (_, column) => {
+  test.each(Object.entries(columns))('%s equals the external library on every bar', (_, column) => {
     const wrong = rows.flatMap((row, index) => {
       const actual = column.actual(row)
       const expected = column.expected((name) => {

@@ -108,7 +108,7 @@ describe('against definitions without state', () => {
     }),
   } satisfies Record<keyof typeof pulseValue, unknown>)
 
-  test.prop([tape])('every value of every bar is what its definition says', (bars) => {
+  test.prop([tape])('every value of every bar equals its definition', (bars) => {
     const naive = naivePulse(bars)
     const closes = bars.map(({ close }) => close)
     const wrong: string[] = []
@@ -163,7 +163,7 @@ describe('a peek', () => {
 })
 
 describe('a saved state', () => {
-  test.prop([tape, fc.nat()])('goes on bit for bit after it was restored', (bars, cut) => {
+  test.prop([tape, fc.nat()])('continues bit for bit after it was restored', (bars, cut) => {
     const uninterrupted = opened()
     let restored = opened()
     const differing: number[] = []

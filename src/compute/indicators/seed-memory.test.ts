@@ -4,10 +4,10 @@ import { pulseRows } from './pulse-rows.ts'
 import { recursiveValues } from './seed-memory.ts'
 
 const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI FARTCOIN LINK AVAX WIF AI RLB'.split(' ')
-/** Where a series begins that lacks its past, as shares of what would be possible. */
+/** Starts of a series without its past, as shares of the possible range. */
 const BEGINNINGS = [0.1, 0.45, 0.8]
 
-test('an average is published from so many bars on', () => {
+test('an average is published from this many bars on', () => {
   expect(Object.fromEntries(recursiveValues.map(({ field, bars }) => [field, bars]))).toEqual({
     ema_20: 113,
     ema_50: 281,

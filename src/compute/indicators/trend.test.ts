@@ -11,7 +11,7 @@ describe('direction', () => {
     ['none once the price is over the slow one', { price: 101, ema20: 99, ema50: 100 }, 0],
     ['none on the slow average itself', { price: 101, ema20: 102, ema50: 101 }, 0],
     [
-      'none for what only rounding tells apart',
+      'none for a difference within rounding',
       { price: 100.00000000000003, ema20: 100.00000000000001, ema50: 100 },
       0,
     ],

@@ -30,7 +30,7 @@ describe('cascade risk', () => {
     expect(cascadeScore(raised)).toBeGreaterThanOrEqual(cascadeScore(given))
   })
 
-  property.prop([components])('the score lies between 0 and 1', (given) => {
+  property.prop([components])('the score is between 0 and 1', (given) => {
     expect(cascadeScore(given)).toBeGreaterThanOrEqual(0)
     expect(cascadeScore(given)).toBeLessThanOrEqual(1 + 1e-12)
   })

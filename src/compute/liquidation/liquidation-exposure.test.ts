@@ -77,7 +77,7 @@ describe('exposure', () => {
     expect(long.observedBase).toBeCloseTo(1_000, 9)
   })
 
-  test('no position counts for more than the open interest, whatever a reply makes of it', () => {
+  test('no position exceeds the open interest, whatever its reply', () => {
     tell(reading(0, 1_000), position('0xa', 1e15), position('0xb', 500, { liquidationPrice: 60 }))
     const { long } = heatmapOf(exposureOf(), 100)
     expect(long.observedUsd).toBeCloseTo(100_000, 6)
@@ -123,7 +123,9 @@ describe('exposure', () => {
         medianMultiple: expect.closeTo(beyond[Math.ceil(beyond.length / 2) - 1] ?? 0, 9),
       })
       for (const { price } of [...map.zones, ...map.clusters])
-        expect(price / 100, 'no price stands where nobody is').toBeLessThan(sign > 0 ? 0.99 : 2.19)
+        expect(price / 100, 'there is no price without positions').toBeLessThan(
+          sign > 0 ? 0.99 : 2.19,
+        )
       const wholeUsd = map.notionalUsd + map.beyond.notionalUsd + map.withoutPriceUsd
       expect(wholeUsd, 'and the side holds the open interest').toBeCloseTo(100_000, 6)
     },
@@ -172,16 +174,16 @@ describe('exposure', () => {
     expect(short.clusters.length, 'they are on the map').toBe(1)
   })
 
-  test('a tier that lies beyond the map has the price of a position opened now, and says what it holds', () => {
+  test('a tier beyond the map has the price of a position opened now, and its notional beyond', () => {
     tell(reading(0, 1_000), position('0xa', -1_000, { leverage: 3, liquidationPrice: 900 }))
     const { short, nearestCluster } = heatmapOf(exposureOf(), 100)
     // 3x on a coin of 10x: 133.3 / 1.05.
     expect(short.zones[0]).toMatchObject({ notionalUsd: 0, beyondUsd: expect.closeTo(100_000, 6) })
     expect(short.zones[0]?.price).toBeCloseTo(133.333 / 1.05, 2)
-    expect(nearestCluster.side, 'what lies beyond is no cluster').toBe('long')
+    expect(nearestCluster.side, 'positions beyond the map are no cluster').toBe('long')
   })
 
-  test('an estimate that falls off the map as the mark moves lies beyond it, and comes back', () => {
+  test('an estimate that leaves the map as the mark moves is beyond it, and returns', () => {
     // Shorts of a coin of 3x opened at 100 are liquidated at 114.3.
     coin = coinOf(3)
     tell(reading(0, 1_000, 100), reading(1, 1_400, 100), mark(2, 50))
@@ -200,7 +202,7 @@ describe('exposure', () => {
     expect(exposureOf().totals.short.observedBase).toBe(0)
   })
 
-  test('a position is forgotten when the mark reaches its price, or when nobody confirms it', () => {
+  test('a position is removed when the mark reaches its price, or when it is not confirmed', () => {
     tell(reading(0, 1_000), position('0xa', 300, { liquidationPrice: 92 }), mark(1, 92.1))
     expect(exposureOf().totals.long.observedBase).toBe(300)
     tell(mark(2, 92))
@@ -211,7 +213,7 @@ describe('exposure', () => {
     expect(exposureOf().totals.long.observedBase).toBe(0)
   })
 
-  test('knows no more than 256 accounts, and forgets the one that was told longest ago', () => {
+  test('keeps at most 256 accounts and removes the oldest reply', () => {
     tell(reading(0, 1_000))
     for (let account = 0; account < 256; account += 1) tell(position(`0x${account}`, 1))
     tell(position('0x0', 1), position('0xnew', 1))
@@ -222,7 +224,7 @@ describe('exposure', () => {
     expect(coin.of(liquidationFlow).observed.size).toBe(255)
   })
 
-  test('a cluster is what lies in one band of distance, nearest first', () => {
+  test('a cluster is one band of distance, nearest first', () => {
     tell(reading(0, 1_000))
     tell(
       position('0xa', 500, { liquidationPrice: 99.2 }),
@@ -254,7 +256,7 @@ describe('exposure', () => {
     expect(nearestCluster.distancePct).toBeCloseTo(4.76, 0)
   })
 
-  test('a coin without open interest still says where positions would be liquidated', () => {
+  test('a coin without open interest has the prices of positions opened now', () => {
     tell(reading(0, 0))
     const { long, short, nearestCluster } = heatmapOf(exposureOf(), 100)
     expect(long.notionalUsd + short.notionalUsd).toBe(0)

@@ -93,7 +93,7 @@ describe('liquidation flow', () => {
     tracker = coin.of(liquidationFlow)
     tell(reading(0, 1_000), trade(1, 'sell', 5), reading(10, 1_005))
     const [long, short] = [tierSums('long'), tierSums('short')]
-    expect(long[4], 'nobody who waited took 50x').toBeCloseTo(0, 9)
+    expect(long[4], 'no maker took 50x').toBeCloseTo(0, 9)
     expect(short[4]).toBeCloseTo(2 * 0.1 * 5, 9)
     expect(tracker.flow.total('long')).toBeCloseTo(5, 9)
     expect(tracker.flow.total('short')).toBeCloseTo(5, 9)
@@ -133,7 +133,7 @@ describe('liquidation flow', () => {
     expect(tracker.flow.total('long'), 'and what is gone does not come back').toBe(0)
   })
 
-  test('candles tell where the mark may have been while it was not seen', () => {
+  test('candles replace the marks of a time without events', () => {
     tell(reading(0, 1_000), reading(10, 1_010), reading(2 * HOUR, 1_010))
     const traded = [bar(0, 100, 100), bar(15, 101, 78), bar(30, 101, 99), bar(120, 100, 100)]
     tell(history(2 * HOUR + 5, traded))
@@ -145,7 +145,7 @@ describe('liquidation flow', () => {
     expect(tracker.save(), 'once').toEqual(before)
   })
 
-  test('candles of a time that was seen say nothing new', () => {
+  test('candles of a recorded time add nothing', () => {
     tell(reading(0, 1_000), history(1, [bar(-30, 100, 100), bar(0, 100, 100)]))
     for (let seconds = 14; seconds < HOUR; seconds += 14) tell(reading(seconds, 1_000 + seconds))
     const before = tracker.save()
@@ -160,7 +160,7 @@ describe('liquidation flow', () => {
     tell(history(2, [bar(-60, 120, 120, 7), bar(-45, 96, 95, 0), bar(-30, 100, 100, 5)]))
     expect(tracker.profile.total('long')).toBeCloseTo(5, 1)
     expect(tracker.profile.total('short')).toBeCloseTo(12, 0)
-    expect(tracker.flow.total('long'), 'nobody saw it open').toBe(0)
+    expect(tracker.flow.total('long'), 'its opening was not recorded').toBe(0)
   })
 
   test('candles that come before any reading lay it out as well', () => {
@@ -281,7 +281,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const steps = fc.array(step, { maxLength: 80, size: 'max' })
 const maxLeverages = fc.constantFrom(3, 5, 10, 20, 40, 50)
 
-describe('whatever happens', () => {
+describe('invariants', () => {
   property.prop([steps, maxLeverages])(
     'no side holds more than the open interest, and together all of it has its place in the account',
     (taken, maxLeverage) => {
@@ -311,7 +311,7 @@ describe('whatever happens', () => {
   )
 
   property.prop([steps, maxLeverages])(
-    'every level lies on its side of the mark, and all levels of a side within the open interest',
+    'every level is on its side of the mark, and all levels of a side within the open interest',
     (taken, maxLeverage) => {
       const coin = coinOf(maxLeverage)
       for (const event of eventsOf(taken)) coin.apply(event)
@@ -408,7 +408,7 @@ function eventsOf(taken: readonly Step[]): CoinEvent[] {
   return events
 }
 
-/** A 15m bar that opens so many minutes after the start. */
+/** A 15m bar that opens this many minutes after the start. */
 function bar(minutes: number, high: number, low: number, volumeBase = 1): Bar {
   const openTimeMs = START_MS + minutes * 60_000
   return { openTimeMs, open: low, high, low, close: low, volumeBase }

@@ -33,7 +33,7 @@ const HEADER_FIELDS = 13
  * whose opening was not recorded.
  */
 export class LiquidationFlow implements CoinTracker {
-  readonly hears = [
+  readonly inputs = [
     'trade',
     'context',
     'mark',

@@ -159,7 +159,7 @@ describe('liquidation price', () => {
   })
 
   test.skipIf(!existsSync(EXAMPLES))(
-    'agrees with the worked example of an outside library (needs ../shared/data)',
+    'agrees with the worked example of an external library (needs ../shared/data)',
     () => {
       const examples = JSON.parse(readFileSync(EXAMPLES, 'utf8')) as WorkedExample[]
       const example = examples.find(

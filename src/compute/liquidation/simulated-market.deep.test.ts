@@ -24,7 +24,7 @@ const START_MS = Date.UTC(2026, 4, 11, 7, 3, 21)
 const MINUTE_MS = 60_000
 const QUARTER_MS = 15 * MINUTE_MS
 const READING_MS = 14_000
-/** More than a bar, so that candles have to tell what happened. */
+/** Longer than a bar, so that candles must replace the marks. */
 const GAP_MS = 50 * MINUTE_MS
 const BARS = 300
 
@@ -87,7 +87,7 @@ describe('the liquidation map of the simulated market', () => {
   )
 })
 
-/** Everything that an engine hears of a coin: a cold start, a while, a gap, and another while, in which history comes. */
+/** All events of a coin: a cold start, a while, a gap, and another while with history. */
 function logOf(
   of: Market,
   coin: string,

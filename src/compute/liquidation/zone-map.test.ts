@@ -82,21 +82,18 @@ describe('zone map', () => {
     },
   )
 
-  property.prop([steps, steps])(
-    'goes on after a restart as if there had been none',
-    (first, second) => {
-      const { map, mark } = walked(first)
-      const restored = new ZoneMap()
-      expect(restored.restore(map.save())).toBe(true)
-      let priceThen = mark
-      let priceRestored = mark
-      for (const taken of second) {
-        priceThen = take(map, priceThen, taken)
-        priceRestored = take(restored, priceRestored, taken)
-      }
-      expect(restored.save()).toEqual(map.save())
-    },
-  )
+  property.prop([steps, steps])('continues the same after a restart', (first, second) => {
+    const { map, mark } = walked(first)
+    const restored = new ZoneMap()
+    expect(restored.restore(map.save())).toBe(true)
+    let priceThen = mark
+    let priceRestored = mark
+    for (const taken of second) {
+      priceThen = take(map, priceThen, taken)
+      priceRestored = take(restored, priceRestored, taken)
+    }
+    expect(restored.save()).toEqual(map.save())
+  })
 
   property.prop([steps, fc.double({ min: 0.1, max: 1, noNaN: true })])(
     'shrinking and sweeping give the same in either order',
@@ -129,7 +126,7 @@ describe('zone map', () => {
     expect(map.total('long') + map.total('short')).toBe(0)
   })
 
-  test('what lies beyond the grid keeps its price, and is on the map again when the mark comes back', () => {
+  test('sizes beyond the grid keep their price, and return to the map with the mark', () => {
     const map = new ZoneMap()
     map.mark(100)
     map.open(0, 'long', 70, 2)
@@ -217,7 +214,7 @@ function isOnMap(price: number, mark: number): boolean {
   return bucket >= first - 319 && bucket < first + 315
 }
 
-/** The middle of the quarter percent that a price lies in. */
+/** The middle of the bucket of a price. */
 function rounded(price: number): number {
   return Math.exp((Math.floor(Math.log(price) / 0.0025) + 0.5) * 0.0025)
 }

@@ -44,12 +44,12 @@ describe('coin market', () => {
     expect(coin.midPrice).toBe(500)
   })
 
-  test('takes the mark where nobody quotes a mid', () => {
+  test('takes the mark price without a mid', () => {
     coin.apply(context('BTC', { midPrice: null, markPrice: 77 }))
     expect(coin.midPrice).toBe(77)
   })
 
-  test('a price that did not change is that of the last mark, whatever a context told between', () => {
+  test('a price that did not change is that of the last mark, whatever a context had in between', () => {
     const mark = { kind: 'mark', coin: 'BTC' } as const
     coin.apply({ ...mark, markPrice: 100, midPrice: 101, ...at(NOW_MS + 1_000) })
     coin.apply(context('BTC', { markPrice: 102, midPrice: 103, ...at(NOW_MS + 1_400) }))
@@ -85,7 +85,7 @@ describe('coin market', () => {
     expect(coin.context).toMatchObject({ openInterestBase: 7, timeReceivedMs: NOW_MS + 1_000 })
   })
 
-  test('figures vouch for candles no longer than the connection of the candles was heard', () => {
+  test("figures confirm candles only until the last event of the candles' connection", () => {
     coin.apply(book('BTC', at(NOW_MS + 5_000)))
     coin.apply(context('BTC', at(NOW_MS + 15_000)))
     expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 5_000)
@@ -110,7 +110,7 @@ describe('coin market', () => {
     expect(coin.ladder.barCount('15m')).toBe(300)
   })
 
-  test('closes bars by what it heard of the coin, not by the time that passed', () => {
+  test('closes bars by the last observation of the coin, not by elapsed time', () => {
     coin.apply(context('BTC', at(NOW_MS)))
     coin.advance()
     expect(coin.ladder.barCount('15m')).toBe(300)
@@ -128,7 +128,7 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs, 'and the candles keep their age').toBe(NOW_MS)
   })
 
-  test('does not close a bar after a stall of which no connection told', () => {
+  test('does not close a bar after an undetected stall', () => {
     coin.apply(context('BTC', at(BOUNDARY_MS + QUARTER_MS - 12_000)))
     hearUntil(BOUNDARY_MS + QUARTER_MS - 12_000)
     coin.apply(context('BTC', at(BOUNDARY_MS + QUARTER_MS + 13_000)))
@@ -161,7 +161,7 @@ describe('coin market', () => {
     expect(other.priceConfirmedAtMs).toBe(NOW_MS + 1_000)
   })
 
-  test('tells nothing of what it knew when nobody knows how old that is', () => {
+  test('restores no figures whose age is unknown', () => {
     coin.apply(context('BTC', at(NOW_MS + 1_000)))
     const other = newCoin()
     expect(other.restore(coin.save(NOW_MS), NOW_MS - 60_000)).toBe(true)
@@ -170,14 +170,14 @@ describe('coin market', () => {
     expect(other.ladder.barCount('15m'), 'bars are as old as they are').toBe(300)
   })
 
-  test('what was heard after a question was asked is no older for the answer', () => {
+  test('events after a request are newer than its reply', () => {
     coin.apply(context('BTC', at(NOW_MS + 2_000)))
     const bars = wave('15m', 300)
     coin.apply({ kind: 'history', coin: 'BTC', timeframe: '15m', bars, ...at(NOW_MS + 1_000) })
     expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 2_000)
   })
 
-  test('is undated where nobody knows how old it is', () => {
+  test('is undated where its age is unknown', () => {
     const other = newCoin()
     expect(other.restore(undated(coin.save(NOW_MS)), NOW_MS + 60_000)).toBe(true)
     expect(other.candlesConfirmedAtMs).toBe(0)
@@ -200,7 +200,7 @@ describe('coin market', () => {
     },
   )
 
-  test('a bar that is taken back had ended when the next one was heard of, whatever all clocks say', () => {
+  test('a reopened bar had ended when the next one was received, by any clock', () => {
     const endMs = BOUNDARY_MS + QUARTER_MS
     // The bars go by another clock than the frames, which are stamped half a minute late; ours is as late.
     const late = (ms: number) => ({ timeExchangeMs: ms - 30_000, timeReceivedMs: ms - 27_000 })
@@ -221,7 +221,7 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs).toBe(late(endMs + 1_000).timeReceivedMs)
   })
 
-  test('a clock that runs ahead ends no bar, and vouches for none beyond its end, before some coin told of the next', () => {
+  test('a clock that runs ahead ends no bar, and confirms none beyond its end, before some coin has the next one', () => {
     const { newestBar, coin, bars, endMs, forming } = heardForming()
     const AHEAD_MS = 30_000
     for (let nowMs = NOW_MS; nowMs <= endMs; nowMs += 10_000) {
@@ -245,7 +245,7 @@ describe('coin market', () => {
     expect(coin.ladder.closedUntilMs).toBe(endMs)
   })
 
-  test('a reply vouches for a bar no longer than until its end, where nobody told of the next', () => {
+  test('a reply confirms a bar only until its end while no coin has the next one', () => {
     const { coin, bars, endMs, forming } = heardForming()
     coin.interrupt(endMs - 5_000)
     const reply = [...bars.slice(0, -1), forming]
@@ -261,7 +261,7 @@ describe('coin market', () => {
   })
 
   test.each([-60_000, 60_000])(
-    'a reply vouches for nothing that forms, by clocks %i ms apart, before any coin told of a bar',
+    'a reply confirms no forming bar, by clocks %i ms apart, before any candle',
     (apartMs) => {
       const newestBar = new NewestBar()
       const coin = newCoin(newestBar)
@@ -294,7 +294,7 @@ describe('coin market', () => {
     expect(coin.ladder.closedUntilMs).toBe(BOUNDARY_MS - QUARTER_MS)
   })
 
-  test('a reply vouches no more for a bar that has ended, by a clock that lags, once a bar of another coin has begun', () => {
+  test('a reply does not confirm an ended bar further, by a late clock, once another coin has the next one', () => {
     const { newestBar, coin, bars, endMs, forming } = heardForming()
     coin.interrupt(endMs - 35_000)
     const next = { ...forming, openTimeMs: endMs }
@@ -313,7 +313,7 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs).toBe(endMs)
   })
 
-  test('vouches no more for a bar that has ended once a bar of another coin has begun', () => {
+  test('does not confirm an ended bar further once another coin has the next one', () => {
     const newestBar = new NewestBar()
     coin = newCoin(newestBar)
     coin.apply({
@@ -333,7 +333,7 @@ describe('coin market', () => {
     expect(coin.candlesConfirmedAtMs, 'its own is closed').toBe(endMs + 4_500)
   })
 
-  test('closes nothing on its figures alone while one of its channels is silent', () => {
+  test('closes no bar by figures alone while a channel is silent', () => {
     const silence = { kind: 'silence', coin: 'BTC', channel: 'candle' } as const
     coin.apply({ ...silence, state: 'silent', ...at(NOW_MS + 5_000) })
     hearUntil(BOUNDARY_MS + QUARTER_MS + 30_000)
@@ -344,11 +344,11 @@ describe('coin market', () => {
     expect(coin.ladder.needs(BOUNDARY_MS + QUARTER_MS + 31_000)).not.toEqual([])
   })
 
-  describe('figures that tell of more volume', () => {
+  describe('figures with a higher day volume', () => {
     const figures = (dayNotionalUsd: number, timeMs: number) =>
       context('BTC', { dayNotionalUsd, ...at(timeMs) })
 
-    test('do not vouch for candles that did not tell why', () => {
+    test('do not confirm candles that lack the volume', () => {
       coin.apply(figures(1_000, NOW_MS + 10_000))
       coin.apply(figures(1_001, NOW_MS + 24_000))
       coin.apply({ kind: 'mark', coin: 'BTC', markPrice: 100, ...at(NOW_MS + 27_000) })
@@ -356,14 +356,14 @@ describe('coin market', () => {
       expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 10_000)
     })
 
-    test('vouch for a candle that came a little before', () => {
+    test('confirm a candle that came shortly before', () => {
       coin.apply(figures(1_000, NOW_MS + 10_000))
       coin.apply(candleAt(NOW_MS + 7_000))
       coin.apply(figures(1_001, NOW_MS + 24_000))
       expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 24_000)
     })
 
-    test('vouch again once a candle came', () => {
+    test('confirm again after a candle', () => {
       coin.apply(figures(1_000, NOW_MS + 10_000))
       coin.apply(figures(1_001, NOW_MS + 24_000))
       coin.apply(candleAt(NOW_MS + 25_000))
@@ -371,7 +371,7 @@ describe('coin market', () => {
       expect(coin.candlesConfirmedAtMs).toBe(NOW_MS + 38_000)
     })
 
-    test('vouch again once history was asked', () => {
+    test('confirm again after history was requested', () => {
       coin.apply(figures(1_000, NOW_MS + 10_000))
       coin.apply(figures(1_001, NOW_MS + 24_000))
       const bars = wave('15m', 300)
@@ -386,7 +386,7 @@ describe('coin market', () => {
     }
   })
 
-  /** A word every ten seconds, as the venue gives it. */
+  /** Figures every ten seconds, as the venue sends them. */
   function hearUntil(untilMs: number): void {
     for (let timeMs = NOW_MS; timeMs <= untilMs; timeMs += 10_000)
       coin.apply(context('BTC', at(timeMs)))
@@ -399,7 +399,7 @@ function newCoin(newestBar = new NewestBar()): CoinMarket {
   return new CoinMarket(listing, ladder, [liquidationFlow], newestBar)
 }
 
-/** A coin with its history, and the newest bar of all coins that was heard: the one that forms. */
+/** A coin with its history, and the newest bar of all coins, which is forming. */
 function heardForming(now = at(NOW_MS)) {
   const newestBar = new NewestBar()
   const coin = newCoin(newestBar)

@@ -120,7 +120,7 @@ export class CoinMarket {
   apply(event: CoinEvent): void {
     const whole = event.kind === 'mark' ? this.#wholeMark(event) : event
     this.#take(whole)
-    for (const tracker of this.#trackers.hearing(whole.kind)) tracker.apply?.(whole, this)
+    for (const tracker of this.#trackers.takingInput(whole.kind)) tracker.apply?.(whole, this)
   }
 
   /** Passes the sample of a minute to the trackers. */

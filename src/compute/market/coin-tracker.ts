@@ -15,7 +15,7 @@ export type TrackedCoin = { readonly listing: Listing; readonly ladder: CandleLa
  */
 export interface CoinTracker {
   /** Event kinds that {@link apply} takes: most events are trades and quotes, which few trackers need. */
-  readonly hears?: readonly CoinEvent['kind'][]
+  readonly inputs?: readonly CoinEvent['kind'][]
   /** Called after the coin applied the event. */
   apply?(event: CoinEvent, coin: TrackedCoin): void
   /** Called when a bar closes; again if it was reopened. */

@@ -6,13 +6,13 @@ const START_MS = Date.UTC(2026, 0, 1)
 const timeAt = (steps: number) => START_MS + steps * STEP_MS
 
 describe('event grid', () => {
-  test('tells each instant once, with the first time that is not before it', () => {
+  test('reports each instant once, at the first time that is not before it', () => {
     const grid = new EventGrid(STEP_MS)
     const passed = [0.5, 0.9, 1, 1.5, 1.99, 2.01].map((steps) => grid.passed(timeAt(steps)))
     expect(passed).toEqual([Number.NaN, Number.NaN, timeAt(1), Number.NaN, Number.NaN, timeAt(2)])
   })
 
-  test('tells the last of several instants that were leapt over', () => {
+  test('reports the last of several instants that were skipped', () => {
     const grid = new EventGrid(STEP_MS)
     grid.passed(timeAt(0))
     expect(grid.passed(timeAt(7.3))).toBe(timeAt(7))
@@ -35,7 +35,7 @@ describe('event grid', () => {
     expect(grid.passed(timeAt(41))).toBe(timeAt(41))
   })
 
-  test('lies before the whole steps by its lead', () => {
+  test('precedes the whole steps by its lead', () => {
     const grid = new EventGrid(STEP_MS, 10_000)
     grid.passed(timeAt(0.5))
     expect(grid.passed(timeAt(1) - 10_001)).toBeNaN()

@@ -43,7 +43,7 @@ function stateOf(...events: Parameters<ExternalState['apply']>[0][]): ExternalSt
   return state
 }
 
-describe('the newest word of every source', () => {
+describe('newest event of every source', () => {
   test('replaces the one before', () => {
     const newer = price({ priceUsd: 101, timeExchangeMs: NOW_MS + 1 })
     expect(stateOf(price(), newer).oraclesOf('BTC')).toEqual([newer])

@@ -81,7 +81,7 @@ describe('market sampler', () => {
     expect(sampler.take().samples).toEqual([expect.objectContaining({ spreadBps })])
   })
 
-  test('does not make up what the venue does not tell', () => {
+  test('does not invent figures that the venue does not send', () => {
     const nothing = { midPrice: null, premium: null, impactBid: null, impactAsk: null }
     hear(context('BTC', { ...nothing, ...at(BOUNDARY_MS - 1_000) }))
     hear(book('BTC', { bids: [], ...at(BOUNDARY_MS - 1_000) }))
@@ -154,7 +154,7 @@ describe('market sampler', () => {
     expect(sampler.take().fundings).toEqual([])
   })
 
-  test('keeps a few minutes of samples that nobody takes, and counts the others', () => {
+  test('keeps a few minutes of samples and counts the dropped ones', () => {
     const names = Array.from({ length: 1_000 }, (_, index) => `C${index}`)
     hear({ ...universe(names), ...at(BOUNDARY_MS - 2_000) })
     for (let minute = 0; minute < 10; minute += 1) {

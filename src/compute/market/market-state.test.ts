@@ -5,7 +5,7 @@ import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../testing/tape.ts'
 
 describe('market state', () => {
-  test('listings that come and go for ever need no more room than are listed at once', () => {
+  test('changing listings need no more memory than simultaneous ones', () => {
     const market = newMarket(new PulsePool(6))
     for (let round = 0; round < 50; round += 1) {
       market.apply(universe([`A${round}`, `B${round}`]))

@@ -16,7 +16,7 @@ import { TrackerSet } from './tracker-set.ts'
 
 /** State derived from all coins together, or from external sources. The rules of {@link CoinTracker} apply. */
 export interface MarketTracker {
-  readonly hears?: readonly MarketEvent['kind'][]
+  readonly inputs?: readonly MarketEvent['kind'][]
   /** Called after the market applied the event. */
   apply?(event: MarketEvent, market: MarketState): void
   /**
@@ -100,7 +100,7 @@ export class MarketState {
     return this.#coins.get(this.#coinOfAsset.get(asset) ?? '')
   }
 
-  get heardMs(): number {
+  get receivedMs(): number {
     return this.#heardMs
   }
 
@@ -111,7 +111,7 @@ export class MarketState {
   /** @returns the coin that the event changed; null for an event about all coins or none */
   apply(event: MarketEvent): CoinMarket | null {
     const coin = isExternal(event) ? this.#hear(event) : this.#take(event)
-    for (const tracker of this.#trackers.hearing(event.kind)) tracker.apply?.(event, this)
+    for (const tracker of this.#trackers.takingInput(event.kind)) tracker.apply?.(event, this)
     return coin
   }
 
@@ -134,7 +134,7 @@ export class MarketState {
   }
 
   #hear(event: ExternalEvent): CoinMarket | null {
-    if (event.kind === 'measure-history') this.log.remember(event)
+    if (event.kind === 'measure-history') this.log.load(event)
     else this.external.apply(event)
     return 'asset' in event ? (this.coinOf(event.asset) ?? null) : null
   }

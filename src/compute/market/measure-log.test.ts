@@ -54,7 +54,7 @@ describe('measure log', () => {
       { timeMs: at(9), value: 8 },
       { timeMs: at(10), value: 9 },
     ]
-    log.remember({
+    log.load({
       kind: 'measure-history',
       series: 'gap',
       rows,
@@ -65,7 +65,7 @@ describe('measure log', () => {
     expect(log.take().minutes, 'history has it already').toEqual([])
   })
 
-  test('tells how many minutes nobody took in time', () => {
+  test('counts the minutes that were dropped', () => {
     const log = new MeasureLog()
     for (let minute = 0; minute < 20_000; minute += 1) log.record('gap', at(minute), minute)
     const { minutes, dropped } = log.take()

@@ -39,7 +39,7 @@ export class MeasureLog {
   }
 
   /** Adds stored minutes. Minutes measured since the start are kept. */
-  remember({ series, rows }: MeasureHistoryEvent): void {
+  load({ series, rows }: MeasureHistoryEvent): void {
     const ring = this.#ring(series)
     if (ring === null) return
     for (const { timeMs, value } of rows) {

@@ -34,23 +34,20 @@ describe('taker flow', () => {
     expect(volume.steps).toBe(steps.size)
   })
 
-  property.prop([trades, fc.nat(120)])(
-    'goes on after it was saved as if nothing was',
-    (given, at) => {
-      const told = timed(given).map((trade, index) => ({
-        ...trade,
-        timeExchangeMs: trade.timeExchangeMs + index,
-      }))
-      const kept = heard(told.slice(0, at))
-      const restored = new TakerFlow()
-      expect(restored.restore(kept.save())).toBe(true)
-      // The venue tells its last trades again.
-      for (const trade of told.slice(Math.max(0, at - 30))) restored.apply(trade)
-      for (const trade of told.slice(at)) kept.apply(trade)
-      const nowMs = told.at(-1)?.timeExchangeMs ?? START_MS
-      expect(restored.volume(nowMs)).toEqual(kept.volume(nowMs))
-    },
-  )
+  property.prop([trades, fc.nat(120)])('a restored tracker continues the same', (given, at) => {
+    const told = timed(given).map((trade, index) => ({
+      ...trade,
+      timeExchangeMs: trade.timeExchangeMs + index,
+    }))
+    const kept = heard(told.slice(0, at))
+    const restored = new TakerFlow()
+    expect(restored.restore(kept.save())).toBe(true)
+    // The venue repeats its last trades.
+    for (const trade of told.slice(Math.max(0, at - 30))) restored.apply(trade)
+    for (const trade of told.slice(at)) kept.apply(trade)
+    const nowMs = told.at(-1)?.timeExchangeMs ?? START_MS
+    expect(restored.volume(nowMs)).toEqual(kept.volume(nowMs))
+  })
 
   test('forgets what is over four hours old', () => {
     const flow = heard([trade(START_MS, 'buy', 5)])
@@ -70,7 +67,7 @@ describe('taker flow', () => {
     expect(flow.volume(START_MS + 1)).toMatchObject({ buyUsd: 0, sellUsd: 200, steps: 1 })
   })
 
-  test('says of four hours that they lack trades, and forgets it with them, also across a restart', () => {
+  test('marks four hours as incomplete after a gap, also across a restart', () => {
     const flow = heard([trade(START_MS, 'buy', 5)])
     expect(flow.volume(START_MS).isWhole).toBe(true)
     flow.apply(gapUntil(START_MS + 60_000))

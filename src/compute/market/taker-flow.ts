@@ -26,7 +26,7 @@ export type TakerVolume = {
 
 /** Taker buys and sells of one coin by exchange time, in steps of five minutes. */
 export class TakerFlow implements CoinTracker {
-  readonly hears = ['trade', 'trade-gap'] as const
+  readonly inputs = ['trade', 'trade-gap'] as const
   readonly #volumes = new StepRing(STEP_MS, STEPS_KEPT, 2)
   #newestTradeMs = Number.NEGATIVE_INFINITY
   /** Older trades were counted before, or belong to a gap. */

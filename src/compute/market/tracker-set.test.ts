@@ -8,7 +8,7 @@ import { joinNamed, splitNamed } from './saved-sections.ts'
 import { TrackerSet } from './tracker-set.ts'
 
 class Counter implements CoinTracker {
-  readonly hears = ['trade'] as const
+  readonly inputs = ['trade'] as const
   count = 0
 
   apply(): void {
@@ -60,8 +60,8 @@ describe('trackers', () => {
 
   test('hear the kinds of event that they name', () => {
     const set = new TrackerSet<Counter>([trades])
-    expect(set.hearing('trade')).toEqual([set.of(trades)])
-    expect(set.hearing('book')).toEqual([])
+    expect(set.takingInput('trade')).toEqual([set.of(trades)])
+    expect(set.takingInput('book')).toEqual([])
   })
 })
 

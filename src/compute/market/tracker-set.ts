@@ -4,7 +4,7 @@ import type { TrackerKind } from './tracker-kind.ts'
 type Kind<T> = TrackerKind<'coin' | 'market', T>
 
 type Tracker = {
-  readonly hears?: readonly string[]
+  readonly inputs?: readonly string[]
   save(): Float64Array
 }
 
@@ -12,16 +12,16 @@ type Tracker = {
 export class TrackerSet<T extends Tracker> {
   readonly all: readonly T[]
   readonly #byKind: ReadonlyMap<Kind<T>, T>
-  readonly #hearing = new Map<string, readonly T[]>()
+  readonly #byInput = new Map<string, readonly T[]>()
 
   constructor(kinds: readonly Kind<T>[]) {
     this.#byKind = new Map(kinds.map((kind) => [kind, kind.create()]))
     this.all = [...this.#byKind.values()]
     assert.equal(new Set(kinds.map(({ id }) => id)).size, this.all.length, 'an id has one tracker')
-    for (const event of new Set(this.all.flatMap(({ hears = [] }) => hears)))
-      this.#hearing.set(
+    for (const event of new Set(this.all.flatMap(({ inputs = [] }) => inputs)))
+      this.#byInput.set(
         event,
-        this.all.filter(({ hears = [] }) => hears.includes(event)),
+        this.all.filter(({ inputs = [] }) => inputs.includes(event)),
       )
   }
 
@@ -32,8 +32,8 @@ export class TrackerSet<T extends Tracker> {
   }
 
   /** Trackers that take events of a kind. */
-  hearing(event: string): readonly T[] {
-    return this.#hearing.get(event) ?? NONE
+  takingInput(event: string): readonly T[] {
+    return this.#byInput.get(event) ?? NONE
   }
 
   /** State by id. */

@@ -136,7 +136,7 @@ describe('interest series', () => {
     )
   })
 
-  test('is told every minute of its coin', () => {
+  test('receives every minute of its coin', () => {
     const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     const coin = market.coin('BTC')
@@ -144,7 +144,7 @@ describe('interest series', () => {
     expect(coin?.of(interestSeries).change(context('BTC'), HOUR_MS)).not.toBeNull()
   })
 
-  test('leaves nothing to save, and begins anew from what another version saved', () => {
+  test("saves nothing, and begins empty from another version's numbers", () => {
     const series = new InterestSeries()
     expect(series.save()).toHaveLength(0)
     expect(series.restore(series.save())).toBe(true)

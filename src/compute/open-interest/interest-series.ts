@@ -49,7 +49,7 @@ export type InterestWindow = {
 
 /** Open interest and mark price of one coin: minutes of a day, whole hours of a month. */
 export class InterestSeries implements CoinTracker {
-  readonly hears = ['sample-history'] as const
+  readonly inputs = ['sample-history'] as const
   readonly #minutes = new StepRing(MINUTE_MS, MINUTES_KEPT, 2)
   readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 2)
   #window: InterestWindow | null = null

@@ -7,7 +7,7 @@ import { positioningOf } from './positioning.ts'
 const HOUR_MS = 3_600_000
 
 describe('positioning', () => {
-  test('is not known before the venue told anything', () => {
+  test('is unknown before a context was received', () => {
     const market = newMarket(new PulsePool(3))
     market.apply(universe(['BTC']))
     const coin = market.coin('BTC')

@@ -85,7 +85,7 @@ describe('regime rule', () => {
     )
   })
 
-  property.prop([anyCourse])('goes on from saved numbers as if nothing had been', (course) => {
+  property.prop([anyCourse])('continues from saved numbers the same', (course) => {
     let regime: Regime | null = null
     let restored: Regime | null = null
     let atMs = START_MS
@@ -153,7 +153,7 @@ describe('regime rule', () => {
     expect(nextRegime(null, { ...calm, ...changes }, START_MS).label).toBe(label)
   })
 
-  test('STRESS ends after two calm evaluations, and says what it was before', () => {
+  test('STRESS ends after two calm evaluations, and names the previous label', () => {
     const { regimes } = run(
       [{ ...calm, isPegBroken: true }, calm, calm].map((inputs) => ({ steps: 1, inputs })),
     )
@@ -164,7 +164,7 @@ describe('regime rule', () => {
     })
   })
 
-  test('too little known is UNKNOWN at once, without drivers', () => {
+  test('missing inputs are UNKNOWN immediately, without drivers', () => {
     const known = nextRegime(null, calm, START_MS)
     const unknown = nextRegime(known, null, START_MS + REGIME_STEP_MS)
     expect(unknown).toMatchObject({ label: 'UNKNOWN', previous: 'NEUTRAL', drivers: null })

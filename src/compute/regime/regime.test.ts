@@ -19,7 +19,7 @@ const STEP_MS = 5 * MINUTE_MS
 const COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'HYPE']
 
 describe('regime of the market', () => {
-  test.each([1, -1])('evaluates what the bars of all coins say (drift %i)', (sign) => {
+  test.each([1, -1])('evaluates the bars of all coins (drift %i)', (sign) => {
     const market = marketOf(COINS, sign)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS + 1_000)
     const regime = market.of(regimeTracker).current(BOUNDARY_MS + STEP_MS)
@@ -114,7 +114,7 @@ describe('regime of the market', () => {
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
     const lateMs = NOW_MS + 120 * MINUTE_MS
     const stamp = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
-    // The feed is lost, and only a coin that is listed since is heard.
+    // The feed is lost, and only a coin that was listed since sends events.
     for (const timeMs of [lateMs - 1, lateMs + STEP_MS + 1]) {
       market.apply({ ...universe([...COINS, 'NEW']), ...stamp(timeMs) })
       market.apply(context('NEW', stamp(timeMs)))
@@ -126,7 +126,7 @@ describe('regime of the market', () => {
     })
   })
 
-  test('that was not evaluated for two hours is UNKNOWN to whoever asks', () => {
+  test('without an evaluation for two hours is UNKNOWN', () => {
     const market = marketOf(COINS)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
     const asOfMs = BOUNDARY_MS + STEP_MS
@@ -141,7 +141,7 @@ describe('regime of the market', () => {
     })
   })
 
-  test('is the same after a restart, and goes on from there', () => {
+  test('is the same after a restart, and continues', () => {
     const market = marketOf(COINS)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS)
     const restarted = marketOf(COINS)
@@ -186,7 +186,7 @@ function marketOf(
   return market
 }
 
-/** Both instants are heard of, and nothing between them. */
+/** Events at both instants, and none between them. */
 function pass(market: MarketState, fromMs: number, toMs: number): void {
   for (const timeMs of [fromMs, toMs]) {
     for (const { listing } of market.coins())
@@ -195,7 +195,7 @@ function pass(market: MarketState, fromMs: number, toMs: number): void {
   }
 }
 
-/** What {@link marketOf} was told, with the bars that are forming: nobody has traded in them. */
+/** Events of {@link marketOf}, with the forming bars, which have no trades. */
 function naiveCoin(rank: number, sign: number): NaiveCoin {
   const bars = barsOf(rank, sign)
   const quarters = bars('15m', 1_344)

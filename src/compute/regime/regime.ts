@@ -38,7 +38,7 @@ class RegimeTracker implements MarketTracker {
     if (Number.isNaN(instantMs)) return
     this.#regime = nextRegime(
       this.#regime,
-      regimeInputs(market, { venueMs: instantMs, heardMs: market.heardMs }),
+      regimeInputs(market, { venueMs: instantMs, heardMs: market.receivedMs }),
       instantMs,
     )
   }

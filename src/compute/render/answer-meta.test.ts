@@ -15,7 +15,7 @@ const rendering = {
 } as const
 
 describe('the meta object', () => {
-  test('says of every input when its source last confirmed it', () => {
+  test('has the last confirmation of every input', () => {
     const meta = metaOf([input('book', 400, 6_000), input('impact', 9_000, 15_000, false)])
     expect(meta['as_of']).toEqual({
       book: isoInstant(NOW_MS - 400),
@@ -40,7 +40,7 @@ describe('the meta object', () => {
     expect(metaOf(inputs)['valid_until_iso']).toBe(isoInstant(NOW_MS + dueMs))
   })
 
-  test('is good until its schedule says, where it has one', () => {
+  test("is valid until its schedule's next answer", () => {
     const meta = metaOf([input('mark', 0, 15_000)], { nextUpdateMs: NOW_MS + 60_000 })
     expect(meta['valid_until_iso']).toBe(isoInstant(NOW_MS + 60_000))
   })

@@ -19,7 +19,7 @@ describe('completeness', () => {
   })
 
   property.prop([share])(
-    'coverage lies within 0 and 100 and is 100 where all is there',
+    'coverage is between 0 and 100, and 100 where everything is available',
     (given) => {
       const pct = coveragePct(given)
       expect(pct).toBeGreaterThanOrEqual(0)

@@ -8,7 +8,7 @@ const identity = { key: 'demo/BTC', version: 1, renderedAtMs: 0 } as const
 const facts = { inputs: [], coveragePct: 100, warnings: [] }
 
 describe('document builder', () => {
-  test('cuts text where a slot stands for a value', () => {
+  test('cuts text at slots for values', () => {
     const builder = new DocumentBuilder()
     const body = builder.value({ a: 1, age: builder.slot({ kind: 'execution-ms' }), z: 'ß€' })
     builder.answer('', [body], facts)
@@ -44,7 +44,7 @@ describe('document builder', () => {
     expect(document.bytes.length).toBe('{"l":1}"r":2}'.length)
   })
 
-  test('a run stands for the fragments between its two, however many there are', () => {
+  test('a run joins the fragments between its two, however many there are', () => {
     const builder = new DocumentBuilder()
     const rows = ['a', 'b', 'c'].map((name) =>
       builder.text(`,{"${name}":${builder.slot({ kind: 'age', confirmedAtMs: 1 })}}`),

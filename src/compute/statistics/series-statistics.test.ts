@@ -29,7 +29,7 @@ const rates = fc.array(
 )
 
 describe('series statistics', () => {
-  property.prop([rates])('are what their definitions say', (values) => {
+  property.prop([rates])('equal their definitions', (values) => {
     expectEqualToNaive(values)
   })
 
@@ -103,7 +103,7 @@ describe('series statistics', () => {
       expect(symbols.size).toBe(10)
       for (const symbol of symbols) {
         const own = rows.filter((row) => row.symbol === symbol)
-        // That exchange tells an eight-hour rate every hour.
+        // That exchange publishes an eight-hour rate every hour.
         const perRow = symbol.startsWith('deribit ') ? 8 : 1
         const values = Float64Array.from(own, ({ realizedFunding }) => realizedFunding / perRow)
         const cumulated = own.at(-1)?.accumulatedRealizedFunding

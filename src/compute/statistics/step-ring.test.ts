@@ -8,7 +8,7 @@ const LENGTH = 10
 
 describe('step ring', () => {
   property.prop([fc.array(fc.record({ step: fc.nat(40), value: fc.double({ noNaN: true }) }))])(
-    'holds the last word on each of the newest steps, in whatever order they came',
+    'holds the last row of each of the newest steps, in any order of arrival',
     (rows) => {
       const ring = new StepRing(STEP_MS, LENGTH, 1)
       const known = new Map<number, number>()

@@ -13,7 +13,7 @@ const SHARED_CANDLES = join(import.meta.dirname, '../../../../shared/data/hl-can
 
 export const hasSharedCandles = existsSync(SHARED_CANDLES)
 
-/** Consecutive 15m bars from `START_MS` on; some are flat because nobody traded. */
+/** Consecutive 15m bars from `START_MS` on; some are flat because they have no trades. */
 export function quarters(count: { minLength: number; maxLength: number }): fc.Arbitrary<Bar[]> {
   const step = fc.record({
     move: fc.double({ min: -0.02, max: 0.02, noNaN: true }),

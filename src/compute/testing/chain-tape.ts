@@ -10,7 +10,7 @@ import { chains } from '../../domain/external.ts'
 import type { ArbAsset } from '../external/arb/arb-model.ts'
 import { arbAssets } from '../external/arb/arb-model.ts'
 
-/** What an asset costs where nobody says otherwise, USD. */
+/** Default prices, USD. */
 export const chainPricesUsd = { ETH: 3_000, BTC: 60_000, USDC: 1 } as const
 
 /** The coins that chains count gas in. */
@@ -66,7 +66,7 @@ export function block(chain: Chain, timeMs: number, over: Partial<ChainEvent> = 
   }
 }
 
-/** What a network says that one unit is worth. */
+/** A network's price of one unit. */
 export function oraclePrice(asset: string, priceUsd: number, timeMs: number): OraclePriceEvent {
   return {
     kind: 'oracle-price',
@@ -121,7 +121,7 @@ export function rateEvents(
   ]
 }
 
-/** All assets on all chains, each as far off as `gapBps` says, as of now. */
+/** All assets on all chains with these gaps, as of now. */
 export function poolEvents(
   timeMs: number,
   gapBps: (asset: ArbAsset, chain: Chain) => number = () => 0,

@@ -41,7 +41,7 @@ export type Quoted = (source: SourceId, asset: 'USDC' | 'USDT') => number
 
 type Told = { readonly source: SourceId; readonly events: readonly ExternalEvent[] }
 
-/** What each source knows of USDC and USDT, told at one instant; those of `dead` tell nothing. */
+/** Events of all sources about USDC and USDT at one instant, without those of `dead`. */
 export function pegTape(
   atMs: number,
   quoted: Quoted = () => 1,
@@ -87,7 +87,7 @@ function told(atMs: number, quoted: Quoted): readonly Told[] {
   ]
 }
 
-/** One word of one feed; a calm stream of USDC where nothing else is said. */
+/** One event of one feed; by default a calm stream of USDC. */
 export function oraclePrice(over: Partial<OraclePriceEvent>, atMs: number): OraclePriceEvent {
   return {
     kind: 'oracle-price',
@@ -151,5 +151,5 @@ export function usdcPool(
   }
 }
 
-/** Sources whose loss {@link pegTape} can tell of. */
+/** Sources that {@link pegTape} can leave out. */
 export const pegSourceIds: readonly SourceId[] = told(0, () => 1).map(({ source }) => source)

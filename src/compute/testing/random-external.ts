@@ -3,7 +3,7 @@ import { chains, exchanges, oracleNetworks } from '../../domain/external.ts'
 import { exchangeQuote, oraclePrice, poolOf } from './external-events.ts'
 import { context } from './tape.ts'
 
-/** What a random world says of one asset and the stablecoins, in the order in which it comes: some of it late, wrong or gone. */
+/** Random events about one asset and the stablecoins, in order of arrival: some are late, wrong or missing. */
 export function randomExternalEvents(
   seed: number,
   of: {

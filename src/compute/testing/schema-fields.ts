@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 
 /** A numeric field of a published schema. */
 export type NumericField = {
-  /** Such as `spread.depth.bid_5bps_usd`; `[]` stands for the items of a list, `*` for any key. */
+  /** Such as `spread.depth.bid_5bps_usd`; `[]` for the items of a list, `*` for any key. */
   readonly path: string
   /** The last name in it. */
   readonly name: string
@@ -23,7 +23,7 @@ type Schema = {
   readonly anyOf?: readonly Schema[]
 }
 
-/** Every field that can hold a number, with what the schema says about it; nearer words win. */
+/** Every field that can hold a number, with its description; the nearest one wins. */
 export function numericFields(schema: TSchema): readonly NumericField[] {
   return [...fieldsOf(schema as Schema, [], '')]
 }

@@ -37,12 +37,12 @@ export class Session {
     return warmTape(this.coin)
   }
 
-  /** Nothing is told for a while. */
+  /** A pause without events. */
   pause(ms: number): void {
     this.#timeMs += ms
   }
 
-  /** The frames of so many milliseconds, one batch each. */
+  /** The frames of this many milliseconds, one batch each. */
   *run(ms: number): Generator<Batch> {
     const untilMs = this.#timeMs + ms
     while (this.#timeMs + STEP_MS <= untilMs) {

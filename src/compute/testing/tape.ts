@@ -7,12 +7,12 @@ import { timeframeMs } from '../../domain/timeframe.ts'
 /** Where every timeframe's forming bar has begun. */
 export const BOUNDARY_MS = Date.UTC(2026, 5, 1, 12)
 
-/** Shortly after it, when the venue has had its last word on the bars before. */
+/** Shortly after it, when the bars before are final. */
 export const NOW_MS = BOUNDARY_MS + 5_000
 
 const at = (timeMs: number) => ({ timeExchangeMs: timeMs, timeReceivedMs: timeMs })
 
-/** Bars that end at the boundary: a slow wave with a drift, so that every indicator has something to say. */
+/** Bars that end at the boundary: a slow wave with a drift, so that no indicator is trivial. */
 export function wave(timeframe: Timeframe, count: number, amplitude = 0.05): Bar[] {
   const stepMs = timeframeMs[timeframe]
   const priceAt = (index: number) => 100 * (1 + amplitude * Math.sin(index / 17) + index * 1e-4)

@@ -33,7 +33,7 @@ describe('hourly closes', () => {
     expect(hourly.close(LAST_HOUR - 799)).toBe(wave('1h', 800)[0]?.close)
   })
 
-  test('the last word on an hour counts, whoever says it', () => {
+  test('the last value of an hour counts, from either source', () => {
     const bars = wave('1h', 3)
     const [first] = bars as [Bar, Bar, Bar]
     const corrected = { ...first, close: 77 }
@@ -60,7 +60,7 @@ describe('hourly closes', () => {
     expect(hourly.close(LAST_HOUR)).toBeNaN()
   })
 
-  test('tell once from which hour on they changed', () => {
+  test('report once the first hour that changed', () => {
     const closes = new HourlyCloses()
     expect(closes.takeChangedFromHour()).toBe(Number.POSITIVE_INFINITY)
     closes.apply(hourlyEvent(wave('1h', 5), NOW_MS))
@@ -94,7 +94,7 @@ describe('hourly closes', () => {
     candle(last, BOUNDARY_MS - 1_000)
     candle({ ...last, openTimeMs: BOUNDARY_MS }, BOUNDARY_MS + 500)
     expect(hourly.close(LAST_HOUR)).toBe(last.close)
-    // The venue's last word on it comes after the next bar began.
+    // The venue's final bar comes after the next one began.
     candle({ ...last, close: last.close + 1, high: last.close + 1 }, BOUNDARY_MS + 900)
     expect(hourly.close(LAST_HOUR)).toBe(last.close + 1)
   })
@@ -111,7 +111,7 @@ describe('hourly closes', () => {
       expect(closes.needFromMs(NOW_MS)).toBeNull()
     })
 
-    test('from the first hour that lacks', () => {
+    test('from the first missing hour', () => {
       const closes = new HourlyCloses()
       const bars = wave('1h', CLOSES_READ)
       closes.apply(remembered([...bars.slice(0, 500), ...bars.slice(510)]))

@@ -26,7 +26,7 @@ const NOTHING_SAVED = new Float64Array()
  * value of an hour counts. Nothing is saved, because history restores everything.
  */
 export class HourlyCloses implements CoinTracker {
-  readonly hears = ['hourly-history'] as const
+  readonly inputs = ['hourly-history'] as const
   readonly #closes = new StepRing(HOUR_MS, HOURS_KEPT, 1)
   #newestHour = Number.NaN
   /** Hours up to here were requested: a missing one does not exist at the venue. */

@@ -34,7 +34,7 @@ describe('volatility of a coin', () => {
 
   property.prop([quarters({ minLength: 760, maxLength: 900 }), fc.integer({ min: 1, max: 200 })], {
     numRuns: 6,
-  })('knows the same, however much of it was heard live', (bars, live) => {
+  })('is the same, however much of it was received live', (bars, live) => {
     const whole = btc()
     tell(whole, historyOf(bars, endOf(bars)))
     const followed = btc()
@@ -65,7 +65,7 @@ describe('volatility of a coin', () => {
     expect(figures(asked)).toEqual(figures(left))
   })
 
-  test('an hour in which nobody trades is flat, not missing', () => {
+  test('an hour without trades is flat, not missing', () => {
     const bars = wavy(760)
     const coin = btc()
     tell(coin, historyOf(bars, endOf(bars)))
@@ -101,7 +101,7 @@ describe('volatility of a coin', () => {
     expectAsNaive(coin.of(volatilitySeries), naiveHours(closedOf(bars)))
   })
 
-  test('a month comes back from hourly history, whenever that is told', () => {
+  test('a month is restored from hourly history, whenever it arrives', () => {
     const bars = wavy(4 * 820)
     const recent = bars.slice(-1_000)
     const hours = naiveHours(bars)
@@ -116,7 +116,7 @@ describe('volatility of a coin', () => {
     expectAsNaive(after.of(volatilitySeries), naiveHours(closedOf(bars)))
   })
 
-  test('an hour that was half heard before a restart is whole after it', () => {
+  test('an hour that a restart interrupted is complete after it', () => {
     const bars = wavy(750)
     const [past, rest] = [bars.slice(0, 746), bars.slice(746)]
     const first = btc()
@@ -130,7 +130,7 @@ describe('volatility of a coin', () => {
     expect(figures(restarted)).toEqual(figures(first))
   })
 
-  test('the last word on a quarter is the price before its end, also while its hour is open', () => {
+  test('the last state of a 15m bar is the price before its end, also while its hour is open', () => {
     const bars = wavy(764)
     const coin = btc()
     tell(coin, historyOf(bars.slice(0, 760), endOf(bars.slice(0, 760))))
@@ -141,7 +141,7 @@ describe('volatility of a coin', () => {
     expect(coin.of(volatilitySeries).priceAt(endOf(bars))).toBe(bars.at(-1)?.close)
   })
 
-  test('a later word on the last quarter of a closed hour counts at once', () => {
+  test('a revision of the last 15m bar of a closed hour counts immediately', () => {
     const bars = wavy(760)
     const coin = btc()
     tell(coin, historyOf(bars, endOf(bars)))
@@ -152,7 +152,7 @@ describe('volatility of a coin', () => {
     expectAsNaive(coin.of(volatilitySeries), naiveHours(closedOf([...bars.slice(0, -1), revised])))
   })
 
-  test('a later word on a closed hour counts', () => {
+  test('a revision of a closed hour counts', () => {
     const bars = wavy(760)
     const coin = btc()
     tell(coin, historyOf(bars, endOf(bars)))
@@ -183,7 +183,7 @@ describe('volatility of a coin', () => {
     expect(coin.of(volatilitySeries).percentile(0)).toBe(50)
   })
 
-  test('without a word on it is unknown', () => {
+  test('without any bar is unknown', () => {
     expect(btc().of(volatilitySeries).percentile(1)).toBeNull()
     expect(btc().of(volatilitySeries).percentile(Number.NaN)).toBeNull()
     expect(btc().of(volatilitySeries).priceAt(START_MS)).toBeNaN()
@@ -276,7 +276,7 @@ function tell(coin: CoinMarket, event: CoinEvent): void {
   coin.apply(event)
 }
 
-/** A quarter shortly before it ends; of one without a trade the venue says nothing. */
+/** A 15m bar shortly before it ends; the venue sends none without a trade. */
 function listen(coin: CoinMarket, bar: Bar): void {
   const closingMs = bar.openTimeMs + QUARTER_MS - 1_000
   hear(coin, closingMs)
@@ -284,13 +284,13 @@ function listen(coin: CoinMarket, bar: Bar): void {
     coin.apply({ kind: 'candle', coin: 'BTC', timeframe: '15m', bar, ...stamp(closingMs) })
 }
 
-/** Until the quarters before an instant are closed, which takes a minute where nobody trades, and something was heard after that. */
+/** Until the 15m bars before an instant are closed, which takes a minute without trades, and an event after it. */
 function passBy(coin: CoinMarket, timeMs: number): void {
   hear(coin, timeMs + 65_000)
   hear(coin, timeMs + 66_000)
 }
 
-/** The venue sends figures all the while, which vouch for the candles and close what has ended. */
+/** The venue sends figures throughout, which confirm the candles and close ended bars. */
 function hear(coin: CoinMarket, untilMs: number): void {
   let atMs = coin.context?.timeExchangeMs ?? coin.candlesConfirmedAtMs
   while (atMs < untilMs) {
@@ -300,7 +300,7 @@ function hear(coin: CoinMarket, untilMs: number): void {
   }
 }
 
-/** The rank of every hundredth percent, which together tell all values. */
+/** The rank of every hundredth percent, which together show all values. */
 function figures(coin: CoinMarket) {
   const volatility = coin.of(volatilitySeries)
   const ranks = Array.from({ length: 400 }, (_, at) => volatility.percentile(at / 100))

@@ -34,7 +34,7 @@ type Quarter = Omit<Bar, 'open'>
  * built from 15m bars and loaded from hourly history, which also restores those before a restart.
  */
 export class VolatilitySeries implements CoinTracker {
-  readonly hears = ['hourly-history', 'history', 'candle', 'context'] as const
+  readonly inputs = ['hourly-history', 'history', 'candle', 'context'] as const
   readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 3)
   #quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
   #newestQuarter = -1

@@ -19,7 +19,7 @@ const VENUE_MS_MAX = 15_000
  * because the networks have different errors. Summaries are refreshed once a minute.
  */
 class BasisMeasure implements MarketTracker {
-  readonly hears = []
+  readonly inputs = []
   readonly #turns = new MinuteSchedule()
   readonly #summaries = new SeriesSummaries()
   readonly #publications = new PublicationCount()

@@ -59,7 +59,7 @@ export type CorrelationState = {
  * hours. Rebuilt from the closes after a restart, so nothing is saved.
  */
 class CorrelationTracker implements MarketTracker {
-  readonly hears = ['universe'] as const
+  readonly inputs = ['universe'] as const
   readonly #table = new LiveReturnTable(CORRELATED_COINS_MAX, RING_HOURS)
   readonly #rolling = new RollingCorrelation(this.#table, WINDOW_HOURS, COMMON_RETURNS_MIN)
   readonly #members: Member[] = []

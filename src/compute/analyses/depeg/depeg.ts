@@ -314,7 +314,7 @@ function changePct(
 function inputsOf(
   { supply }: GatheredPeg,
   sources: readonly PegSource[],
-  { told }: PegPrice,
+  { usedClasses }: PegPrice,
 ): Input[] {
   const inputs = pegClasses.flatMap((name) => {
     const used = sources.filter((one) => one.class === name && isUsed(one))
@@ -325,7 +325,7 @@ function inputsOf(
     const endMs = Math.max(...used.map((one) => one.confirmedAtMs + one.ageMsMax))
     return used.length === 0 ? [] : { name, confirmedAtMs, cadenceMs, endMs }
   })
-  const needed = inputs.filter(({ name }) => told.includes(name))
+  const needed = inputs.filter(({ name }) => usedClasses.includes(name))
   const newestMs = Math.max(...needed.map(({ confirmedAtMs }) => confirmedAtMs))
   const endMs = Math.max(...needed.map((input) => input.endMs))
   const last = needed.find(({ confirmedAtMs }) => confirmedAtMs === newestMs)

@@ -24,7 +24,7 @@ export type SpreadComparison = {
 
 /** The quoted spread of every minute of the last day. */
 export class SpreadHistory implements CoinTracker {
-  readonly hears = ['sample-history'] as const
+  readonly inputs = ['sample-history'] as const
   readonly #minutes = new StepRing(SAMPLE_STEP_MS, MINUTES_MAX, 1)
   /** Sorted day, cached for a minute. */
   #day: Day | null = null

@@ -122,7 +122,7 @@ const MINUTE_FIELDS = 6
  * own timestamp). Trades without a recent two-sided quote are left out.
  */
 export class TradeCosts implements CoinTracker {
-  readonly hears = ['trade', 'book', 'top-of-book', 'trade-gap', 'silence'] as const
+  readonly inputs = ['trade', 'book', 'top-of-book', 'trade-gap', 'silence'] as const
   #minutes = new StepRing(MINUTE_MS, WINDOW_MINUTES, MINUTE_FIELDS)
   readonly #errors = new RecentValues(ERRORS_MAX)
   readonly #ratios = new RecentValues(RATIOS_MAX)

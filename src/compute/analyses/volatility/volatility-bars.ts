@@ -29,7 +29,7 @@ export type HourlyVolatility = { readonly rank: VolatilityRank; readonly forecas
  * 15m bars to restore them from; 1h bars come from candles and hourly history.
  */
 export class VolatilityBars implements CoinTracker {
-  readonly hears = ['hourly-history'] as const
+  readonly inputs = ['hourly-history'] as const
   readonly #rings: Readonly<Record<BarLength, StepRing>> = {
     '15m': new StepRing(timeframeMs['15m'], KEPT['15m'], 4),
     '1h': new StepRing(timeframeMs['1h'], KEPT['1h'], 4),

@@ -128,7 +128,7 @@ describe('a gap between chains', () => {
 })
 
 describe('what cannot be trusted', () => {
-  test('four fresh chains are not enough to say anything', () => {
+  test('four fresh chains are not enough for an index', () => {
     const market = newMarket(new PulsePool(3))
     hear(
       market,
@@ -172,7 +172,7 @@ describe('what cannot be trusted', () => {
     { silentMs: 20_000, state: 'down' as const, status: 'ok' },
     { silentMs: 40_000, state: 'down' as const, status: 'down' },
   ])(
-    'a chain silent for $silentMs ms, its source $state, is $status',
+    'a chain without blocks for $silentMs ms, its source $state, is $status',
     ({ silentMs, state, status }) => {
       const market = newMarket(new PulsePool(3))
       const nowMs = START_MS + silentMs
@@ -192,7 +192,7 @@ describe('what cannot be trusted', () => {
     },
   )
 
-  test('a chain of which nothing was ever heard is down', () => {
+  test('a chain without any block is down', () => {
     const market = newMarket(new PulsePool(3))
     hear(
       market,
@@ -340,7 +340,7 @@ describe('a major asset that is 100 bps off on two chains', () => {
   const both: GapBps = (asset, chain) =>
     asset === 'ETH' && (chain === 'base' || chain === 'optimism') ? 101 : 0
 
-  test('for five minutes makes the market stressed, whatever the index says', () => {
+  test('for five minutes makes the market stressed, whatever the index', () => {
     const market = newMarket(new PulsePool(3))
     for (let sample = 0; sample < 30; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, both)
@@ -403,7 +403,7 @@ describe('the same market', () => {
     expect(latest(other).opportunities).toHaveLength(latest(one).opportunities.length)
   })
 
-  test('told twice within ten seconds is one sample', () => {
+  test('twice within ten seconds is one sample', () => {
     const market = newMarket(new PulsePool(3))
     tell(market, START_MS, off('ETH', 'base', 80))
     const before = latest(market)
@@ -431,7 +431,7 @@ describe('a restart', () => {
     expect(latest(restored).opportunities[0]?.ageMs).toBe(13 * ARB_STEP_MS)
   })
 
-  test('within the sample that was saved says the same', () => {
+  test('within the saved sample is the same', () => {
     const world = randomWorld(12, 9, ARB_STEP_MS)
     const first = newMarket(new PulsePool(3))
     for (const { events, naive } of world) hear(first, naive.nowMs, events)
@@ -533,7 +533,7 @@ function noisy(seed: number, sigmaBps: number): GapBps {
   return (asset, chain) => noise.get(`${asset} ${chain}`) ?? 0
 }
 
-/** One gap of the given width beside noise of 0.25 bps, anywhere. */
+/** One gap of the given width with noise of 0.25 bps, anywhere. */
 function planted(seed: number, bps: number) {
   const chance = chanceOf(seed + 1_000)
   const chain = chains[Math.floor(chance() * chains.length)] as Chain
@@ -554,7 +554,7 @@ function found(market: MarketState, chain: Chain): boolean {
 
 type Told = { readonly events: readonly ExternalEvent[]; readonly naive: NaiveSample }
 
-/** Pools that come, go, dry up, fall silent and wander off, one sample a step. */
+/** Pools that appear, disappear, dry up, stop and drift, one sample a step. */
 function randomWorld(seed: number, count: number, stepMs: number): Told[] {
   const chance = chanceOf(seed)
   const pools = new Map<string, PoolEvent>()

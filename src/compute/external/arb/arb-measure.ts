@@ -30,7 +30,7 @@ const MAJOR_OFF_INDEX = 55
 
 /** Price gaps of the same assets between chains, their profit, and the stress that they show, every ten seconds. */
 class ArbMeasure implements MarketTracker {
-  readonly hears = ['measure-history'] as const
+  readonly inputs = ['measure-history'] as const
   #correlation = new ScoreCorrelation()
   /** Pairs with a positive net. */
   #paying = new OpenSpans(CHAIN_PAIRS)

@@ -25,7 +25,7 @@ type Market = {
 }
 
 /**
- * What the index says of markets of which only the noise is given, after a day of 2 bps: three assets, eight
+ * The index for markets of known noise, after a day of 2 bps: three assets, eight
  * chains, samples of a minute, fees of 5 bps and no impact. Ranges as in `docs/numbers/arb.md`.
  */
 describe('after a calm day', () => {

@@ -4,7 +4,7 @@ import { HOLD_MS, OpenSpans } from './arb-spans.ts'
 const STEP_MS = 10_000
 
 describe('since when something holds', () => {
-  test('it is confirmed in its second sample, and told twice it is not', () => {
+  test('is confirmed in its second sample, and a repeated sample does not count', () => {
     const spans = new OpenSpans(1)
     spans.observe(0, true, STEP_MS)
     spans.observe(0, true, STEP_MS)
@@ -14,7 +14,7 @@ describe('since when something holds', () => {
     expect(spans.ageMs(0, 2 * STEP_MS)).toBe(STEP_MS)
   })
 
-  test('it ends at once when it does not hold', () => {
+  test('ends immediately when it does not hold', () => {
     const spans = new OpenSpans(1)
     spans.observe(0, true, 0)
     spans.observe(0, false, STEP_MS)
@@ -26,18 +26,18 @@ describe('since when something holds', () => {
   test.each([
     { gapMs: HOLD_MS, ageMs: HOLD_MS },
     { gapMs: HOLD_MS + STEP_MS, ageMs: 0 },
-  ])('after $gapMs ms in which nobody could judge it is $ageMs ms old', ({ gapMs, ageMs }) => {
+  ])('after $gapMs ms of unknown samples it is $ageMs ms old', ({ gapMs, ageMs }) => {
     const spans = new OpenSpans(1)
     spans.observe(0, true, 0)
     for (let ms = STEP_MS; ms < gapMs; ms += STEP_MS) {
       spans.observe(0, null, ms)
-      expect(spans.isConfirmed(0, ms), 'nor is it open meanwhile').toBe(false)
+      expect(spans.isConfirmed(0, ms), 'nor is it open in between').toBe(false)
     }
     spans.observe(0, true, gapMs)
     expect(spans.ageMs(0, gapMs)).toBe(ageMs)
   })
 
-  test('a clock that is set back begins anew', () => {
+  test('a clock that is set back restarts it', () => {
     const spans = new OpenSpans(1)
     spans.observe(0, true, 10 * STEP_MS)
     spans.observe(0, true, 2 * STEP_MS)

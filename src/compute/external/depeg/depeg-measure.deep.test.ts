@@ -11,7 +11,7 @@ const START_MS = Date.UTC(2026, 0, 1)
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 
-/** A measure and what it reads; its sources can be told off as one. */
+/** A measure and its inputs; its sources can fail as one. */
 class Watch {
   measure = new DepegMeasure()
   readonly market = { external: new ExternalState(), log: new MeasureLog() }
@@ -23,7 +23,7 @@ class Watch {
     }
   }
 
-  /** Every source says the same price, so often, from one instant until another. */
+  /** Every source has the same price at this rate, from one instant until another. */
   hold(fromMs: number, untilMs: number, usd: number, stepMs = 5 * SECOND_MS): void {
     for (let atMs = fromMs; atMs < untilMs; atMs += stepMs) {
       this.hear(pegTape(atMs, (_, asset) => (asset === 'USDC' ? usd : 1)))
@@ -86,7 +86,7 @@ describe('measure of the peg', () => {
     expect(valuesOf(depegSeries.high)[0]).toBeCloseTo(1.001, 9)
   })
 
-  test('goes on after a restart as if there had been none', () => {
+  test('continues the same after a restart', () => {
     const [whole, cut] = [new Watch(), new Watch()]
     for (const watch of [whole, cut]) watch.hold(START_MS, START_MS + 4 * MINUTE_MS, 0.994)
     cut.restart()
@@ -131,7 +131,7 @@ describe('measure of the peg', () => {
     expect(watch.measure.isBroken(START_MS + 2 * MINUTE_MS)).toBe(false)
   })
 
-  test('a price that nobody has changes nothing, and is not written down', () => {
+  test('without a price nothing changes, and nothing is recorded', () => {
     const watch = new Watch()
     watch.hear([oraclePrice({ priceUsd: Number.NaN }, START_MS)])
     watch.hear([exchangeQuote('kraken', 'USDC', 'USD', 0, START_MS)])
@@ -142,7 +142,7 @@ describe('measure of the peg', () => {
     expect(watch.market.log.values(depegSeries.price, START_MS, START_MS)).toHaveLength(0)
   })
 
-  test('an exchange that is told to be down is no longer taken for heard', () => {
+  test('an exchange with status down has no recent message', () => {
     const watch = new Watch()
     const at = (ms: number) => ({ timeExchangeMs: START_MS + ms, timeReceivedMs: START_MS + ms })
     watch.hear([exchangeQuote('kraken', 'USDC', 'USD', 1, START_MS)])

@@ -31,7 +31,7 @@ type PegMarket = Pick<MarketState, 'external' | 'log'>
 
 /** Price of USDC, every second, with its level and status over time. */
 export class DepegMeasure implements MarketTracker {
-  readonly hears = ['exchange-quote', 'source-status'] as const
+  readonly inputs = ['exchange-quote', 'source-status'] as const
   #level = new PegLevel()
   #status = new PegStatus()
   /** Last measured second. */

@@ -24,7 +24,7 @@ const END_MS = Date.UTC(2023, 2, 14)
 
 describe('March 2023 (needs ../shared/data)', () => {
   test.skipIf(isAbsent)(
-    'raw thresholds on Chainlink alone are crossed when the tape says',
+    'raw thresholds on Chainlink alone are crossed at the recorded times',
     () => {
       const crossed: Record<number, string> = {}
       let low = { usd: 1, at: '' }
@@ -158,7 +158,7 @@ function rounds(resolutionBps: number): readonly ExternalEvent[] {
   )
 }
 
-/** Every hour as a book of one bp around its volume-weighted price, told every five seconds of that hour. */
+/** Every hour as a book of one bp around its volume-weighted price, repeated every five seconds. */
 function quotes(): readonly ExternalEvent[] {
   return rows(HOURS, 1).flatMap(([hour, , , , , vwap]) => {
     const startMs = Date.parse(hour ?? '')

@@ -9,7 +9,7 @@ import {
   pegTape,
   usdcPool,
 } from '../../testing/peg-tape.ts'
-import type { HeardAt } from './peg-evidence.ts'
+import type { LastMessageAt } from './peg-evidence.ts'
 import { pegEvidenceOf } from './peg-evidence.ts'
 import { chainParities } from './peg-markets.ts'
 import { pegPriceOf } from './peg-price.ts'
@@ -18,7 +18,7 @@ const NOW_MS = Date.UTC(2026, 0, 1)
 const SECOND_MS = 1_000
 const HOUR_MS = 3_600_000
 
-const silent: HeardAt = () => Number.NaN
+const silent: LastMessageAt = () => Number.NaN
 
 function stateOf(events: readonly ExternalEvent[]): ExternalState {
   const external = new ExternalState()
@@ -26,11 +26,15 @@ function stateOf(events: readonly ExternalEvent[]): ExternalState {
   return external
 }
 
-function evidenceOf(events: readonly ExternalEvent[], heardAt: HeardAt = silent, nowMs = NOW_MS) {
+function evidenceOf(
+  events: readonly ExternalEvent[],
+  heardAt: LastMessageAt = silent,
+  nowMs = NOW_MS,
+) {
   return pegEvidenceOf(stateOf(events), heardAt, nowMs)
 }
 
-function faultOf(id: string, events: readonly ExternalEvent[], heardAt: HeardAt = silent) {
+function faultOf(id: string, events: readonly ExternalEvent[], heardAt: LastMessageAt = silent) {
   const source = evidenceOf(events, heardAt).sources.find((one) => one.id === id)
   return source === undefined ? 'not there' : source.fault
 }
@@ -39,7 +43,7 @@ function pegOf(events: readonly ExternalEvent[]) {
   return pegPriceOf(evidenceOf(events).classes)
 }
 
-/** A book of USDC for USD on Kraken, told so long ago. */
+/** A book of USDC for USD on Kraken of that age. */
 function told(secondsAgo: number) {
   return [exchangeQuote('kraken', 'USDC', 'USD', 1, NOW_MS - secondsAgo * SECOND_MS)]
 }
@@ -87,11 +91,11 @@ describe('sources of the peg', () => {
     )
   })
 
-  test('count a book for five seconds, or a minute while its exchange is heard', () => {
+  test('count a book for five seconds, or a minute while its exchange sends messages', () => {
     const id = 'kraken:USDC/USD'
     expect(faultOf(id, told(5))).toBeNull()
     expect(faultOf(id, told(6))).toBe('too_old')
-    const heard: HeardAt = () => NOW_MS - 4 * SECOND_MS
+    const heard: LastMessageAt = () => NOW_MS - 4 * SECOND_MS
     expect(faultOf(id, told(60), heard)).toBeNull()
     expect(faultOf(id, told(61), heard)).toBe('too_old')
     expect(faultOf(id, told(60), () => NOW_MS - 6 * SECOND_MS)).toBe('too_old')
@@ -174,7 +178,7 @@ describe('the cross by way of USDT', () => {
   })
 
   test.each([-10, -22, -44, -60, -500, 500])(
-    'a class that lies %i bps about both stablecoins raises no level above 1',
+    'a class that is %i bps wrong about both stablecoins raises no level above 1',
     (lieBps) => {
       const oracles = new Set<SourceId>(['pyth-hermes', 'pyth-solana', 'pyth-evm', 'redstone'])
       for (const liars of [oracles, new Set<SourceId>(['kraken', 'coinbase'])]) {
@@ -195,7 +199,7 @@ describe('when sources are gone', () => {
     pegSourceIds.slice(at).map((other) => [one, other]),
   )
 
-  test.each(pairs)('%s and %s: the price is that of the naive rule over the rest', (one, other) => {
+  test.each(pairs)('%s and %s: the price is that of the naive rule without them', (one, other) => {
     const dead = new Set<SourceId>([one as SourceId, other as SourceId])
     const tape = pegTape(NOW_MS, quoted, dead)
     const peg = pegOf(tape)
@@ -206,7 +210,7 @@ describe('when sources are gone', () => {
     expect(peg?.calledLevel).toBe(naive?.called)
     // No two sources make up a class, but Kraken alone knows USDC in USD.
     expect(peg?.classes.length).toBe(dead.has('kraken') ? 2 : 3)
-    // Who knows USDT then is the oracles alone, so that the cross is no witness beside them.
+    // Then only oracles price USDT, so the cross is no independent witness.
     expect(peg?.isConfirmed).toBe(!(dead.has('kraken') && dead.has('coinbase')))
     expect(peg?.calledLevel).toBe(peg?.isConfirmed ? 2 : 1)
   })

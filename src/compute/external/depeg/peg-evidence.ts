@@ -16,7 +16,7 @@ export type PegEvidence = {
 }
 
 /** Last message of an exchange; NaN for none since it was connected. */
-export type HeardAt = (exchange: Exchange) => number
+export type LastMessageAt = (exchange: Exchange) => number
 
 /**
  * Largest difference between two classes of USDT sources: 20 bps of agreement and the 25 of a push feed's trigger. A
@@ -27,7 +27,7 @@ const USDT_APART_BPS_MAX = 45
 /** Judges every source of the price of USDC. */
 export function pegEvidenceOf(
   external: ExternalState,
-  heardAt: HeardAt,
+  heardAt: LastMessageAt,
   nowMs: number,
 ): PegEvidence {
   const directOf = (asset: string) => [

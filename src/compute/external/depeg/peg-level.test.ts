@@ -47,7 +47,7 @@ describe('level of a peg', () => {
     expect(level.sinceMs).toBe(START_MS + neededMs)
   })
 
-  test('a moment below the threshold begins the wait anew', () => {
+  test('a moment below the threshold restarts the wait', () => {
     const level = new PegLevel()
     let atMs = hold(level, START_MS, 4 * MINUTE_MS, 30)
     level.step(atMs, 24, 1)
@@ -83,7 +83,7 @@ describe('level of a peg', () => {
   })
 
   property.prop([fc.array(fc.integer({ min: 0, max: 60 }), { minLength: 30, maxLength: 90 })])(
-    'no level is left twice within fifteen minutes, whatever the minutes bring',
+    'no level is left twice within fifteen minutes',
     (minutes) => {
       const level = new PegLevel()
       const leftMs = pegLevels.map(() => Number.NEGATIVE_INFINITY)
@@ -108,7 +108,7 @@ describe('level of a peg', () => {
     atMs += 61 * SECOND_MS
     level.step(atMs, 30, 2)
     expect(level.level).toBe(2)
-    expect(level.spellSeconds(), 'it begins anew').toEqual([0, 0, 0, 0])
+    expect(level.spellSeconds(), 'it restarts').toEqual([0, 0, 0, 0])
     hold(level, atMs, 14 * MINUTE_MS, 1)
     expect(level.level, 'calm is counted from after the gap').toBe(2)
   })

@@ -25,7 +25,7 @@ const classAt = (name: PegClass, offBps: number, over: Partial<ClassPrice> = {})
   ...over,
 })
 
-/** Oracle, exchange and cross, so many bps from a dollar, the earlier ones with more behind them. */
+/** Oracle, exchange and cross at these bps from one dollar, the earlier ones with more providers. */
 const pegAt = (...offBps: readonly number[]) =>
   priceBy(offBps, [3, 2, 1]) ?? expect.fail('one of two has more providers')
 
@@ -42,7 +42,7 @@ const threeCounts = fc.array(fc.integer({ min: 0, max: 3 }), { minLength: 3, max
 
 describe('the vote of a class', () => {
   property.prop([fc.array(off, { minLength: 3, maxLength: 9 }), off])(
-    'stays among the honest when one of several lies',
+    'stays within the correct votes when one is wrong',
     (honestBps, lieBps) => {
       const honest = honestBps.map((bps) => vote(1 + bps / 10_000))
       const price = classPriceOf('oracle', [...honest, vote(1 + lieBps / 10_000)])?.priceUsd
@@ -67,7 +67,7 @@ describe('the vote of a class', () => {
       'which it need not have seen',
     ).toBe(2)
     expect(providersOf(by('kraken', 0), by('other', 20), by('third', -20))).toBe(3)
-    expect(providersOf(by('kraken', 0), by('other', 500)), 'nobody is near the middle').toBe(0)
+    expect(providersOf(by('kraken', 0), by('other', 500)), 'no provider is near the median').toBe(0)
   })
 
   test('is none without votes', () => {
@@ -104,13 +104,13 @@ describe('the price of a peg', () => {
     const peg = priceBy([0, -500], [3, 1])
     expect(peg).toMatchObject({
       deviationBps: 0,
-      told: ['oracle'],
+      usedClasses: ['oracle'],
       disagreeing: ['exchange'],
       isConfirmed: false,
       calledLevel: 0,
     })
     expect(peg?.dispersionBps).toBeCloseTo(500, 6)
-    expect(priceBy([0, -500], [1, 2])).toMatchObject({ told: ['exchange'], calledLevel: 1 })
+    expect(priceBy([0, -500], [1, 2])).toMatchObject({ usedClasses: ['exchange'], calledLevel: 1 })
     expect(priceBy([0, -15], [3, 1]), 'nor where they agree').toMatchObject({
       deviationBps: 0,
       disagreeing: [],
@@ -118,7 +118,7 @@ describe('the price of a peg', () => {
     })
   })
 
-  test('of two classes with as many providers is their mean within 20 bps, and beyond nobody knows', () => {
+  test('of two classes with equally many providers is their mean within 20 bps, and unknown beyond', () => {
     expect(priceBy([0, -20], [2, 2])?.deviationBps).toBeCloseTo(-10, 6)
     expect(priceBy([0, -21], [2, 2])).toBeNull()
     expect(priceBy([0, -500], [0, 0])).toBeNull()
@@ -126,7 +126,7 @@ describe('the price of a peg', () => {
     expect(priceBy([25, 500], [1, 1]), 'less than 25 with its confidence').toBeNull()
   })
 
-  test('of two that are both beyond 25 bps on one side is told, though they are far apart', () => {
+  test('of two that are both beyond 25 bps on one side is known, though they are far apart', () => {
     expect(priceBy([-26, -300], [1, 1])).toMatchObject({ calledLevel: 2, isConfirmed: false })
     const leaning = [classAt('oracle', -26), classAt('cross', -300, { leansOn: 'oracle' })]
     expect(pegPriceOf(leaning), 'one witness is no two').toBeNull()
@@ -189,7 +189,7 @@ describe('the price of a peg', () => {
       all.map((bps, at) => (at === which % all.length ? bps - lowerBps : bps)),
       counts,
     )
-    // Where nobody knows there is nothing to compare.
+    // Without a price there is nothing to compare.
     fc.pre(before !== null && after !== null)
     expect(after.priceUsd).toBeLessThanOrEqual(before.priceUsd)
     expect(after.calledLevel).toBeGreaterThanOrEqual(before.calledLevel)

@@ -47,7 +47,7 @@ export type PegPrice = {
   readonly dispersionBps: number
   readonly classes: readonly ClassPrice[]
   /** Classes behind the price. */
-  readonly told: readonly PegClass[]
+  readonly usedClasses: readonly PegClass[]
   /** Classes further than 20 bps from the price. */
   readonly disagreeing: readonly PegClass[]
   /** Two independent classes confirm the deviation. */
@@ -158,9 +158,9 @@ export function dispersionBpsOf(classes: readonly ClassPrice[]): number {
  * @returns null for no class, and for two that contradict each other with equally many providers
  */
 export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
-  const told = toldOf(classes)
-  if (told.length === 0) return null
-  const { priceUsd, confidenceBps, resolutionBps } = middleOf(told)
+  const used = usedClassesOf(classes)
+  if (used.length === 0) return null
+  const { priceUsd, confidenceBps, resolutionBps } = middleOf(used)
   const deviationBps = deviationBpsOf(priceUsd)
   const adjusted = (scales: number) =>
     Math.sign(deviationBps) *
@@ -179,7 +179,7 @@ export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
     adjusted95Bps: adjusted(CONFIDENCE_95),
     dispersionBps: dispersionBpsOf(classes),
     classes,
-    told: told.map((one) => one.class),
+    usedClasses: used.map((one) => one.class),
     disagreeing: classes.filter((one) => !isAgreeing(one)).map((one) => one.class),
     isConfirmed: seen === 0 ? areTwoFree(near) : borneOut >= seen,
     calledLevel: Math.min(seen, Math.max(UNCONFIRMED_LEVEL_MAX, borneOut)),
@@ -190,7 +190,7 @@ export function pegPriceOf(classes: readonly ClassPrice[]): PegPrice | null {
  * The classes behind the price. Two have no majority, and the mean of a wrong and a correct one is wrong. So the one
  * with more providers counts, whether they agree or not: otherwise the price could rise when a class falls.
  */
-function toldOf(classes: readonly ClassPrice[]): readonly ClassPrice[] {
+function usedClassesOf(classes: readonly ClassPrice[]): readonly ClassPrice[] {
   const [one, other] = classes
   if (one === undefined || other === undefined || classes.length > 2) return classes
   if (one.providers !== other.providers) return [one.providers > other.providers ? one : other]

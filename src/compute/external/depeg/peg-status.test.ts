@@ -65,12 +65,12 @@ describe('status of a peg', () => {
     expect(statusesOf([look(-12, 5), again, again, again, again]).at(-1)).toBe('HEALTHY')
   })
 
-  test('one observation below begins the row anew', () => {
+  test('one observation below restarts the count', () => {
     const looks = [look(12, 5), look(12, 5), look(9, 5), look(12, 5), look(12, 5)]
     expect(new Set(statusesOf(looks))).toEqual(new Set(['HEALTHY']))
   })
 
-  test('falls at once', () => {
+  test('falls immediately', () => {
     expect(statusesOf([look(300), look(30), look(3)])).toEqual(['CRITICAL', 'ELEVATED', 'HEALTHY'])
   })
 

@@ -38,7 +38,7 @@ describe('statistics of a window', () => {
     expect(rankOf(seriesSummary(log, SERIES, NOW_MS).day, 1.23456789)).toBe(50)
   })
 
-  test('too few values say nothing', () => {
+  test('too few values give no statistics', () => {
     const few = windowStatistics(Float64Array.of(1, 2, 3), 4)
     expect([robustZ(few, 2), rankOf(few, 2)]).toEqual([Number.NaN, Number.NaN])
     expect(few.mean).toBe(2)

@@ -13,7 +13,7 @@ import { context } from '../../testing/tape.ts'
 
 export const START_MS = Date.UTC(2026, 5, 1, 12)
 
-/** A coin of which nothing was told yet. */
+/** A coin without events. */
 export function coinOf(maxLeverage: number): CoinMarket {
   const marginTiers = singleMarginTier(maxLeverage)
   return newCoin(
