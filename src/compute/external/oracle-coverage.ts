@@ -23,7 +23,7 @@ export function uncovered(
   const isKnown = made !== null && market.external.oraclesOf(made.asset).length > 0
   if (!isKnown && (made === null || haveAllTold(market, nowMs)))
     return { kind: 'not-covered', coins: market.of(oracleTrust).knownCoins(market) }
-  return `No oracle network has a price of ${coin.listing.coin} that can be relied on now.`
+  return `No oracle network has a reliable price of ${coin.listing.coin} at the moment.`
 }
 
 /** Whether some network is up for long enough, and none went down recently. */

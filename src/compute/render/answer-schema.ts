@@ -11,7 +11,7 @@ const WarningName = oneOf(warnings)
 export const coinMembers = {
   coin: Type.String({ description: "The venue's spelling." }),
   requested_coin: Type.Optional(
-    Type.String({ description: 'What was asked for, where it names the unscaled token.' }),
+    Type.String({ description: 'Requested name, if it was the unscaled token.' }),
   ),
   unit_multiplier: Type.Optional(
     Type.Number({ description: 'Tokens per venue unit: prices are for this many tokens.' }),
@@ -23,45 +23,45 @@ export const coinMembers = {
 export const metaMembers = {
   provider: Type.Literal(PROVIDER),
   sample: Type.Optional(
-    Type.Literal(true, { description: 'Present where the figures are invented: /sample.' }),
+    Type.Literal(true, { description: 'Present on /sample only: the figures are invented.' }),
   ),
   execution_ms: Type.Number({ minimum: 0, description: 'Server-side time of this call, ms.' }),
   data_age_seconds: Type.Number({
     minimum: 0,
-    description: 'Seconds since the oldest load-bearing input was last confirmed by its source.',
+    description: 'Seconds since the source of the oldest required input last confirmed it.',
   }),
   warning: Type.Optional(
     Type.Literal('stale_data', { description: 'Present when data_age_seconds exceeds 7200.' }),
   ),
-  warnings: Type.Array(WarningName, { description: 'Everything that limits this answer.' }),
+  warnings: Type.Array(WarningName, { description: 'Limitations of this answer.' }),
   quality: Type.Object({
     grade: oneOf(
       ['A', 'B', 'C', 'D'] as const,
-      'A: every input younger than twice its cadence. B: an input that the answer can do without is late, or coverage below 100. C: any other input is late, coverage below 90, or a history shorter than its window. D: stale_data.',
+      'A: every input younger than twice its cadence. B: an optional input is late, or coverage below 100. C: a required input is late, coverage below 90, or history shorter than its window. D: stale_data.',
     ),
     coverage_pct: Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'Share of the inputs wished for that exist, percent.',
+      description: 'Available share of the inputs, percent.',
     }),
     reasons: Type.Array(WarningName, { description: 'The same as warnings.' }),
   }),
   as_of: Type.Record(Type.String(), Iso, {
-    description: 'Per input: when its source last confirmed it.',
+    description: 'Last confirmation of each input by its source.',
   }),
-  sources: Type.Array(Type.String(), { description: 'Where the inputs come from.' }),
-  answer_id: Type.String({ description: 'Of this rendering and view alone.' }),
+  sources: Type.Array(Type.String(), { description: 'Sources of the inputs.' }),
+  answer_id: Type.String({ description: 'Identifier of this rendering and view.' }),
   snapshot_id: Type.String({
-    description: 'Shared by all answers that were rendered from one state of the market.',
+    description: 'Shared by all answers rendered from one market state.',
   }),
-  engine_version: Type.String({ description: 'Of the software that computed it.' }),
+  engine_version: Type.String({ description: 'Version of the software that computed the answer.' }),
   valid_until_iso: Type.String({
     format: 'date-time',
-    description: 'When a newer answer is due, UTC. In the past: its update is overdue.',
+    description: 'Time of the next update, UTC. In the past: the update is overdue.',
   }),
 }
 
-/** One of a closed list of words. */
+/** One of a closed list of strings. */
 export function oneOf<const Word extends string>(words: readonly Word[], description?: string) {
   const union = Type.Union(
     words.map((word) => Type.Literal(word)),
@@ -71,7 +71,7 @@ export function oneOf<const Word extends string>(words: readonly Word[], descrip
   return Type.Unsafe<Word>(union)
 }
 
-/** For what the venue may not tell; the description says when. */
+/** A value that may be unknown; its description says when. */
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
 }

@@ -17,14 +17,14 @@ export const dexMembers = {
         quote_unit: nullable(
           Type.String({
             description:
-              'Collateral token; every price of this answer is in it. null while unknown.',
+              'Collateral token, the unit of every price in this answer. null while unknown.',
           }),
         ),
         usd_per_quote_unit: nullable(
           Type.Number({
             exclusiveMinimum: 0,
             description:
-              'Factor that converted the figures in USD; null where no source has a price: they are null.',
+              'Conversion factor of the USD figures. null without a price source; they are then null.',
           }),
         ),
         usd_source: nullable(
@@ -36,13 +36,13 @@ export const dexMembers = {
         usd_age_seconds: nullable(
           Type.Number({
             minimum: 0,
-            description: 'Of usd_per_quote_unit. null for par and unknown.',
+            description: 'Age of usd_per_quote_unit, s. null for par and unknown.',
           }),
         ),
         usd_pair_volume_24h_usd: nullable(
           Type.Number({
             minimum: 0,
-            description: 'Of that pair. null for par and unknown.',
+            description: '24 h volume of that pair, USD. null for par and unknown.',
           }),
         ),
         reference_price: Type.Literal('deployer_oracle', {
