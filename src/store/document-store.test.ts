@@ -78,7 +78,7 @@ describe('documents on disk', () => {
 
   test('are all there in the end, though a checkpoint of the log failed', () => {
     const store = opened({ checkpointer: (_, done) => done(new Error('disk I/O error')) })
-    const documents = Array.from({ length: 60 }, (_, at) => long(`C${at}`))
+    const documents = Array.from({ length: 100 }, (_, at) => long(`C${at}`))
     store.add(documents)
     expect(() => drain(store.save())).toThrow('checkpoint')
     expect(() => store.close()).toThrow('checkpoint')

@@ -99,14 +99,14 @@ describe('a history whose disk refuses a checkpoint of the log', () => {
       for (const _ of store.write(nowMs));
     }
     // The log is long then.
-    write(NOW_MS, 600, 0)
+    write(NOW_MS, 3_000, 0)
     expect(store.health.reason).toMatch(/checkpoint of .* failed: disk I\/O error/)
     write(NOW_MS + 10_000, 3, 1)
     write(NOW_MS + 20_000, 3, 2)
     expect(store.health.state).toBe('ok')
     expect(notices.map(({ kind }) => kind)).toEqual(['degraded', 'recovered'])
     expect(store.bars('C2', 0)).toEqual([0, 1, 2].map(hour))
-    expect(store.bars('C599', 0)).toEqual([hour(0)])
+    expect(store.bars('C2999', 0)).toEqual([hour(0)])
     store.close(NOW_MS)
     rmSync(folder, { recursive: true })
   })

@@ -17,7 +17,7 @@ import { WalLog } from './wal-checkpoint.ts'
 import { walCheckpointThread } from './wal-checkpoint-thread.ts'
 
 const WORKER = join(import.meta.dirname, 'wal-checkpoint-worker.ts')
-const LONG = Buffer.alloc(5_000_000)
+const LONG = Buffer.alloc(17_000_000)
 
 let folder: string
 let path: string

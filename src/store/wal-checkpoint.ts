@@ -6,14 +6,14 @@ import { statPresent } from './present-file.ts'
 /** Runs a WAL checkpoint of the database at a path on another thread, and calls back when it is done. */
 export type WalCheckpointer = (path: string, done: (error: Error | null) => void) => void
 
-/** SQLite's own default is 1,000 pages: longer logs only cost room on the disk and a longer recovery. */
-const LOG_BYTES_MAX = 4 * 1024 * 1024
+/** The first commit after a checkpoint waits for the disk, 4 ms, so checkpoints are rarer than SQLite's default (4 MB). */
+const LOG_BYTES_MAX = 16 * 1024 * 1024
 
 /**
  * The write-ahead log of an open database. SQLite moves the log into the file while it holds the calling thread:
  * 6 ms for half a megabyte and 18 ms for four (p50 of an SSD, with `synchronous = NORMAL`), and the engine may be held
- * for 5 ms. So a second thread runs that checkpoint over a connection of its own; SQLite lets others write meanwhile.
- * Without a second thread SQLite's automatic checkpoint stays on.
+ * for 5 ms. So another thread runs the checkpoint over its own connection while the engine goes on writing. Without
+ * that thread SQLite's automatic checkpoint is used.
  */
 export class WalLog {
   readonly #db: Database.Database
@@ -30,14 +30,14 @@ export class WalLog {
     this.#path = path
     this.#checkpointer = checkpointer
     if (checkpointer !== undefined) db.pragma('wal_autocheckpoint = 0')
-    // A log that begins again is cut, so that its size on disk is its length.
+    // Truncates a log that begins again, so that its size on disk is its length.
     db.pragma('journal_size_limit = 0')
     this.#inodes = [path, `${path}-wal`].map((part) => [part, statPresent(part)?.ino] as const)
   }
 
   /**
-   * To be called before every transaction: SQLite would go on writing to a file that was removed, and to a log
-   * that cannot be moved into its file.
+   * Call before every transaction. SQLite itself would continue to write to a removed file, and to a log whose
+   * checkpoints fail.
    * @throws OperatingError
    */
   check(): void {
@@ -56,7 +56,7 @@ export class WalLog {
     )
   }
 
-  /** To be called after every transaction. */
+  /** Call after every transaction. */
   written(): void {
     if (this.#checkpointer === undefined) return
     if ((statPresent(`${this.#path}-wal`)?.size ?? 0) < LOG_BYTES_MAX) return
@@ -68,7 +68,7 @@ export class WalLog {
   close(): void {
     const [file, log] = this.#inodes.map(([path, inode]) => statPresent(path)?.ino === inode)
     this.#db.close()
-    // SQLite leaves the log of a file that another one has replaced, and would replay it into that one.
+    // SQLite keeps the log of a file that was replaced, and would replay it into the new file.
     if (file === false && log === true) rmSync(`${this.#path}-wal`, { force: true })
   }
 
@@ -83,7 +83,7 @@ export class WalLog {
   }
 }
 
-/** Whether a file is not there any more, so that only opening it again helps. */
+/** Whether a file was removed or replaced, so that it must be opened again. */
 export function isFileGone(cause: unknown): cause is OperatingError {
   return cause instanceof OperatingError && cause.code === 'file_gone'
 }
