@@ -8,16 +8,16 @@ export type BackupFile = {
   readonly name: string
   readonly bytes: number
   readonly sha256: string
-  /** null for what is no database. */
+  /** null for a file that is no database. */
   readonly schema_version: number | null
 }
 
-/** What makes a folder a backup: it is written last, when all the rest is on the disk. */
+/** A folder with this file is a backup. It is written last, after all other files are on the disk. */
 export type BackupManifest = {
   readonly format: number
-  /** Version that made it. */
+  /** Version that wrote the backup. */
   readonly perpscope: string
-  /** Of what the ledger holds: payments that came later are not in it. */
+  /** Time of the copy of the ledger. Later payments are missing. */
   readonly ledger_at: string
   readonly created_at: string
   readonly data_dir: string
@@ -95,7 +95,7 @@ function parsed(text: string): BackupManifest | null {
   }
 }
 
-/** Of a file beside the manifest, and nowhere else. */
+/** Name of a file in the same folder, without a path. */
 function isPlainName(name: unknown): boolean {
   return typeof name === 'string' && /^[a-z]+(\.db)?$/.test(name)
 }

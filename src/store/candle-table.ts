@@ -1,12 +1,12 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { OperatingError } from '../domain/errors.ts'
 
-/** Cells of one candle in the order of {@link columnNames}, and where they stand in the file. */
+/** Cells of one candle in the order of {@link columnNames}, and their line in the file. */
 type CandleRow = { readonly cells: readonly string[]; readonly place: string }
 
 export type CandleTable = {
   readonly rows: readonly CandleRow[]
-  /** The header is exactly `t,o,h,l,c,v`, whose times are milliseconds whatever their size. */
+  /** The header is exactly `t,o,h,l,c,v`, whose times are always milliseconds. */
   readonly isOwn: boolean
 }
 
@@ -62,7 +62,7 @@ function fromCsv(text: string, path: string): CandleTable {
   return {
     isOwn: first.record.join() === OWN_HEADER,
     rows: lines.map(({ info, record }) => ({
-      // A row of another width is no candle, whatever it begins with.
+      // A row of another width is no candle.
       cells: record.length === width ? columns.map((column) => record[column] ?? '') : [],
       place: `${path}:${info.lines}`,
     })),

@@ -16,7 +16,7 @@ const SCHEMA = `
 
 const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
-/** Rows that are built and written between two turns of the event loop: about a millisecond of work. */
+/** Rows built and written in one turn of the event loop, about 1 ms of work. */
 export const ROWS_PER_SLICE = 4
 
 export type CheckpointRow = readonly [name: string, state: Float64Array]
@@ -47,7 +47,7 @@ export class CheckpointDb {
     return openSqliteFile(path, kind, nowMs)
   }
 
-  /** For whoever only looks: the coins that a restart would know. */
+  /** Counts the coins of a checkpoint without changing the file. */
   static inspect(path: string): FileInspection<{ readonly coins: number }> {
     return inspectSqliteFile(path, migrations, (db) => {
       checkTable(db, 'coin')

@@ -6,15 +6,12 @@ import { isFileGone } from './wal-checkpoint.ts'
 
 export type CheckpointStoreOptions = {
   readonly path: string
-  /** Hears where a file was moved that could not be read any more, and why. */
+  /** Receives the new path of a damaged file, and the reason. */
   readonly onSetAside: (path: string, reason: string) => void
   readonly checkpointer?: WalCheckpointer | undefined
 }
 
-/**
- * The checkpoint of an engine at work. A file that is damaged or gone under it is begun anew and written whole at
- * once: what an engine has in its memory must not be lost with what it had saved.
- */
+/** The checkpoint of a running engine. A file that is damaged or gone is replaced, and written completely. */
 export class CheckpointStore {
   readonly #options: CheckpointStoreOptions
   /** null while the file cannot be used. */
@@ -32,7 +29,7 @@ export class CheckpointStore {
   }
 
   /**
-   * Writes in slices, and all over again where that needed a new file.
+   * Writes in slices, and once more from the start if a new file was needed.
    * @throws what SQLite throws, and OperatingError for the disk
    */
   *write(task: (db: CheckpointDb) => Generator<unknown>, nowMs: () => number): Generator<unknown> {

@@ -13,26 +13,26 @@ import { isAbsence, OperatingError, reasonOf } from '../domain/errors.ts'
 import { statPresent } from './present-file.ts'
 import { isHeld, placeOf } from './sqlite-file.ts'
 
-/** For its owner alone: paid answers, and what buyers signed. */
+/** Readable by the owner only: the files hold paid answers and signatures of buyers. */
 const PRIVATE_DIR_MODE = 0o700
 const PRIVATE_FILE_MODE = 0o600
-/** Of a process whose new files are to be like these. */
+/** The umask that gives new files these modes. */
 export const PRIVATE_UMASK = 0o077
 
-/** A database, what SQLite and its lock put beside it, and what was set aside of it. */
+/** A database, the files that SQLite and the lock add to it, and copies that were set aside. */
 const DATABASE_NAME = /\.db($|[-.])/
 /** An empty database, for its lock alone. */
 const LOCK = 'data-dir.db-lock'
 /** A predecessor that is just exiting may still hold it. */
 const LOCK_WAIT_MS_MAX = 500
-/** While it exists a restore has not ended. */
+/** Exists while a restore is unfinished. */
 const UNFINISHED = 'restore.unfinished'
-/** What lies beside a database that is only linked to. */
-const BESIDE = ['', '-wal', '-shm', '-lock']
+/** Files that belong to a database. */
+const SUFFIXES = ['', '-wal', '-shm', '-lock']
 
 /**
- * Keeps every other process that would write there off the directory, until it is closed or this process ends.
- * @throws OperatingError while another one has it
+ * Locks the directory against other processes that write there, until the lock is closed or this process ends.
+ * @throws OperatingError while another process has the lock
  */
 export function lockDataDir(dataDir: string): { close(): void } {
   let lock: Database.Database | undefined
@@ -67,9 +67,8 @@ export function isDataDirLocked(dataDir: string): boolean {
 }
 
 /**
- * Binds a data directory to the market that it is about, for good: what was learnt of one must never be told of
- * another, and nothing that is told would show it.
- * @returns whose it is, which may be another one's already
+ * Binds a data directory to one market for good. Data of one market must never appear in answers about another.
+ * @returns the market that the directory belongs to, which may be another one
  */
 export function claimDataDir(dataDir: string, market: string): string {
   const owner = marketIn(dataDir)
@@ -82,9 +81,9 @@ export function claimDataDir(dataDir: string, market: string): string {
 }
 
 /**
- * Closes the directory and the databases in it to other users of the machine, also those of an earlier version.
- * New files are for the umask of the process.
- * @returns what it could not close, and why: it belongs to another user
+ * Removes the access of other users to the directory and its databases, also to those of an earlier version. The umask
+ * of the process covers new files.
+ * @returns the errors for files of another user
  */
 export function protectDataDir(dataDir: string): readonly string[] {
   mkdirSync(dataDir, { recursive: true, mode: PRIVATE_DIR_MODE })
@@ -92,7 +91,7 @@ export function protectDataDir(dataDir: string): readonly string[] {
     .filter((name) => DATABASE_NAME.test(name))
     .flatMap((name) => {
       const place = placeOf(join(dataDir, name))
-      return BESIDE.map((suffix) => place + suffix)
+      return SUFFIXES.map((suffix) => place + suffix)
     })
   const modes: [string, number][] = [
     [dataDir, PRIVATE_DIR_MODE],
@@ -108,7 +107,7 @@ export function protectDataDir(dataDir: string): readonly string[] {
   })
 }
 
-/** From here on the data directory is half of the old and half of the new, until {@link endRestore}. */
+/** The data directory holds old and new files together until {@link endRestore}. */
 export function beginRestore(dataDir: string): void {
   writeFileSync(join(dataDir, UNFINISHED), 'perpscope restore was cut off: run it again\n', {
     flush: true,
@@ -119,7 +118,7 @@ export function endRestore(dataDir: string): void {
   rmSync(join(dataDir, UNFINISHED))
 }
 
-/** @throws where a restore was cut off, or nobody can tell: a service would begin an empty ledger */
+/** @throws OperatingError after an unfinished restore: a service would begin an empty ledger */
 export function checkRestored(dataDir: string): void {
   if (statPresent(join(dataDir, UNFINISHED)) !== undefined)
     throw new OperatingError(
@@ -128,7 +127,7 @@ export function checkRestored(dataDir: string): void {
     )
 }
 
-/** null where it is nobody's yet. */
+/** The market that a directory belongs to; null for none yet. */
 export function marketIn(dataDir: string): string | null {
   try {
     const market = readFileSync(join(dataDir, 'market'), 'utf8').trim()

@@ -7,7 +7,7 @@ import { isAbsence, OperatingError } from '../domain/errors.ts'
 import { statPresent, statPresentExactly } from './present-file.ts'
 import { isDamage, placeOf } from './sqlite-file.ts'
 
-/** What is done of a file, in bytes. */
+/** Receives the progress of a copy, in bytes. */
 export type CopyProgress = (done: number, total: number) => void
 
 export type HeldCopyOptions = {
@@ -15,22 +15,22 @@ export type HeldCopyOptions = {
   readonly pause: (ms: number) => Promise<void>
 }
 
-/** A step of SQLite's backup: 1 MB, after which others have their turn. */
+/** A step of SQLite's backup is 1 MB; other work runs between two steps. */
 const PAGES_PER_STEP = 256
 const LOCK_WAIT_MS_MAX = 5_000
-/** Synced one by one, so that the disk is never busy for long with what is not the service's. */
+/** Synced one by one, so that the disk stays available to the service. */
 const CHUNK_BYTES = 4 * 1_024 * 1_024
 /** A log is emptied every few seconds while its file is written; a copy takes a fraction of one. */
 const ATTEMPTS_MAX = 40
 const AGAIN_MS = 250
-/** File systems tell times in ticks of some milliseconds: what is older has certainly ended. */
+/** Timestamps of file systems have a resolution of some milliseconds. */
 const SETTLED_MS = 50
-/** Magic, salts and checksum: another one after every emptying. */
+/** Magic, salts and checksum; it changes each time the log begins again. */
 const LOG_HEADER_BYTES = 32
 
 /**
- * Copies a database that others may read and write meanwhile, by SQLite's own online backup.
- * @param look asked of the very state that is copied
+ * Copies a database by SQLite's online backup, while other processes read and write it.
+ * @param look reads the state that is copied
  */
 export async function backUpDatabase<Seen>(
   source: string,
@@ -45,7 +45,7 @@ export async function backUpDatabase<Seen>(
   })
   try {
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
-    // Without a state of its own to read, the backup would begin anew with every row that is written meanwhile.
+    // Without a read transaction SQLite restarts the backup with every row that is written during it.
     db.exec('BEGIN')
     const seen = look(db)
     await db.backup(target, {
@@ -63,10 +63,10 @@ export async function backUpDatabase<Seen>(
 }
 
 /**
- * Copies a database that its process keeps for itself, without asking for a lock that this process might be
- * waiting for: the file, then its log. Every page that is copied from the log into the file meanwhile is still in
- * the log, unless that was emptied: then all is copied again. SQLite puts the copy together.
- * @throws OperatingError where the file never stood still
+ * Copies a database that a process has locked: the file, then its log. A page that SQLite moves from the log into the
+ * file during the copy is still in the log, unless the log began again; then everything is copied again. SQLite merges
+ * file and log of the copy.
+ * @throws OperatingError if the log began again during every attempt
  */
 export async function copyHeldDatabase(
   source: string,
@@ -92,21 +92,25 @@ export async function copyHeldDatabase(
     } catch (fault) {
       if (!isDamage(fault)) throw fault
       cause = fault
-      // Nothing was written between two copies, so the file itself is damaged and no later copy is better.
+      // Nothing was written between two copies, so the file itself is damaged.
       if (before.header === null && damaged !== null && isSame(damaged, before)) break
       damaged = before
     }
   }
-  throw new OperatingError('file_not_copied', `${source} never stood still, or is damaged`, {
-    cause,
-  })
+  throw new OperatingError(
+    'file_not_copied',
+    `${source} changed during every attempt to copy it, or is damaged`,
+    {
+      cause,
+    },
+  )
 }
 
-/** Takes what is in the log into the file, so that the file alone is all of it. */
+/** Moves the log into the file, so that the file is complete without it. */
 function standAlone(path: string): void {
   const db = new Database(path, { fileMustExist: true })
   try {
-    // No index of the log in a file of its own.
+    // Avoids the -shm file.
     db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = DELETE')
   } finally {
@@ -115,7 +119,7 @@ function standAlone(path: string): void {
 }
 
 type FileState = {
-  /** null where the log is empty or absent. */
+  /** null for an empty or absent log. */
   readonly header: Buffer | null
   readonly file: BigIntStats
   readonly log: BigIntStats | undefined
@@ -157,7 +161,7 @@ async function copyLog(source: string, target: string): Promise<void> {
   else await copyFile(source, target)
 }
 
-/** Also what is added while it is copied. Readable by its owner alone. */
+/** Includes bytes that are appended during the copy. The copy is readable by the owner only. */
 export async function copyFile(
   source: string,
   target: string,

@@ -14,29 +14,29 @@ const SCHEMA = `
 `
 const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
-/** Raised with every change of `domain/document.ts` that a gateway would misread. */
+/** Increased with every incompatible change of `domain/document.ts`. */
 const FORMAT = 2
 /** The largest document, `screener`, has 82 kB. */
 const CONTENT_BYTES_MAX = 4 * 1024 * 1024
-/** Written between two turns of the event loop. */
+/** Documents written in one turn of the event loop. */
 const PER_SLICE = 4
-/** Clocks are corrected by less than this all the time. */
+/** Usual corrections of a clock are smaller. */
 const AHEAD_MS_MAX = 5_000
 
 export type DocumentStoreOptions = {
   readonly path: string
-  /** Of the code that makes them: what another one made may mean something else. */
+  /** Identifies the code that renders the documents. Documents of another maker are not loaded. */
   readonly maker: string
-  /** Our clock was moved: what the documents say of their age would be wrong. */
+  /** The clock was set, so the ages of stored documents are unknown. */
   readonly isClockNew: boolean
-  /** Opened by an engine at work, which leaves the check of all pages to the next one. */
+  /** A running engine leaves the check of all pages to the next start. */
   readonly isAtWork?: boolean
   readonly checkpointer?: WalCheckpointer | undefined
 }
 
 /**
- * What engines published last, of every key: theirs to answer with until there is newer. A file of its own,
- * because losing it costs nothing but seconds.
+ * The last published document of every key. A starting engine sends them until it has rendered newer ones. They have a
+ * file of their own, because its loss costs only seconds.
  */
 export class DocumentStore {
   readonly #db: Database.Database
@@ -61,14 +61,14 @@ export class DocumentStore {
     const kind = { name: 'documents', migrations, isCheckedWhole: !isAtWork, use }
     if (options.isClockNew) removeFiles(options.path)
     const opened = openSqliteFile(options.path, kind, nowMs)
-    // Made after now: the clock was put back since, nobody knows how far.
+    // A document from the future: the clock was set back, so all ages are unknown.
     if (opened.db.#newestMs() <= nowMs + AHEAD_MS_MAX) return opened
     opened.db.close()
     removeFiles(options.path)
     return openSqliteFile(options.path, kind, nowMs)
   }
 
-  /** For whoever only looks: how many there are, and how many of them are not what was written. */
+  /** Counts the documents, and the damaged ones among them, without changing the file. */
   static inspect(
     path: string,
   ): FileInspection<{ readonly documents: number; readonly damaged: number }> {
@@ -100,22 +100,21 @@ export class DocumentStore {
     }
   }
 
-  /** What waits for the next {@link save}. */
+  /** Documents that the next {@link save} writes. */
   get unsaved(): readonly Document[] {
     return [...this.#unsaved.values()]
   }
 
-  /** To be saved with the next {@link save}. */
   add(documents: readonly Document[]): void {
     for (const document of documents) this.#unsaved.set(document.key, document)
   }
 
   /**
-   * In slices. After one that failed, the next call begins with what that one left.
+   * Saves in slices. After a failure the next call continues with the remaining documents.
    * @throws what SQLite throws, and OperatingError for the disk
    */
   *save(): Generator<unknown> {
-    // By key: the newest of each is saved, and those that were replaced meanwhile are let go of.
+    // By key, so that a document that is replaced during the save is not written twice.
     const keys = [...this.#unsaved.keys()]
     for (let at = 0; at < keys.length; at += PER_SLICE) {
       const slice = keys.slice(at, at + PER_SLICE).flatMap((key) => this.#unsaved.get(key) ?? [])
@@ -125,7 +124,7 @@ export class DocumentStore {
     }
   }
 
-  /** Removes those of all other coins; to be called after a whole {@link save}. */
+  /** Removes the documents of all other coins. Call it after a complete {@link save}. */
   retain(coins: ReadonlySet<string>): void {
     const keys = this.#db.prepare<[], DocumentKey>('SELECT key FROM document').pluck().all()
     const isGone = (subject: string) => subject !== WHOLE_MARKET && !coins.has(subject)
@@ -137,7 +136,7 @@ export class DocumentStore {
     })
   }
 
-  /** Saves what is left, and waits for the disk. */
+  /** Saves the remaining documents, and waits for the disk. */
   close(): void {
     try {
       for (const _ of this.save());
@@ -173,7 +172,7 @@ export class DocumentStore {
   }
 }
 
-/** A link to them stays. */
+/** A symbolic link to them stays. */
 function removeFiles(path: string): void {
   const place = placeOf(path)
   for (const end of ['', '-wal', '-shm']) rmSync(`${place}${end}`, { force: true })

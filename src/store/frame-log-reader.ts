@@ -13,19 +13,19 @@ export type FrameLogPiece =
   /** The values of one block, which its writer appended in this order. */
   { readonly kind: 'values'; readonly values: readonly unknown[] } | FrameLogLoss
 
-/** Blocks are missing here, or were destroyed. `bytes` of the file are of no use, 0 where they are gone. */
+/** Blocks that are missing (0 bytes) or damaged. */
 export type FrameLogLoss = {
   readonly kind: 'loss'
   readonly atByte: number
   readonly bytes: number
-  /** Nothing whole follows: a process was killed while it wrote, or the disk was full. */
+  /** No intact block follows: a process was killed during a write, or the disk was full. */
   readonly isTail: boolean
 }
 
 const SEARCHED_BYTES = 1024 * 1024
 
 /**
- * Reads a log from its beginning, one block at a time. What is damaged is left out and said.
+ * Reads a log from its beginning, one block at a time. Damaged blocks are reported as losses.
  *
  * @throws OperatingError when the file cannot be read, or is no log of this version.
  */
@@ -91,7 +91,7 @@ function readBlock(file: OpenFile, atByte: number): Block | null {
 
 /** @returns the first whole block from here on, wherever it begins, or null. */
 function nextBlock(file: OpenFile, fromByte: number): Block | null {
-  // A mark may lie across two readings, so they overlap by what could be its beginning.
+  // A mark may lie across two windows, so they overlap.
   const stepBytes = SEARCHED_BYTES - BLOCK_MARK.length + 1
   for (let windowAtByte = fromByte; windowAtByte < file.bytes; windowAtByte += stepBytes) {
     const window = readAt(file, windowAtByte, SEARCHED_BYTES)

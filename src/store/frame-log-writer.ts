@@ -11,7 +11,7 @@ import { checkFileHeader, encodeBlock, FILE_HEADER } from './frame-log.ts'
  */
 const BLOCK_TEXT_BYTES = 64 * 1024
 const FLUSH_PERIOD_MS = 1_000
-/** What may wait for the disk: about a minute of everything the venue says. */
+/** Bytes that may wait for the disk, about a minute of all frames. */
 const WAITING_BYTES_MAX = 64 * 1024 * 1024
 /** As small as deflate at level 6, 3 times as fast: 200 MB a second on one core. */
 const COMPRESSION = {
@@ -19,7 +19,7 @@ const COMPRESSION = {
 }
 
 export type FrameLogOptions = {
-  /** How large the file may become. */
+  /** Maximum size of the file. */
   readonly bytesMax: number
   readonly clock: Clock
   /**
@@ -42,7 +42,7 @@ type Waiting = { readonly lines: string[]; bytes: number; readonly sinceMs: numb
 /**
  * Appends values to a log. Compressing and writing happen in other threads, one block after the
  * other, at least once a second; what waits for them is bounded. A log that cannot go on stops for
- * good and says so: whoever appends never waits, and never fails for its sake.
+ * good and reports it. `append` never waits and never fails.
  */
 export class FrameLogWriter {
   readonly #path: string
@@ -67,7 +67,7 @@ export class FrameLogWriter {
   }
 
   /**
-   * Opens a file to go on at its end, or makes one.
+   * Opens a file to append to it, or creates one.
    *
    * @throws OperatingError when it is no recording of this version, or cannot be written.
    */
@@ -87,7 +87,7 @@ export class FrameLogWriter {
     }
   }
 
-  /** Takes in what JSON can hold. It is copied at once, so it may change afterwards. */
+  /** Appends a JSON value. It is serialised now, so it may change afterwards. */
   append(value: object): void {
     if (this.#isOver) return
     const line = JSON.stringify(value)
@@ -102,7 +102,7 @@ export class FrameLogWriter {
     else if (this.#open.bytes >= BLOCK_TEXT_BYTES) void this.flush()
   }
 
-  /** Resolves when everything that was appended before is with the system, or never will be. */
+  /** Resolves when all earlier values were handed to the system, or the log has stopped. */
   flush(): Promise<void> {
     if (this.#open !== null) this.#sealed.push(this.#open)
     this.#open = null
@@ -116,7 +116,7 @@ export class FrameLogWriter {
     return { values: this.#values, fileBytes: this.#fileBytes, lagMs }
   }
 
-  /** Flushes and lets go of the file. What is appended afterwards is lost. */
+  /** Flushes and closes the file. Values that are appended later are lost. */
   async close(): Promise<void> {
     this.#stopFlushing()
     await this.flush()
@@ -144,7 +144,7 @@ export class FrameLogWriter {
     const block = encodeBlock(this.#sequence, text.length, await compressed(text))
     const fileBytes = this.#fileBytes + block.length
     if (fileBytes > this.#options.bytesMax) {
-      this.#stop('recording_full', `it has its ${this.#options.bytesMax} bytes`)
+      this.#stop('recording_full', `it has reached ${this.#options.bytesMax} bytes`)
       return
     }
     await this.#file.appendFile(block)

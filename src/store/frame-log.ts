@@ -23,10 +23,10 @@ const TITLE = 'perpscope recording'
 export const FILE_HEADER = Buffer.from(`${TITLE} ${VERSION}\n`)
 const FILE_HEADER_PATTERN = new RegExp(`^${TITLE} (\\d{1,9})\\n`)
 
-/** As PNG's: not text, and broken by whoever converts line ends. */
+/** Like PNG's signature: not text, and broken by a conversion of line ends. */
 export const BLOCK_MARK = Buffer.from([0x89, 0x50, 0x53, 0x42, 0x0d, 0x0a, 0x1a, 0x0a])
 export const BLOCK_HEADER_BYTES = 24
-/** What is read is believed up to here; a writer's queue is smaller. */
+/** A larger block is damaged: the queue of a writer is smaller. */
 const BLOCK_BYTES_MAX = 256 * 1024 * 1024
 
 const FIELD = { sequence: 8, textBytes: 12, payloadBytes: 16, crc: 20 } as const
@@ -76,7 +76,7 @@ export function decodeBlock(
       .split('\n')
       .map((line): unknown => JSON.parse(line))
   } catch {
-    // Nobody who writes by the rules makes such a block: whoever did, it holds nothing for us.
+    // The checksum holds, but this is no block of a recording.
     return null
   }
 }

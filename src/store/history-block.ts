@@ -28,9 +28,9 @@ export type BlockKind = {
 }
 
 /**
- * What is kept, for 326 coins (a page is a block):
+ * Contents for 326 coins (a page is a block):
  *
- * | kind | asked for by | rows a coin | pages |
+ * | kind | read by | rows a coin | pages |
  * |---|---|---|---|
  * | 1h bars, 40 d | correlation: 720 h, also as of 7 d ago | 960 | 326 x 11 |
  * | samples, 1 min, 49 h | 24 h percentiles, open interest 24 h ago | 2,940 | 326 x 50 |
@@ -39,8 +39,8 @@ export type BlockKind = {
  *
  * 118 pages a coin, 38,468 in all: 158 MB.
  *
- * A measure of ours has one value a minute, kept 30 d: 91 pages a series, 373 kB. Its blocks lie under the
- * name of the series ({@link measureName}), as those of a coin under its own.
+ * A measure has one value a minute for 30 days: 91 pages a series, 373 kB. Its blocks are stored under the name of the
+ * series ({@link measureName}), like those of a coin under its name.
  */
 export const blockKinds = {
   bars: { code: 1, stepMs: HOUR_MS, fields: 5, keptMs: 40 * DAY_MS },
@@ -60,14 +60,14 @@ const NUMBERS = 2 ** 24
 
 export const BLOCK_NUMBER_MAX = NUMBERS - 1
 
-/** Ids count the coins that were ever listed, the venue has had some 600, and the measures ever taken. */
+/** Coins that were ever listed (some 600) and measures that were ever taken. */
 export const COIN_IDS_MAX = 2 ** 16 - 1
 
 export const KEY_MAX = (COIN_IDS_MAX + 1) * CODES * NUMBERS - 1
 
 const MEASURE_PREFIX = 'measure:'
 
-/** What a series of measures goes by among the coins. */
+/** Name of a series of measures among the names of coins. */
 export function measureName(series: string): string {
   return `${MEASURE_PREFIX}${series}`
 }
@@ -105,7 +105,7 @@ export function blockOfKey(
   return kind === undefined || coinId < 1 ? null : { coinId, kind, number: key % NUMBERS }
 }
 
-/** Covers the key as well: a block that lies in the place of another is as wrong as a damaged one. */
+/** Covers the key as well, so that a block under the key of another one counts as damaged. */
 export function blockCrc(key: number, bytes: Uint8Array): number {
   return crc32(bytes, crc32(String(key)))
 }
@@ -114,12 +114,12 @@ export function emptyBlock(): Float64Array {
   return new Float64Array(BLOCK_NUMBERS).fill(Number.NaN)
 }
 
-/** Whether a row of that time has a place: on the grid, and within the years that keys reach. */
+/** Whether a time is on the grid of the kind and within the range of the keys. */
 export function hasPlace(kind: BlockKind, timeMs: number): boolean {
   return timeMs >= 0 && timeMs % kind.stepMs === 0 && blockNumber(kind, timeMs) <= BLOCK_NUMBER_MAX
 }
 
-/** Puts a row in its place, unless that is an estimate and the venue's own record is there. */
+/** Puts a row in its place. An estimate of funding does not replace the settled rate. */
 export function place(
   block: Float64Array,
   kind: BlockKind,
@@ -145,7 +145,7 @@ export function rowCount(block: Float64Array, { fields }: BlockKind): number {
   return rows
 }
 
-/** Tells time and place of every row of a block, ascending. */
+/** Calls back with time and offset of every row of a block, ascending. */
 export function eachRow(
   block: Float64Array,
   kind: BlockKind,

@@ -20,7 +20,7 @@ import { checkTable, openSqliteFile, releaseBlob } from './sqlite-file.ts'
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 import { WalLog } from './wal-checkpoint.ts'
 
-/** Far more than is kept: a file that grows beyond it is a defect, not history. 1 GB. */
+/** 1 GB, six times a full history. A larger file is a defect. */
 const PAGES_MAX = 262_144
 
 /** Blocks whose checksum one slice of the check reads. */
@@ -46,7 +46,7 @@ type StoredBlock = {
 
 type BlockRow = { readonly key: number; readonly body: Buffer; readonly crc: number }
 
-/** Every block is put together here on its way to the file, one at a time. */
+/** Buffers for the merge of one block. */
 const merged = emptyBlock()
 const mergedBytes = bytesOf(merged)
 const stored = emptyBlock()
@@ -72,7 +72,7 @@ export class HistoryDb {
   readonly #shards: readonly Shard[]
   readonly #coinIds = new Map<string, number>()
   #lastCoinId = 0
-  /** Keys of blocks that are not what was written. */
+  /** Keys of damaged blocks. */
   readonly #damaged = new Set<number>()
   #damagedOtherwise = 0
 
@@ -111,19 +111,19 @@ export class HistoryDb {
     )
   }
 
-  /** Blocks, and names of coins, that were found not to be what was written. They count as never written. */
+  /** Damaged blocks and names of coins. They count as never written. */
   get damaged(): number {
     return this.#damaged.size + this.#damagedOtherwise
   }
 
-  /** Whose blocks may be here: coins, and measures by their names among them. */
+  /** Coins and measures with blocks. */
   names(): readonly string[] {
     return [...this.#coinIds.keys()]
   }
 
   /**
-   * Blocks of a series from one number to another, ascending; damaged ones are left out. Whoever has read them lets go
-   * of each by {@link releaseBlob}.
+   * Blocks of a series from one number to another, ascending, without damaged ones. The caller frees each by
+   * {@link releaseBlob}.
    */
   read(coin: string, kind: BlockKind, fromNumber: number, toNumber: number): StoredBlock[] {
     const id = this.#coinIds.get(coin)
@@ -138,7 +138,7 @@ export class HistoryDb {
     return found
   }
 
-  /** Puts new rows over what is there: all of them or none. */
+  /** Puts new rows over the stored ones: all of them or none. */
   merge(patches: readonly Patch[]): void {
     this.#put(patches, ({ kind, rows }) => {
       merged.set(stored)
@@ -146,7 +146,7 @@ export class HistoryDb {
     })
   }
 
-  /** Puts rows of before under what is there: all of them or none. */
+  /** Adds older rows where nothing newer is stored: all of them or none. */
   adopt(patches: readonly Patch[]): void {
     this.#put(patches, ({ kind, rows }) => {
       merged.set(rows)
@@ -171,7 +171,7 @@ export class HistoryDb {
   }
 
   /**
-   * Reads everything once, in slices: the structure of every table, then the checksum of every block.
+   * Checks the structure of every table and the checksum of every block, in slices.
    * @throws what {@link isDamage} knows, for a structure
    */
   *verify(): Generator<void> {
@@ -198,7 +198,7 @@ export class HistoryDb {
     this.#log.close()
   }
 
-  /** False, and remembered, for other bytes than were written under this key. */
+  /** Checks the checksum, and counts a damaged block. */
   #isWhole({ key, body, crc }: BlockRow): boolean {
     if (body.byteLength === BLOCK_BYTES && blockCrc(key, body) === crc) return true
     this.#damaged.add(key)
@@ -244,7 +244,7 @@ export class HistoryDb {
     this.#db
       .prepare('INSERT INTO coin (id, name, crc) VALUES (?, ?, ?)')
       .run(id, coin, coinCrc(id, coin))
-    // Whatever a damaged coin has left under this id belongs to nobody.
+    // Blocks that a coin with a damaged name left under this id.
     this.#shard(id).remove.run(firstKey(id), firstKey(id + 1))
     return id
   }

@@ -12,11 +12,11 @@ import { checkTable, inspectSqliteFile } from './sqlite-file.ts'
 
 export type HistoryContents = {
   readonly coins: number
-  /** Series of them. */
+  /** Number of series of measures. */
   readonly measures: number
   readonly rows: number
   readonly damagedBlocks: number
-  /** null where there are no rows. */
+  /** null without rows. */
   readonly oldestMs: number | null
   readonly newestMs: number | null
 }

@@ -14,20 +14,16 @@ import {
 import type { Patch } from './history-db.ts'
 import { barRow, fundingRow, sampleRow } from './history-row.ts'
 
-/**
- * Patches that wait for the disk, 31 MB of them. With 326 coins and two measures of each a full disk needs
- * some 12 hours to fill it (6 a coin and one a measure at once, then little more than one a coin and an
- * eighth a measure an hour); otherwise some hundreds wait.
- */
+/** Patches that may wait for the disk, 31 MB. With 326 coins a full disk fills the queue in more than 12 hours. */
 const PATCHES_MAX = 8_192
 
 /**
- * Samples are handed out together for so long, and so are measures: a patch writes a page whether it holds
- * one minute or five, and samples of every minute would be 2 GB a day.
+ * Samples and measures of five minutes are written together, because a patch writes a whole page. Samples written every
+ * minute would be 2 GB a day.
  */
 const TOGETHER_MS = 5 * 60_000
 
-/** Rows on their way to the disk, by the block that they belong to. When it is full the oldest go. */
+/** Rows that wait for the disk, by block. A full queue drops the oldest block. */
 export class HistoryQueue {
   readonly #patches = new Map<string, Patch>()
   #droppedRows = 0
@@ -35,7 +31,7 @@ export class HistoryQueue {
   readonly #samples = togetherOf(blockKinds.samples, blockKinds.sparseSamples)
   readonly #measures = togetherOf(blockKinds.measures)
 
-  /** Rows that were lost before they reached the disk. */
+  /** Rows lost before they reached the disk. */
   get droppedRows(): number {
     return this.#droppedRows
   }
@@ -47,7 +43,7 @@ export class HistoryQueue {
     return rows
   }
 
-  /** End of the newest bar ever queued: the time that the venue has reached. NaN before any. */
+  /** End of the newest bar, as the venue's present time; NaN before any bar. */
   get newestBarEndMs(): number {
     return this.#newestBarEndMs
   }
@@ -71,12 +67,12 @@ export class HistoryQueue {
       this.#put(funding.coin, blockKinds.fundings, funding.timeMs, fundingRow(funding))
     for (const { series, timeMs, value } of measures)
       this.#put(measureName(series), blockKinds.measures, timeMs, [value])
-    // A series that is seldom measured ends its minutes late.
+    // Measures of one batch may be of different minutes.
     if (measures.length > 0)
       this.#measures.newestMs = Math.max(...measures.map(({ timeMs }) => timeMs))
   }
 
-  /** What is to be written now: all of it, or without the samples and the measures while they are few. */
+  /** The patches to write now; without `isAll` samples and measures wait for five minutes. */
   due(isAll: boolean): readonly Patch[] {
     const few = [this.#samples, this.#measures].filter((together) => {
       if (!isAll && Math.abs(together.newestMs - together.handedOutMs) < TOGETHER_MS) return true
@@ -87,7 +83,7 @@ export class HistoryQueue {
     return [...this.#patches.values()].filter(isDue)
   }
 
-  /** To be called for patches that are on disk. */
+  /** Removes patches that are on disk. */
   remove(patches: readonly Patch[]): void {
     for (const patch of patches) {
       const name = nameOf(patch.coin, patch.kind, patch.number)
@@ -95,12 +91,12 @@ export class HistoryQueue {
     }
   }
 
-  /** Whose rows wait: coins, and measures by {@link measureName}. */
+  /** Coins with waiting rows, and measures by {@link measureName}. */
   names(): ReadonlySet<string> {
     return new Set(Array.from(this.#patches.values(), ({ coin }) => coin))
   }
 
-  /** What waits for the blocks of a series, in any order. */
+  /** Waiting patches of a series, in any order. */
   *waiting(coin: string, kind: BlockKind): Generator<Patch> {
     for (const patch of this.#patches.values())
       if (patch.coin === coin && patch.kind === kind) yield patch
@@ -131,7 +127,7 @@ export class HistoryQueue {
   }
 }
 
-/** Kinds whose rows are written some minutes at a time. */
+/** Kinds whose rows are written five minutes at a time. */
 type Together = { readonly kinds: readonly BlockKind[]; newestMs: number; handedOutMs: number }
 
 function togetherOf(...kinds: readonly BlockKind[]): Together {

@@ -2,8 +2,7 @@ import type { Bar } from '../domain/bar.ts'
 import type { FundingRow, MarketSample } from '../domain/history.ts'
 
 /**
- * Rows of history as the numbers of a block, and back from a place among them. The first number is never
- * NaN; null is NaN.
+ * Rows of history as numbers of a block, and back. The first number of a row is never NaN; null is stored as NaN.
  */
 
 export function barRow({ open, high, low, close, volumeBase }: Bar): readonly number[] {

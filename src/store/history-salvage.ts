@@ -18,18 +18,18 @@ const BLOCKS_PER_SLICE = 16
 
 type BlockRow = { readonly key: number; readonly body: Buffer; readonly crc: number }
 
-/** Parts of a series of blocks from its begin on, and from its end back. */
+/** Reads a range of blocks from its start and from its end. */
 type Shard = Record<'ascending' | 'descending', Database.Statement<[number, number], BlockRow>>
 
 /**
- * What a history file that was set aside still has. Only whole blocks under whole names are believed, and what
- * cannot be read is not there: nothing is thrown for it.
+ * The intact blocks of a history file that was set aside. SQLite's `.recover` is not in its library. Checksums prove
+ * blocks and names; unreadable parts are left out without an error.
  */
 export class HistorySalvage {
   readonly #db: Database.Database
   readonly #path: string
   readonly #coinIds: ReadonlyMap<string, number>
-  /** null for a table that is beyond reading. */
+  /** null for an unreadable table. */
   readonly #shards = new Map<number, Shard | null>()
   readonly #slices: Generator<readonly Patch[]>
   #next: readonly Patch[] | null = null
@@ -42,7 +42,7 @@ export class HistorySalvage {
     this.#slices = this.#all()
   }
 
-  /** @returns null for a file that is beyond reading, or of another schema, where numbers may mean something else. */
+  /** @returns null for an unreadable file, or one of another schema */
   static open(path: string): HistorySalvage | null {
     let db: Database.Database | undefined
     try {
@@ -56,7 +56,6 @@ export class HistorySalvage {
     return null
   }
 
-  /** How many blocks were taken. */
   get takenBlocks(): number {
     return this.#takenBlocks
   }
@@ -73,7 +72,7 @@ export class HistorySalvage {
     return [...this.#range(coin, id, from, to)].flat()
   }
 
-  /** The blocks to be taken next, some at a time, the same ones until they are {@link taken}; null at the end. */
+  /** The next blocks, the same ones until {@link taken} is called; null at the end. */
   next(): readonly Patch[] | null {
     this.#next ??= this.#slices.next().value ?? null
     return this.#next
@@ -94,7 +93,7 @@ export class HistorySalvage {
       yield* this.#range(coin, id, firstKey(id), firstKey(id + 1) - 1)
   }
 
-  /** From both ends, because nothing leads past a page that is lost. */
+  /** Reads from both ends, because a lost page ends a scan. */
   *#range(coin: string, id: number, from: number, to: number): Generator<readonly Patch[]> {
     const shard = this.#shard(shardOf(id))
     if (shard === null) return
@@ -108,7 +107,7 @@ export class HistorySalvage {
         yield rows.flatMap((row) => patchesOf(coin, row))
         if (isReadable && rows.length < BLOCKS_PER_SLICE) return
         const key = rows.at(-1)?.key
-        // Damaged keys may be in no order, and must not lead back.
+        // Damaged keys may be out of order, and must not repeat the scan.
         if (key === undefined || key < first || key > last) break
         if (order === 'ascending') first = key + 1
         else last = key - 1
@@ -151,7 +150,7 @@ function coinIdsOf(db: Database.Database): ReadonlyMap<string, number> {
   return ids
 }
 
-/** @returns none for what is not a block of ours, or not what was written. */
+/** @returns nothing for a damaged block */
 function patchesOf(coin: string, { key, body, crc }: BlockRow): readonly Patch[] {
   const place = blockOfKey(key)
   if (place === null || body.byteLength !== BLOCK_BYTES || blockCrc(key, body) !== crc) return []
@@ -160,7 +159,7 @@ function patchesOf(coin: string, { key, body, crc }: BlockRow): readonly Patch[]
   return [{ coin, kind: place.kind, number: place.number, rows }]
 }
 
-/** Other files lie on the same disk, and what was sold among them: it is not filled for the sake of history. */
+/** The ledger is on the same disk, which must not be filled for history. */
 function hasRoomTwice(path: string): boolean {
   const { bavail, bsize } = statfsSync(dirname(path))
   const bytes = statPresent(path)?.size ?? 0

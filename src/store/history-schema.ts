@@ -3,8 +3,8 @@ import type Database from 'better-sqlite3'
 import { BLOCK_NUMBER_MAX } from './history-block.ts'
 
 /**
- * Blocks lie in so many tables, by coin: SQLite checks a table at once, and one of these takes
- * milliseconds where the whole file takes seconds.
+ * Number of tables that share the blocks, by coin. SQLite checks one table at a time: milliseconds for one of these,
+ * seconds for the whole file.
  */
 const SHARDS = 64
 
@@ -17,7 +17,7 @@ export function shardOf(coinId: number): number {
   return coinId % SHARDS
 }
 
-/** Covers the id as well: a coin under the id of another would get its history. */
+/** Covers the id as well, so that a coin never gets the history of another one. */
 export function coinCrc(id: number, name: string): number {
   return crc32(name, crc32(String(id)))
 }

@@ -23,65 +23,64 @@ import { isDamage, NotBegunError, releaseBlob, setSqliteFileAside } from './sqli
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 import { isFileGone } from './wal-checkpoint.ts'
 
-/** Blocks in one transaction: about a millisecond. */
+/** Blocks in one transaction, about 1 ms. */
 const BLOCKS_PER_SLICE = 16
 
-/** Slices of the check that one call of `tidy` does; all of it takes some ten calls. */
+/** Slices of the check in one call of `tidy`; a whole check takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100
 
-/** Slices of the salvage that one call of `tidy` does; all of it takes some twenty calls. */
+/** Slices of the salvage in one call of `tidy`; a whole salvage takes some twenty calls. */
 const SALVAGE_SLICES_PER_TURN = 200
 
 const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 
-/** A file that could not be opened, or that was gone, is tried again after so long. */
+/** Wait before a file that could not be opened, or that was gone, is opened again. */
 const REOPEN_MS = 60_000
 
 const HOUR_MS = 3_600_000
 
-/** What a slice of work did. */
+/** The kind of work of a slice. */
 export type HistorySlice = 'merged' | 'removed' | 'salvaged' | 'checked'
 
 export type HistoryNotice =
-  /** The file could not be read any more, and was moved; history begins anew. */
+  /** A damaged file was moved, and a new one begun. */
   | { readonly kind: 'set-aside'; readonly path: string; readonly reason: string }
-  /** So many blocks of the file that was moved are in the new one; there are no more, or no room for them. */
+  /** The salvage of the moved file has ended; without room on the disk it takes no blocks. */
   | { readonly kind: 'salvaged'; readonly blocks: number }
-  /** So many blocks, since the start, are not what was written. They count as never written. */
+  /** Damaged blocks since the start. They count as never written. */
   | { readonly kind: 'damaged'; readonly blocks: number }
   | { readonly kind: 'degraded'; readonly reason: string }
   | { readonly kind: 'recovered'; readonly droppedRows: number }
-  /** So many rows still waited for the disk at the end, and are lost. */
+  /** Rows that were lost at the end, because the disk did not take them. */
   | { readonly kind: 'unwritten'; readonly rows: number }
 
 export type HistoryOptions = {
   readonly path: string
   readonly onNotice: (notice: HistoryNotice) => void
-  /** Size of the file at most. */
+  /** Maximum size of the file. */
   readonly pagesMax?: number
   readonly checkpointer?: WalCheckpointer | undefined
 }
 
 /**
- * Closed bars, market samples, funding and our own measures, on disk and readable again at once. A disk that is full,
- * broken or gone stops nothing: what cannot be written waits in memory, and {@link health} says so.
- * What was written survives a killed process; a power cut may take the last seconds.
+ * Closed bars, market samples, funding and measures on disk. New rows are readable before they are written. While the
+ * disk is full, broken or gone, rows wait in memory, and {@link health} is degraded.
  */
 export class HistoryStore {
   readonly #options: HistoryOptions
   readonly #queue = new HistoryQueue()
   #db: HistoryDb | null = null
   #nowMs: number
-  /** Why nothing is written for the time being. */
+  /** Why nothing is written at present. */
   #reason: string | null = null
   #sinceMs: number
   #reopenAtMs = Number.NEGATIVE_INFINITY
   #check: Generator<void> | null = null
-  /** Of files that were set aside. */
+  /** Damaged blocks of files that were set aside. */
   #damagedBefore = 0
   #damagedKnown = 0
   #setAsideFiles = 0
-  /** The file that was set aside, until all that it still has was taken over. */
+  /** The file that was set aside, until its intact blocks are in the new one. */
   #salvage: HistorySalvage | null = null
   #retainedHourMs = Number.NaN
 
@@ -103,17 +102,17 @@ export class HistoryStore {
     }
   }
 
-  /** Takes rows. They can be read from now on, and are on disk after a whole {@link write}. */
+  /** Adds rows. They are readable now, and on disk after a complete {@link write}. */
   add(batch: HistoryBatch): void {
     this.#queue.add(batch)
   }
 
-  /** Takes the venue's own records of funding, which replace estimates. */
+  /** Adds settled funding, which replaces estimates. */
   addFundings(fundings: readonly FundingRow[]): void {
     this.#queue.add({ ...nothing, fundings })
   }
 
-  /** Takes closed 1h bars as the venue has them. */
+  /** Adds closed 1h bars of the venue. */
   addBars(coin: string, bars: readonly Bar[]): void {
     const fromMs = (bars.at(-1)?.openTimeMs ?? 0) - blockKinds.bars.keptMs
     const kept = bars.filter(({ openTimeMs }) => openTimeMs >= fromMs)
@@ -122,9 +121,8 @@ export class HistoryStore {
   }
 
   /**
-   * Writes what is due, in slices; the caller decides what happens between two of them. Trouble with the
-   * disk ends it early, and the next call tries again.
-   * @param isAll also the samples and measures that would wait for some more of their minutes
+   * Writes what is due, in slices. A failure of the disk ends it, and the next call tries again.
+   * @param isAll also writes samples and measures that would wait for five minutes
    */
   *write(nowMs: number, isAll = false): Generator<HistorySlice> {
     this.#nowMs = nowMs
@@ -140,8 +138,8 @@ export class HistoryStore {
   }
 
   /**
-   * Removes, once an hour, what is too old, and, a part with every call, takes over what a file that was set
-   * aside still has, and checks what was in the file at the start. In slices.
+   * Removes old rows once an hour, continues the salvage of a file that was set aside, and continues the check of the
+   * file, in slices.
    */
   *tidy(nowMs: number): Generator<HistorySlice> {
     this.#nowMs = nowMs
@@ -162,7 +160,7 @@ export class HistoryStore {
     return bars.filter((bar) => barFault(bar) === null)
   }
 
-  /** Ascending, both ends included: one a minute for the last two days, one a quarter before. */
+  /** Ascending, both ends included: every minute for the last two days, every 15 minutes before. */
   samples(coin: string, fromMs: number, toMs: number): MarketSample[] {
     const dense = this.#samples(blockKinds.samples, coin, fromMs, toMs)
     const known = new Set(dense.map(({ timeMs }) => timeMs))
@@ -170,12 +168,12 @@ export class HistoryStore {
     return [...sparse, ...dense].sort((one, other) => one.timeMs - other.timeMs)
   }
 
-  /** Ascending, both ends included: one a quarter. */
+  /** Ascending, both ends included, every 15 minutes. */
   sparseSamples(coin: string, fromMs: number, toMs: number): MarketSample[] {
     return this.#samples(blockKinds.sparseSamples, coin, fromMs, toMs)
   }
 
-  /** Ascending, at whole hours: what the venue settled where that is known, else its last estimate. */
+  /** Ascending, at whole hours: the settled rate if known, else the last estimate. */
   fundings(coin: string, fromMs: number): FundingRow[] {
     return this.#rows(
       ...([coin, blockKinds.fundings, fromMs, Number.POSITIVE_INFINITY] as const),
@@ -183,7 +181,7 @@ export class HistoryStore {
     )
   }
 
-  /** Of every measure that was ever kept, ascending; of some of them nothing may be left. */
+  /** Names of all measures that were ever kept, ascending; some may have no rows left. */
   measureSeries(): readonly string[] {
     const names = new Set(this.#queue.names())
     for (const name of this.#salvage?.names() ?? []) names.add(name)
@@ -195,7 +193,7 @@ export class HistoryStore {
       .sort()
   }
 
-  /** Ascending, at whole minutes of our clock, both ends included. */
+  /** Ascending, at whole minutes, both ends included. */
   measures(series: string, fromMs: number, toMs: number): MeasureRow[] {
     return this.#rows(
       ...([measureName(series), blockKinds.measures, fromMs, toMs] as const),
@@ -203,10 +201,10 @@ export class HistoryStore {
     )
   }
 
-  /** Writes what is left, if it can, tells what it cannot, and lets go of the file. */
+  /** Writes the remaining rows, reports those that cannot be written, and closes the file. */
   close(nowMs: number): void {
     this.#writeLast(nowMs)
-    // Where that found that the file is lost, into a new one.
+    // Once more into a new file, if the first attempt found the file lost.
     this.#writeLast(nowMs)
     const { rows } = this.#queue
     if (rows > 0) this.#options.onNotice({ kind: 'unwritten', rows })
@@ -237,7 +235,7 @@ export class HistoryStore {
     }
   }
 
-  /** Does something with the file. @returns false when the disk, or what is on it, does not allow it. */
+  /** Runs a task on the file. @returns false after a failure of the disk or a damage of the file */
   #attempt(task: (db: HistoryDb) => void): boolean {
     if (this.#db === null) return false
     try {
@@ -254,7 +252,7 @@ export class HistoryStore {
     }
   }
 
-  /** What waits in memory is written to the new file. */
+  /** Moves the damaged file, and opens a new one. */
   #beginAnew(reason: string): void {
     const { path } = this.#options
     this.#closeFile()
@@ -267,7 +265,7 @@ export class HistoryStore {
     }
   }
 
-  /** What waits in memory is written to the file that is there after a while. */
+  /** Closes the file, and opens it again after {@link REOPEN_MS}. */
   #letGo(cause: Error): void {
     this.#closeFile()
     this.#reopenAtMs = this.#nowMs + REOPEN_MS
@@ -286,7 +284,7 @@ export class HistoryStore {
     this.#queue.remove(patches)
   }
 
-  /** By the venue's time, which is the bars': a clock of ours that jumps must not delete anything. */
+  /** By the time of the bars, so that a step of the local clock deletes nothing. */
   *#retain(): Generator<HistorySlice> {
     const newestMs = this.#queue.newestBarEndMs
     const hourMs = Math.floor(newestMs / HOUR_MS) * HOUR_MS

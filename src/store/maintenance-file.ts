@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { OperatingError } from '../domain/errors.ts'
 import { statPresent } from './present-file.ts'
 
-/** The kill switch on disk: maintenance is on as long as the file exists. */
+/** Maintenance mode is on while this file exists. */
 export class MaintenanceFile {
   readonly #path: string
 
@@ -11,7 +11,7 @@ export class MaintenanceFile {
     this.#path = path
   }
 
-  /** @throws OperatingError when nobody can tell: a service must not sell because it may not look. */
+  /** @throws OperatingError if the file cannot be examined: a service must not sell then */
   read(): boolean {
     try {
       return statPresent(this.#path) !== undefined
@@ -20,7 +20,7 @@ export class MaintenanceFile {
     }
   }
 
-  /** @throws when the folder cannot be written; then the position has not changed. */
+  /** @throws if the folder cannot be written; the mode has not changed then */
   write(isOn: boolean): void {
     if (!isOn) {
       rmSync(this.#path, { force: true })

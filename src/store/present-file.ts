@@ -7,7 +7,7 @@ import { isAbsence } from '../domain/errors.ts'
  * so a path through a file would read as absent instead of misplaced.
  */
 
-/** undefined where the file is absent; a link is followed. @throws when it cannot be examined */
+/** Follows a link; undefined for an absent file. @throws if it cannot be examined */
 export function statPresent(path: string): Stats | undefined {
   return presentOnly(() => statSync(path))
 }
@@ -17,7 +17,7 @@ export function statPresentExactly(path: string): BigIntStats | undefined {
   return presentOnly(() => statSync(path, { bigint: true }))
 }
 
-/** undefined where nothing has that name; a link is not followed. @throws when it cannot be examined */
+/** Does not follow a link; undefined for an absent name. @throws if it cannot be examined */
 export function lstatPresent(path: string): Stats | undefined {
   return presentOnly(() => lstatSync(path))
 }

@@ -7,35 +7,34 @@ import { lstatPresent, statPresent } from './present-file.ts'
 /** Another program, such as the shell of SQLite, may be writing when a file is opened. */
 const OPEN_WAIT_MS_MAX = 500
 
-/** Pages in memory: the machine has the file in its own cache as well. The library's default is 16 MB a file. */
+/** Page cache per file. The operating system caches the file as well; the default is 16 MB. */
 const CACHE_KIB = 2_048
 
 const DAMAGED = 'file_damaged'
 
-/** How one kind of file is opened, and what makes it this kind. */
+/** Name, schema and opening of one kind of file. */
 export type FileKind<Opened> = {
   /** For errors: `<name>_unusable`. */
   readonly name: string
   /**
-   * Step n brings a file from schema version n to n + 1, from an empty one on. A step that was
-   * released is never changed.
+   * Step n brings a file from schema version n to n + 1, beginning with an empty one. A released step never changes.
    */
   readonly migrations: readonly ((db: Database.Database) => void)[]
-  /** Whether to read every page before trusting the file, which takes a second per 100 MB cold. */
+  /** Whether to run `quick_check`, which takes a second per 100 MB from a cold disk. */
   readonly isCheckedWhole: boolean
-  /** `place`: where the file lies, its log beside it. */
+  /** `place` is the path of the file with all links resolved. */
   readonly use: (db: Database.Database, place: string) => Opened
 }
 
 export type OpenedFile<Opened> = {
   readonly db: Opened
-  /** Where a damaged file, or one of another schema, was moved; null where there was none. */
+  /** New path of a damaged file, or of one of another schema; null for none. */
   readonly setAside: string | null
   /** Why it was moved. */
   readonly reason: string | null
 }
 
-/** A file was set aside, and no new one can be begun yet; the next attempt knows nothing of that. */
+/** A file was set aside, and no new one can be begun yet. The next attempt does not report the old file again. */
 export class NotBegunError extends OperatingError {
   readonly setAside: string
   readonly reason: string
@@ -88,16 +87,16 @@ export function openSqliteFile<Opened>(
   }
 }
 
-/** What somebody who only looks can say of a file. */
+/** State and contents of a file that is only read. */
 export type FileInspection<Found> =
   | { readonly state: 'absent' }
-  /** Damaged, or of another schema: a service would set it aside and begin anew. */
+  /** Damaged, or of another schema: a service would set it aside and begin a new one. */
   | { readonly state: 'unusable'; readonly bytes: number; readonly reason: string }
   | {
       readonly state: 'readable'
       readonly bytes: number
       readonly version: number
-      /** When it was written last. */
+      /** Time of the last write. */
       readonly writtenMs: number
       readonly found: Found
     }
@@ -105,7 +104,7 @@ export type FileInspection<Found> =
 /**
  * Reads a file without changing it, also while a service writes it. `look` may throw what
  * {@link isDamage} knows.
- * @throws whatever keeps us from looking, such as a full disk: a service may open the same file.
+ * @throws if the file cannot be read now, for example on a full disk; a service may still open it
  */
 export function inspectSqliteFile<Found>(
   path: string,
@@ -128,7 +127,7 @@ export function inspectSqliteFile<Found>(
     const writtenMs = Math.max(...parts.map(({ mtimeMs }) => mtimeMs))
     return { state: 'readable', bytes, version, writtenMs, found: look(db) }
   } catch (cause) {
-    if (isOfNoUse(cause)) return { state: 'unusable', bytes, reason: cause.message }
+    if (isUnusable(cause)) return { state: 'unusable', bytes, reason: cause.message }
     throw cause
   } finally {
     db?.close()
@@ -136,17 +135,17 @@ export function inspectSqliteFile<Found>(
 }
 
 /**
- * Where a file lies: a path may only link to it, also before it is there, and SQLite puts the log beside the file
- * and not beside the link.
+ * Resolves symbolic links, also to a file that does not exist yet. SQLite puts the log next to the file, not next to
+ * the link.
  */
 export function placeOf(path: string): string {
   if (lstatPresent(path)?.isSymbolicLink() !== true) return path
-  // Links that lead back to each other end here.
+  // Throws for a circle of links.
   statPresent(path)
   return placeOf(resolve(realpathSync(dirname(path)), readlinkSync(path)))
 }
 
-/** Moves a closed file away, with what belongs to it; a link to it stays. @returns its new path. */
+/** Moves a closed file and its log; a link to it stays. @returns the new path */
 export function setSqliteFileAside(path: string, nowMs: number): string {
   const place = placeOf(path)
   const target = `${place}.corrupt-${nowMs}`
@@ -167,20 +166,20 @@ export function checkTable(db: Database.Database, table: string): void {
 }
 
 /**
- * Frees a blob at once, and makes every view of it empty. Left to the collector, blobs pile up: it counts the small
- * objects on the heap and hardly the memory behind them, and what the heap of malloc grows to it keeps.
+ * Frees a blob now, and empties every view of it. The garbage collector frees blobs late, because it counts the small
+ * objects and hardly the memory behind them, and malloc keeps the memory that it has grown to.
  */
 export function releaseBlob({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 
-/** Whether the bytes of a file contradict each other. */
+/** Whether an error means that a file is damaged. */
 export function isDamage(cause: unknown): cause is Error {
   if (cause instanceof OperatingError) return cause.code === DAMAGED
   return hasCode(cause, /^SQLITE_(CORRUPT|NOTADB)/)
 }
 
-/** Whether another process has the file, which may be whole. */
+/** Whether an error means that another program has locked the file. */
 export function isHeld(cause: unknown): boolean {
   return hasCode(cause, /^SQLITE_BUSY/)
 }
@@ -189,7 +188,7 @@ function hasCode(cause: unknown, code: RegExp): cause is Error {
   return cause instanceof Database.SqliteError && code.test(cause.code)
 }
 
-/** @returns what was opened, or why what the file holds is of no use to anybody. */
+/** @returns the opened file, or why it is unusable */
 function openChecked<Opened>(
   path: string,
   { migrations, isCheckedWhole, use }: FileKind<Opened>,
@@ -202,24 +201,24 @@ function openChecked<Opened>(
     db.pragma('synchronous = NORMAL')
     db.pragma(`cache_size = -${CACHE_KIB}`)
     const reason = fault(db, migrations, isCheckedWhole)
-    // A service at work waits for nobody.
+    // A running service must not be blocked by another program.
     db.pragma('busy_timeout = 0')
     if (reason === null) return { db: use(db, path) }
     db.close()
     return { reason }
   } catch (cause) {
     db?.close()
-    if (isOfNoUse(cause)) return { reason: cause.message }
+    if (isUnusable(cause)) return { reason: cause.message }
     throw cause
   }
 }
 
-/** Nothing that is asked of it here can be an error of ours: an intact file understands it. */
-function isOfNoUse(cause: unknown): cause is Error {
+/** An intact file accepts every statement used here, so SQLITE_ERROR means an unusable file. */
+function isUnusable(cause: unknown): cause is Error {
   return isDamage(cause) || hasCode(cause, /^SQLITE_ERROR$/)
 }
 
-/** Brings the schema up to date. @returns what is wrong with the file, or null. */
+/** Migrates the schema. @returns the fault of the file, or null */
 function fault(
   db: Database.Database,
   migrations: FileKind<unknown>['migrations'],
@@ -254,7 +253,7 @@ function schemaFault(
   return isAsWritten ? null : `not the schema of version ${version}`
 }
 
-/** The schema's own text after each step: what the file says of itself is checked against it. */
+/** The text of the schema after each step. */
 function expectedSchemas(migrations: FileKind<unknown>['migrations']): readonly string[] {
   const db = new Database(':memory:')
   const schemas = [schemaOf(db)]
