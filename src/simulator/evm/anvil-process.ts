@@ -72,7 +72,7 @@ function listeningAddress(child: ChildProcess, clock: Clock): Promise<string> {
       complaint = (complaint + text).slice(0, COMPLAINT_CHARS_MAX)
     })
     if (child.stdout === null) return
-    // The reader stays: a pipe that nobody drains would stop the chain once it is full.
+    // The reader stays, because a full pipe would stop the chain.
     createInterface({ input: child.stdout }).on('line', (line) => {
       const address = /^Listening on (127\.0\.0\.1:\d+)/.exec(line)?.[1]
       if (address === undefined) return

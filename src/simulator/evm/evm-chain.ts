@@ -39,7 +39,7 @@ export type EvmChain = {
 
 export type EvmChainOptions = {
   readonly clock: Clock
-  /** Seconds between blocks. Without it every transaction is mined at once. */
+  /** Seconds between blocks; if absent, every transaction is mined immediately. */
   readonly blockTimeSeconds?: number
   readonly buyerUsdcAtomic?: bigint
 }
@@ -93,7 +93,7 @@ export async function startEvmChain(options: EvmChainOptions): Promise<EvmChain>
     })
     await client.waitForTransactionReceipt({ hash })
   }
-  // One after the other: anvil draws the owner's nonces, and draws one twice for calls at once.
+  // One after the other: anvil assigns one nonce twice to concurrent calls.
   let minted: Promise<unknown> = Promise.resolve()
   const fundUsdc = (address: Address, atomic: bigint) => {
     const turn = minted.then(() => mint(address, atomic))

@@ -18,7 +18,7 @@ export function exactEvmMechanism(rpcUrl: string, privateKey: Hex): x402Facilita
     transport: http(rpcUrl),
     pollingInterval: POLLING_MS,
   }).extend(publicActions)
-  // One after the other: transactions of one account at once draw one nonce twice.
+  // One after the other: concurrent transactions of one account get the same nonce twice.
   let sent: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(send: () => Promise<T>): Promise<T> => {
     const turn = sent.then(send, send)

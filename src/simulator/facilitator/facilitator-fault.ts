@@ -5,7 +5,7 @@ export type FacilitatorFault = {
   /** Whether it does what it was asked: before it answers (as it should), a while after that, or never. */
   readonly acts?: 'first' | 'afterwards' | 'never'
   readonly answer?: FaultyAnswer
-  /** Beside whatever it answers. */
+  /** Applies to every answer. */
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -20,13 +20,13 @@ export type SimulatedFacilitatorOptions = {
   /** Does the work: the SDK's facilitator with the schemes of its choice. */
   readonly mechanism: x402Facilitator
   readonly clock: Clock
-  /** Whoever sends another `Authorization` header is refused with 401. */
+  /** A request with another `Authorization` header is refused with 401. */
   readonly authorization?: string
   /** Asked for every request. null: nothing goes wrong. */
   readonly faultOf?: (request: FacilitatorRequest) => FacilitatorFault | null
 }
 
-/** A facilitator of somebody else, by the protocol's own HTTP interface. */
+/** A third-party facilitator with the HTTP interface of x402. */
 export type SimulatedFacilitator = {
   readonly url: string
   /** Requests that arrived, by operation. */
@@ -92,7 +92,7 @@ async function faulty(
   if (delayMs > 0) await new Promise<void>((resolve) => clock.after(delayMs, resolve))
   const act = () => truth(operation, asked, mechanism)
   const done = acts === 'first' ? await act() : null
-  // A second attempt at what was settled meanwhile fails, as it should.
+  // A second settlement of the same payment fails.
   if (acts === 'afterwards') clock.after(AFTERWARDS_MS, () => void act().catch(() => undefined))
   if (answer === 'nothing') return
   if (answer === 'cut') {

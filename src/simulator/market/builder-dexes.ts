@@ -4,7 +4,7 @@ import { builderDexFunding } from './funding.ts'
 import type { Context, Market } from './market.ts'
 import { modelCoins } from './seeded-market.ts'
 
-/** A perpetual exchange that somebody deployed beside the venue's own (HIP-3). */
+/** A builder-deployed dex (HIP-3). */
 export type BuilderDex = {
   /** Lower case; its coins are called `name:COIN`. */
   readonly name: string

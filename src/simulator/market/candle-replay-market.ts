@@ -172,7 +172,7 @@ function addBar(
     close: Number(close),
     volumeBase: Number(volume),
   })
-  // Sizes are written as short as they are: the longest tells the coin's precision.
+  // Sizes have no trailing zeros, so the longest one shows the precision of the coin.
   if (volume.endsWith('.0')) return
   const decimals = volume.length - 1 - volume.indexOf('.')
   if (volume.includes('.') && decimals > series.sizeDecimals) series.sizeDecimals = decimals

@@ -11,12 +11,12 @@ import { lotsOf, sizeOf } from './precision.ts'
 const TICK_MS = 3000
 /** The mark is nearer than this to some trade of the same minute or to the close before it. */
 const MARK_DISTANCE = 0.015
-/** Each minute one side in so many sees a holder pass a part on to another … */
+/** One in this many sides and minutes has a transfer of a part from one holder to another … */
 const PASSES_ONE_IN = 3
 const PASSED_SHARE = 0.3
-/** … and once in so many such cases all of it. */
+/** … and one in this many transfers is of the whole position. */
 const PASSES_ALL_ONE_IN = 6
-/** Profits at the start, in initial margins: a loss this small liquidates nobody. */
+/** Profits at the start, in initial margins; no loss this small liquidates a position. */
 const START_PROFIT_MIN = -0.3
 const START_PROFIT_MAX = 1
 
@@ -186,7 +186,7 @@ export class CoinPositions {
     this.#note()
   }
 
-  /** So many lots from holders of a side, one after the other. */
+  /** Takes lots from the holders of a side, one after the other. */
   #withdraw(draw: number, side: 1 | -1, lots: number): void {
     let left = lots
     for (let i = 0; left > 0 && i < this.#holdings.length; i++) {

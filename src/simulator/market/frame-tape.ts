@@ -4,7 +4,7 @@ import type { CoinTape } from './recorded-tape.ts'
 
 /** Books are kept as the text that they came in; longer recordings are read up to here. */
 const KEPT_LENGTH_MAX = 400_000_000
-/** Fills of one order share its hash; so much of it tells orders apart. */
+/** Length of the prefix of a hash that identifies an order; fills of one order share it. */
 const HASH_DIGITS = 8
 const orderKey = noiseKey(0, 'recorded order')
 
@@ -20,7 +20,7 @@ type Growing = {
 
 /**
  * Books and trades of every coin that has both, out of the text frames that the venue sent, in the order
- * of their arrival. Whatever else they tell, and what was broken on its way, is left out.
+ * of their arrival. Other and damaged frames are left out.
  */
 export function tapesOfFrames(texts: Iterable<string>): ReadonlyMap<string, CoinTape> {
   const growing = new Map<string, Growing>()

@@ -24,7 +24,7 @@ export const mainDexFunding: FundingRule = {
   multiplier: 1,
 }
 
-/** A dex that somebody deployed (HIP-3): another premium, and a multiplier of 0 to 10. */
+/** A builder-deployed dex (HIP-3): another premium, and a multiplier of 0 to 10. */
 export function builderDexFunding(multiplier: number): FundingRule {
   return { premium: builderPremiumOf, hasDeadZone: false, clamp: BUILDER_CLAMP, multiplier }
 }

@@ -14,12 +14,12 @@ const PASSERS_BY_SHARE = 0.2
 export const SLOTS = 32
 /** A slot's share of the open interest falls by its place … */
 const SHARE_EXPONENT = 0.9
-/** … and scatters by so much in its logarithm. */
+/** … with this standard deviation of its logarithm. */
 const SHARE_DEVIATION = 0.5
 /** How much more often large holders trade: draws are uniform to this power. */
 const TRADE_SKEW = 2
 
-/** One account in so many shares margin between its positions. */
+/** One account in this many shares margin between its positions. */
 const CROSS_ONE_IN = 3
 /** Value of an account that shares margin, as a share of the notional it holds. */
 const CROSS_VALUE_MIN = 0.7
@@ -66,7 +66,7 @@ export function crossValueShare(account: number): number {
   return CROSS_VALUE_MIN + CROSS_VALUE_SPAN * uniform(key ^ 0x31, account)
 }
 
-/** What an account has beside its positions. */
+/** Balance of an account outside its positions. */
 export function freeUsd(account: number): number {
   return Math.floor(FREE_USD_MAX * uniform(key ^ 0x41, account))
 }

@@ -13,7 +13,7 @@ export const QUARTER_MS = 15 * MINUTE_MS
 export const MINUTES_A_QUARTER = 15
 export const QUARTERS_A_DAY = 96
 
-/** What happened where nobody traded: the price stood still. */
+/** A bar without trades: the price does not change. */
 export function flatBar(price: number): LotBar {
   return { open: price, high: price, low: price, close: price, lots: 0, trades: 0 }
 }

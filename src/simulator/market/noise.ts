@@ -13,7 +13,7 @@ export function noiseKey(seed: number, ...names: readonly string[]): number {
   return hash
 }
 
-/** 32 random bits. Indices are told apart up to 2^32. */
+/** 32 random bits. Indices are distinct up to 2^32. */
 export function bits(key: number, index: number): number {
   return mix(key ^ Math.imul(index | 0, 0x9e3779b1)) >>> 0
 }

@@ -52,7 +52,7 @@ export type CoinRecord = {
 
 /**
  * Recorded bars, moved by whole quarters and hours to the venue's time. Trade counts were not
- * recorded and are modelled. After the last recorded bar the price stands still.
+ * recorded and are modelled. After the last recorded bar the price is constant.
  */
 export class RecordedBars implements BarSource {
   readonly firstQuarter: number

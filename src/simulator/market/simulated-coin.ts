@@ -53,7 +53,7 @@ type Span = { readonly fromMs: number; readonly untilMs: number }
 
 type OpenMinute = { readonly minute: number; readonly trades: number; readonly bar: LotBar }
 
-/** Everything that the venue tells about one coin, derived from its bars. */
+/** Trades, book, context, candles and funding of one coin, derived from its bars. */
 export class SimulatedCoin {
   readonly #listing: Instrument
   readonly #source: BarSource
@@ -68,7 +68,7 @@ export class SimulatedCoin {
   readonly #minutes = new Map<number, readonly LotBar[]>()
   readonly #trades = new Map<number, readonly Trade[]>()
   #day: DayTotals | undefined
-  /** Of an open bar, what is closed of it, by its length: the clock mostly goes on within a minute. */
+  /** The closed minutes of the open bar, by interval, as a cache. */
   readonly #closedParts = new Map<number, Span & { readonly bar: LotBar | undefined }>()
   /** The newest open minute, and how many of its trades are in it. */
   #openMinute: OpenMinute | undefined
@@ -241,7 +241,7 @@ export class SimulatedCoin {
     const hour = Math.floor(atMs / HOUR_MS)
     const recorded = this.#source.settledFunding(hour + 1)
     if (recorded !== undefined) return recorded
-    // The average has one sample a minute, so it stands for the rest of it.
+    // The average has one sample a minute, so it is constant within a minute.
     const minute = Math.floor(atMs / MINUTE_MS)
     if (this.#running?.minute !== minute) {
       const premium = averagePremium(this.#basis, hour * HOUR_MS, atMs)

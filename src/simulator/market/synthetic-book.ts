@@ -25,7 +25,7 @@ export function liquidityFor(dayNotionalUsd: number): Liquidity {
 
 /**
  * The book around the newest trade: a buy leaves its price as the best ask, a sale as the best bid.
- * A level's size belongs to its price and lives for a while, so a book that nobody touches repeats.
+ * A level's size belongs to its price and lives for a while, so a book without trades repeats.
  */
 export function syntheticBook(options: {
   readonly touch: Touch

@@ -9,12 +9,12 @@ import type { TransactionError } from './transaction-error.ts'
 import { transactionError } from './transaction-error.ts'
 
 const SLOT_MS = 400
-/** Far from zero and from each other, so that whoever takes a slot for a height is found out. */
+/** Far from zero and from each other, so that a test notices a slot used as a height. */
 const FIRST_SLOT = 320_000_000
 const SKIPPED_SLOTS = 22_000_000
-/** So many blocks behind the newest one no vote can be taken back. */
+/** Blocks between the newest and the finalized one. */
 export const FINALIZED_BEHIND = 32
-/** A transaction names a block that is at most so many behind. */
+/** Maximum age of a blockhash, in blocks. */
 const BLOCKHASH_SLOTS_MAX = 150
 /** Blockhashes and histories of a demo or a test; the oldest go first. */
 const REMEMBERED_MAX = 100_000
@@ -56,10 +56,10 @@ export class Bank {
   readonly #clock: Clock
   readonly #confirmationMs: number
   readonly #startedMs: number
-  /** The slot of each blockhash that somebody was told. */
+  /** The slot of each blockhash that a client received. */
   readonly #blockhashes = new Map<string, number>()
   readonly #landed = new Map<string, Landed>()
-  /** The messages of those, by which a bank knows that it had one before, whoever signed it. */
+  /** Their messages, which identify a duplicate independently of its signer. */
   readonly #messages = new Map<string, Landed>()
   readonly #held: Uint8Array[] = []
   #isHolding = false
@@ -95,7 +95,7 @@ export class Bank {
     return madeIn !== undefined && madeIn <= slot && slot - madeIn <= BLOCKHASH_SLOTS_MAX
   }
 
-  /** Lets so much time pass at once that no blockhash that is known now is of any use. */
+  /** Skips ahead until every known blockhash has expired. */
   expireBlockhashes(): void {
     this.#skippedSlots += BLOCKHASH_SLOTS_MAX + FINALIZED_BEHIND + 1
   }
@@ -129,7 +129,7 @@ export class Bank {
     this.#isHolding = true
   }
 
-  /** Blocks take what waits, and whatever comes. */
+  /** Blocks include waiting and new transactions. */
   release(): void {
     this.#isHolding = false
     for (const bytes of this.#held.splice(0)) this.#execute(bytes)

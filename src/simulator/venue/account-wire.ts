@@ -7,7 +7,7 @@ const PRICE_DECIMALS = 10
 /** What a position has paid and received in funding: the model leaves it out. */
 const NO_FUNDING = { allTime: '0.0', sinceOpen: '0.0', sinceChange: '0.0' }
 
-/** The reply to `clearinghouseState`. Somebody who has never been here has neither positions nor value. */
+/** The reply to `clearinghouseState`. An unknown account has no positions and no value. */
 export function accountWire(
   { positions, crossValueUsd, crossMaintenanceUsd }: Account,
   stampMs: number,

@@ -3,7 +3,7 @@ import type { VenueLimits } from './limits.ts'
 
 const ADDRESSES_MAX = 256
 
-/** What every client address has in use. */
+/** Limits and current use of every client address. */
 export class Addresses {
   readonly #limits: VenueLimits
   readonly #uses = new Map<string, AddressUse>()

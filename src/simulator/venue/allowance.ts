@@ -6,8 +6,8 @@ const MINUTE_MS = 60_000
 type Taken = { readonly atMs: number; amount: number }
 
 /**
- * So much in any minute that one looks back on. A bucket that refills would let twice as much pass in its
- * first minute. What is charged afterwards may leave it in debt.
+ * A limit for every 60 seconds. A token bucket would allow twice as much in its first minute. A later charge may exceed
+ * the limit.
  */
 export class MinuteAllowance {
   readonly #perMinute: number
@@ -55,7 +55,7 @@ export class MinuteAllowance {
   }
 }
 
-/** What one client address has in use. */
+/** Limits and current use of one client address. */
 export class AddressUse {
   readonly restWeight: MinuteAllowance
   readonly messages: MinuteAllowance

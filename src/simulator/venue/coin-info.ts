@@ -19,7 +19,7 @@ const FUNDING_ROWS_MAX = 500
 const RECENT_TRADES = 10
 const CANDLES_A_WEIGHT = 60
 const ROWS_A_WEIGHT = 20
-/** A bar without trades appears up to so much after its close; how much is not published. */
+/** Maximum delay of a bar without trades after its close; the venue does not publish it. */
 const FLAT_BAR_LATE_MS_MAX = 60_000
 
 /** The book of a request or subscription, coarse where it asks for significant figures. */
@@ -85,13 +85,13 @@ export function candleAnswer(dexes: Dexes, request: unknown, view: VenueInstant)
   const range = { fromMs: Math.max(startTime, oldestMs), untilMs: endTime + 1 }
   const market = dexes.marketOf(coin)
   const known = market.candles(coin, interval, range, atMs)
-  const told = known.filter(isToldAt(market, instrument, interval, view))
-  const rows = told.map((candle) => candleWire(candle, instrument, interval))
+  const shown = known.filter(isShownAt(market, instrument, interval, view))
+  const rows = shown.map((candle) => candleWire(candle, instrument, interval))
   return data(rows, Math.floor(rows.length / CANDLES_A_WEIGHT))
 }
 
 /** A bar without trades is missing for a while after its close. */
-function isToldAt(
+function isShownAt(
   market: Market,
   { coin }: Instrument,
   interval: CandleInterval,

@@ -17,7 +17,7 @@ export class Dexes {
   readonly builders: readonly BuilderDex[]
   /** In the venue's order, the main dex first. */
   readonly all: readonly SimulatedDex[]
-  /** Who holds what on the main dex. Nobody holds anything on the others. */
+  /** Positions on the main dex. The other dexes have none. */
   readonly accounts: Accounts
   readonly #byName: ReadonlyMap<string, SimulatedDex>
 

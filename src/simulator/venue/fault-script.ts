@@ -26,7 +26,7 @@ const DAY_MS = 86_400_000
 const SIZE_DECIMALS_MAX = 5
 const LEVERAGE_MAX = 50
 const PRICE_USD_MAX = 1e6
-/** Below a price of so many steps there is no room for twenty levels of bids and a day's moves. */
+/** Minimum price in price steps: twenty levels of bids and the moves of a day need the room. */
 const PRICE_STEPS_MIN = 100
 const DAY_NOTIONAL_USD_MIN = 1000
 const DAY_NOTIONAL_USD_MAX = 1e11

@@ -7,27 +7,27 @@ export type CoinChannel = (typeof coinChannels)[number]
 
 /**
  * Something that goes wrong at the venue or on the way to it, from now on for `durationMs`. Faults that
- * overlap compose, and one that is over leaves no trace. What is left to chance is drawn from a fixed
- * key, so that the same faults at the same instants of the same conversation do the same.
+ * overlap combine, and one that has ended leaves no trace. Random choices are drawn from a fixed key, so that
+ * the same faults at the same instants of the same session have the same effects.
  */
 export type VenueFault =
   /** Every open connection ends, once. */
   | ({
       readonly kind: 'drop-connections'
-      /** 1006 where absent. */
+      /** 1006 if absent. */
       readonly code?: CloseCode
     } & OneConnection)
   /** The 1006 storm: every connection, open or new, ends within a second. */
   | { readonly kind: 'refuse-connections'; readonly durationMs: number }
   /**
    * Connections that are open now stay open, but nothing passes in either direction, no pong and no
-   * close; what is said meanwhile is lost. At the end they are reset, which the client sees as 1006. New
+   * close; frames of that time are lost. At the end they are reset, which the client sees as 1006. New
    * connections work.
    */
   | ({ readonly kind: 'half-open'; readonly durationMs: number } & OneConnection)
   /**
-   * No subscription is granted, new or renewed: nothing comes of it. The venue says nothing at all, or that
-   * it is invalid. What stands goes on.
+   * No new subscription is granted: the venue does not reply, or calls it invalid. Existing subscriptions
+   * continue.
    */
   | {
       readonly kind: 'refuse-subscriptions'
@@ -35,14 +35,14 @@ export type VenueFault =
       readonly durationMs: number
     }
   /**
-   * One coin falls silent on its own channels, or on some of them: the socket lives, subscriptions are
-   * acknowledged, channels of all coins go on. What the channels would have said is lost.
+   * One coin has no data on its own channels, or on some of them. The socket stays open, subscriptions are
+   * acknowledged, channels of all coins continue. The frames of that time are lost.
    */
   | {
       readonly kind: 'stall'
       readonly coin: string
       readonly durationMs: number
-      /** All of them where absent. */
+      /** All channels if absent. */
       readonly channels?: readonly CoinChannel[]
     }
   /** A share of the frames with data is lost, comes twice, after the next one of its subscription, or broken. */
@@ -54,7 +54,7 @@ export type VenueFault =
     }
   /**
    * Every frame, pongs too, arrives this much later, in order and with the venue's next block. At the end
-   * what is still under way arrives at once.
+   * all delayed frames arrive together.
    */
   | ({
       readonly kind: 'delay-frames'
@@ -64,8 +64,7 @@ export type VenueFault =
   /** Every request is over the limit, posts over the websocket too. */
   | { readonly kind: 'rest-429'; readonly durationMs: number }
   /**
-   * No request over HTTP is answered well: with HTTP 500, never, or with HTTP 200 and a body that is
-   * broken or not JSON at all. A request that hangs is never answered, not even when the fault is over.
+   * Every request over HTTP fails: HTTP 500, no answer, or HTTP 200 with a broken body. A request that hangs is never answered, not even when the fault is over.
    */
   | {
       readonly kind: 'rest-outage'
@@ -91,7 +90,7 @@ export const closeCodes = [1000, 1006] as const
 
 export type CloseCode = (typeof closeCodes)[number]
 
-/** Where it befalls one connection and spares the others: a path of its own, a node that lags. */
+/** A fault of one connection only, for example of its network path. */
 type OneConnection = {
   /**
    * Which of those that are open when it begins, the oldest is 0; beyond the last it is counted on from
@@ -100,7 +99,7 @@ type OneConnection = {
   readonly connection?: number
 }
 
-/** A fault that is over some time after it began. */
+/** A fault with a duration. */
 export type LastingFault = Extract<VenueFault, { readonly durationMs: number }>
 
 /** A fault of the frames that carry data. */

@@ -58,7 +58,7 @@ export function bboFrame(prices: string, stampMs: number): string {
   return `{"channel":"bbo","data":{"time":${stampMs},${prices}}}`
 }
 
-/** Frame of a channel that tells a state; undefined for the others. */
+/** Frame of a channel with a state; undefined for channels of events. */
 export function stateFrame(
   dexes: Dexes,
   subscription: Subscription,
@@ -92,7 +92,7 @@ export function stateFrame(
   }
 }
 
-/** A pair's figures come over a channel that nobody subscribes by its name. */
+/** The figures of a spot pair have a channel name of their own. */
 function spotFrame(dexes: Dexes, coin: string, atMs: number): string {
   const mids = midsWire(dexes.main.market, atMs)
   const ctx = spotContextsWire((perpetual) => mids[perpetual], atMs).find(

@@ -2,7 +2,7 @@ import { bits } from '../market/noise.ts'
 
 const OVERSIZED_DIGITS = 100_000
 const OVERSIZED_BYTES = 500_000
-/** Stands for the value that is replaced; it cannot occur in the venue's own text. */
+/** Placeholder for the replaced value; it does not occur in frames of the venue. */
 const MARK = '\u0000'
 const MARK_JSON = JSON.stringify(MARK)
 

@@ -1,6 +1,6 @@
 import { bits } from '../market/noise.ts'
 
-/** So many hexadecimal digits, drawn from a key. */
+/** Hexadecimal digits drawn from a key. */
 export function hexText(key: number, digits: number): string {
   let text = ''
   for (let i = 0; text.length < digits; i++) text += bits(key, i).toString(16).padStart(8, '0')

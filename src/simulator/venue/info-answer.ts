@@ -1,4 +1,4 @@
-/** What the venue knows at a moment, and how it tells it. */
+/** The instant that an answer is about. */
 export type VenueInstant = {
   /** Everything up to this instant. */
   readonly atMs: number

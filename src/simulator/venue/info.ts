@@ -17,8 +17,8 @@ const USER_ROLE_WEIGHT = 60
 
 const CLIENT_ORDER = /^0x[0-9a-fA-F]{32}$/
 
-/** Somebody who has never been here. */
-const NOBODY: Account = { positions: [], crossValueUsd: 0, crossMaintenanceUsd: 0 }
+/** The answer for an unknown address. */
+const UNKNOWN_ACCOUNT: Account = { positions: [], crossValueUsd: 0, crossMaintenanceUsd: 0 }
 
 const lightTypes: ReadonlySet<string> = new Set([
   'l2Book',
@@ -78,7 +78,7 @@ export function answerInfo(dexes: Dexes, body: unknown, view: VenueInstant): Inf
     case 'userRole':
       return isUser(user) ? data({ role: roleOf(user) }) : MALFORMED
     case 'orderStatus':
-      // Nobody has orders here.
+      // There are no orders.
       return isUser(user) && isOrder(body['oid']) ? data({ status: 'unknownOid' }) : MALFORMED
     case 'exchangeStatus':
       return data({ specialStatuses: null, time: view.stampMs })
@@ -119,7 +119,7 @@ function answerOfDex(
     case 'clearinghouseState':
       return isUser(user) ? data(accountAnswer(dexes, dex, user, view)) : MALFORMED
     case 'spotClearinghouseState':
-      // Nobody holds spot tokens here.
+      // There are no spot balances.
       return isUser(user) ? data({ balances: [] }) : MALFORMED
     default:
       return MALFORMED
@@ -142,7 +142,7 @@ function accountAnswer(
   { atMs, stampMs }: VenueInstant,
 ): object {
   const trader = dex === main ? traderAt(user) : undefined
-  const account = trader === undefined ? NOBODY : accounts.account(trader, atMs)
+  const account = trader === undefined ? UNKNOWN_ACCOUNT : accounts.account(trader, atMs)
   return accountWire(account, stampMs)
 }
 

@@ -3,7 +3,7 @@ import { isRecord } from './subscription.ts'
 type Bounds = { readonly min: number; readonly max: number }
 
 /**
- * The members of an object that somebody wrote by hand, checked as they are read. Every method throws
+ * The members of a hand-written object, checked as they are read. Every method throws
  * what `bad` makes of the problem.
  */
 export class JsonMembers {
@@ -64,7 +64,7 @@ export class JsonMembers {
     throw this.#refusal(name, 'an object')
   }
 
-  /** A member that nobody read is a misspelt one. */
+  /** A member that was not read is misspelt. */
   checkNoOthers(): void {
     for (const name of Object.keys(this.#values)) {
       if (this.#asked.has(name)) continue

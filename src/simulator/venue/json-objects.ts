@@ -5,7 +5,7 @@ export type TextObject = {
 }
 
 /**
- * The objects of JSON lines or of one JSON array, with their lines, which JSON.parse does not tell.
+ * The objects of JSON lines or of one JSON array, with their line numbers, which JSON.parse does not report.
  * @throws what `problemAt` makes of a line and what is wrong there
  */
 export function jsonObjects(

@@ -20,7 +20,7 @@ export type SimulatedVenue = {
   readonly wsUrl: string
   /** Ends in `/info`. */
   readonly httpUrl: string
-  /** Ends in `/outside/`; the identifier of a source follows. */
+  /** Base URL, ends in `/outside/`; append the identifier of a source. */
   readonly externalUrl: string
   /** Added to recorded time to get the venue's; absent where nothing recorded is replayed. */
   readonly clockShiftMs?: number
@@ -42,9 +42,9 @@ const FRAME_BYTES_MAX = 64 * 1024
 /** Serves a market over the venue's websocket and HTTP protocol. `port` 0 takes any free one. */
 export async function startSimulatedVenue(options: {
   readonly market: Market
-  /** Dexes beside the main one; none where absent. */
+  /** Builder-deployed dexes; none if absent. */
   readonly builders?: readonly BuilderDex[]
-  /** The world beyond the venue, served on the same port; closed with it. */
+  /** External sources, served on the same port and closed with the venue. */
   readonly external?: SimulatedSources
   readonly clock: Clock
   readonly host?: string
@@ -138,7 +138,7 @@ function attach(webSocket: WebSocket, address: string, venue: Venue): void {
     drop: (code) => (code === 1006 ? webSocket.terminate() : webSocket.close(code)),
     queuedBytes: () => webSocket.bufferedAmount,
   })
-  // A failing socket also closes, and the closing is what the session hears of.
+  // A failing socket also closes, and the session handles the close event.
   webSocket.on('error', () => webSocket.terminate())
   if (session === undefined) {
     webSocket.terminate()

@@ -20,7 +20,7 @@ export type Subscription =
       readonly user: string
     }
 
-/** What one user does. Nobody trades here yet, so these channels begin empty and stay silent. */
+/** Channels of one user. They begin empty and send nothing, because users do not trade here. */
 export type UserSubscription = Extract<Subscription, { readonly user: string }>
 
 export type ParsedSubscription =
@@ -96,7 +96,7 @@ function parseBook(coin: string, value: Readonly<Record<string, unknown>>): Pars
   return valid({ type: 'l2Book', coin, nSigFigs, mantissa, fast })
 }
 
-/** Whether there are books of so many significant figures. */
+/** Whether the venue has books with this number of significant figures. */
 export function areFigures(nSigFigs: number | null): boolean {
   if (nSigFigs === null) return true
   return Number.isInteger(nSigFigs) && nSigFigs >= figuresMin && nSigFigs <= figuresMax

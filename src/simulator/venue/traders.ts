@@ -13,7 +13,7 @@ const byAddress: ReadonlyMap<string, number> = new Map(
   addresses.map((address, trader) => [address, trader]),
 )
 
-/** Somebody who trades a coin, by a draw of 32 bits. */
+/** Address of a trader of a coin, by a draw of 32 bits. */
 export function traderAddress(coin: string, draw: number): string {
   return addressOf(traderOf(coin, draw))
 }
@@ -24,7 +24,7 @@ export function addressOf(trader: number): string {
   return address
 }
 
-/** The number of an address, in whatever case; undefined for somebody who never traded here. */
+/** The number of an address, in any case; undefined for an unknown address. */
 export function traderAt(address: string): number | undefined {
   return byAddress.get(address.toLowerCase())
 }

@@ -39,7 +39,7 @@ const REFUSED_MS_MAX = 1000
 const SILENCE_CHECK_MS = 1000
 /** One coin each time: all of them have had their turn within the hour. */
 const ACCOUNTS_ADVANCE_MS = 10_000
-/** What the venue tells is this old: it wanders between the two over seconds. */
+/** Bounds of the age of the venue's data, which varies over seconds. */
 const AGE_MS_MIN = 200
 const AGE_MS_MAX = 900
 const AGE_WANDER_MS = 5000
@@ -77,7 +77,7 @@ export class Venue implements SessionHost {
 
   constructor(options: {
     readonly market: Market
-    /** Dexes beside the main one; none where absent. */
+    /** Builder-deployed dexes; none if absent. */
     readonly builders?: readonly BuilderDex[]
     readonly clock: Clock
     readonly limits: VenueLimits
@@ -314,7 +314,7 @@ export class Venue implements SessionHost {
     this.#stops.add(stop)
   }
 
-  /** The instant up to which the venue tells: a little behind the clock, and never going back. */
+  /** The instant of the venue's data: slightly behind the clock, and never decreasing. */
   #viewMs(): number {
     const nowMs = this.#clock.nowMs()
     const share = (1 + drift(venueKey, nowMs / AGE_WANDER_MS)) / 2
@@ -339,7 +339,7 @@ export class Venue implements SessionHost {
     switch (subscription.type) {
       case 'trades': {
         const { coin } = subscription
-        // As of the last block: the next one goes on from there, without a hole or a repeat.
+        // As of the last block, so that the next one continues without a gap or a repetition.
         const market = this.#dexes.marketOf(coin)
         const trades = market.lastTrades(coin, this.#blockViewMs, REPLAYED_TRADES)
         if (trades.length > 0) this.#push(session, topic, tradesFrame(this.#dexes, coin, trades))
@@ -406,7 +406,7 @@ export class Venue implements SessionHost {
     }
   }
 
-  /** A block that spans the end of a bar tells of both bars that were traded in it. */
+  /** A block that spans the end of a bar sends both bars with trades. */
   #sendCandles(
     topic: Topic,
     subscription: Extract<Subscription, { type: 'candle' }>,
