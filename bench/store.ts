@@ -15,9 +15,9 @@ import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/histo
 import { memorySeries, SPARSE_SAMPLE_STEP_MS } from '../src/domain/history.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { DocumentStore } from '../src/store/document-store.ts'
-import { memoryOf } from '../src/store/history-memory.ts'
 import type { HistorySlice } from '../src/store/history-store.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
+import { storedSeries } from '../src/store/stored-series.ts'
 import { walCheckpointThread } from '../src/store/wal-checkpoint-thread.ts'
 import { barAt, emptyBatch, fundingAt, historyOf, sampleAt, sampleFrom } from './history-month.ts'
 
@@ -149,7 +149,8 @@ function blocks(path: string): Keeper {
       store = new HistoryStore({ path, onNotice, checkpointer }, END_MS)
     })
     for (const coin of coins)
-      for (const series of memorySeries) recalling.run(() => memoryOf(store, coin, series, END_MS))
+      for (const series of memorySeries)
+        recalling.run(() => storedSeries(store, coin, series, END_MS))
     // What the filling took is not what the service does.
     for (const watch of Object.values(slices)) watch.clear()
   }

@@ -13,8 +13,8 @@ import type { StoreHealth } from '../domain/history.ts'
 import { tradableOf } from '../domain/listing.ts'
 import type { EngineMessage, FeedHealth, Heartbeat } from '../link/message.ts'
 import { CheckpointStore } from '../store/checkpoint-store.ts'
-import { memoryOf } from '../store/history-memory.ts'
 import { HistoryStore } from '../store/history-store.ts'
+import { storedSeries } from '../store/stored-series.ts'
 import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
 import type { SourceContext } from '../streams/external/source.ts'
 import { hyperliquidFeed } from '../streams/hyperliquid/feed.ts'
@@ -221,7 +221,7 @@ export class Engine {
         historyOf: (coin, nowMs) => view.missingBars(coin, nowMs),
         auditOf: (coin) => view.barsToAudit(coin),
         hourlyOf: (coin, nowMs) => view.missingHoursFromMs(coin, nowMs),
-        loadHistory: (coin, series, nowMs) => memoryOf(this.#history, coin, series, nowMs),
+        loadHistory: (coin, series, nowMs) => storedSeries(this.#history, coin, series, nowMs),
         known: view.listings,
         tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
         ...(dexPeriodMs !== undefined && { dexPeriodMs }),

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HourlyCloses } from '../compute/volatility/hourly-closes.ts'
 import { memorySeries } from '../domain/history.ts'
-import { memoryOf } from './history-memory.ts'
 import { HistoryStore } from './history-store.ts'
+import { storedSeries } from './stored-series.ts'
 import {
   barBatch,
   barsFrom,
@@ -18,10 +18,10 @@ import {
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
-/** Of rows that go on for 40 days, two minutes past the last of them. */
+/** Two minutes after the last row of 40 days. */
 const NOW_MS = START_MS + 40 * DAY_MS + 2 * MINUTE_MS
 
-describe('what an engine that starts is told', () => {
+describe('the stored series of a coin for a starting engine', () => {
   let folder: string
   let history: HistoryStore
 
@@ -43,7 +43,7 @@ describe('what an engine that starts is told', () => {
   })
 
   test('is a month of funding, to the last hour', () => {
-    const times = memoryOf(history, 'BTC', 'fundings', NOW_MS)?.rows.map((row) =>
+    const times = storedSeries(history, 'BTC', 'fundings', NOW_MS)?.rows.map((row) =>
       'timeMs' in row ? row.timeMs : Number.NaN,
     )
     expect(times).toHaveLength(721)
@@ -51,12 +51,12 @@ describe('what an engine that starts is told', () => {
   })
 
   test('is closed hours for a month as it is and as it was a week ago', () => {
-    const memory = memoryOf(history, 'BTC', 'hours', NOW_MS)
+    const memory = storedSeries(history, 'BTC', 'hours', NOW_MS)
     expect(memory?.rows).toEqual(barsFrom(START_MS + DAY_MS + HOUR_MS, 39 * 24 - 1))
   })
 
   test('is every hour that correlation reads, so that none is asked of the venue', () => {
-    const memory = memoryOf(history, 'BTC', 'hours', NOW_MS)
+    const memory = storedSeries(history, 'BTC', 'hours', NOW_MS)
     const bars = memory?.series === 'hours' ? memory.rows : []
     const closes = new HourlyCloses()
     closes.apply({
@@ -68,7 +68,7 @@ describe('what an engine that starts is told', () => {
 
   test('is a day of minutes, and a month of quarters before', () => {
     const timesOf = (series: 'quarters' | 'minutes') =>
-      memoryOf(history, 'BTC', series, NOW_MS)?.rows.map((row) =>
+      storedSeries(history, 'BTC', series, NOW_MS)?.rows.map((row) =>
         'timeMs' in row ? row.timeMs : Number.NaN,
       ) ?? []
     const times = [...timesOf('quarters'), ...timesOf('minutes')]
@@ -84,6 +84,7 @@ describe('what an engine that starts is told', () => {
   })
 
   test('is nothing of a coin that history does not have', () => {
-    for (const series of memorySeries) expect(memoryOf(history, 'ETH', series, NOW_MS)).toBeNull()
+    for (const series of memorySeries)
+      expect(storedSeries(history, 'ETH', series, NOW_MS)).toBeNull()
   })
 })

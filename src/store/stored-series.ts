@@ -4,14 +4,11 @@ import type { HistoryStore } from './history-store.ts'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const MONTH_MS = 30 * DAY_MS
-/** A month of volatility and 200 h before it; correlation reads 889 closes. Some to spare for a service that was down. */
+/** A month of volatility with 200 h before it; correlation reads 889 closes. The margin covers a downtime. */
 const HOURS_MS = 39 * DAY_MS
 
-/**
- * What an engine that starts is told of a coin, one series after the other: each is read within a few
- * milliseconds. @returns null where there is nothing.
- */
-export function memoryOf(
+/** One series of a coin, for a starting engine; reading takes a few milliseconds. @returns null for an empty series */
+export function storedSeries(
   history: HistoryStore,
   coin: string,
   series: Memory['series'],
