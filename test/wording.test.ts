@@ -20,17 +20,6 @@ const productFiles = filesOf('src/**/*.ts').filter(
 )
 
 describe('names', () => {
-  /** To be renamed; remove a name when it is. */
-  const exceptions = new Set([
-    'CoinChannel',
-    'ContractCall',
-    'FeedHealth',
-    'Listing',
-    'PaymentOptions',
-    'Round',
-    'SalesOptions',
-  ])
-
   test('no exported type has the name of another one', () => {
     const filesByName = new Map<string, string[]>()
     for (const file of productFiles)
@@ -38,9 +27,7 @@ describe('names', () => {
         /^export (?:abstract )?(?:type|interface|class) (\w+)/gm,
       ))
         filesByName.set(name, [...(filesByName.get(name) ?? []), file])
-    const repeated = [...filesByName].filter(
-      ([name, files]) => files.length > 1 && !exceptions.has(name),
-    )
+    const repeated = [...filesByName].filter(([, files]) => files.length > 1)
     expect(filesByName.size, 'types were read').toBeGreaterThan(300)
     expect(repeated).toEqual([])
   })

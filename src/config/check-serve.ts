@@ -5,13 +5,13 @@ import { payeeFaults } from '../payment/evm/payee.ts'
 import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { ConfigError } from './config-error.ts'
-import type { FacilitatorOptions, PaymentOptions } from './payment.ts'
+import type { FacilitatorOptions, PaymentSettings } from './payment.ts'
 import type { ListenOptions } from './serve.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** Checks combinations of options. @throws ConfigError naming every problem and its remedy */
-export function checkServeOptions(options: PaymentOptions & ListenOptions): void {
+export function checkServeOptions(options: PaymentSettings & ListenOptions): void {
   if (options.payment === 'open') return
   const problems = [
     ...payeeProblems(options),
@@ -26,7 +26,7 @@ export function checkServeOptions(options: PaymentOptions & ListenOptions): void
     )
 }
 
-function payeeProblems({ payTo, facilitatorKey, receiptKey }: PaymentOptions): readonly string[] {
+function payeeProblems({ payTo, facilitatorKey, receiptKey }: PaymentSettings): readonly string[] {
   if (payTo === undefined)
     return ['--pay-to (PERPSCOPE_PAY_TO) is missing: the address that receives the USDC']
   const keys: OwnKey[] = []
@@ -44,7 +44,7 @@ function urlProblems({ host, port, publicUrl }: ListenOptions): readonly string[
   ]
 }
 
-function evmProblems(options: PaymentOptions): readonly string[] {
+function evmProblems(options: PaymentSettings): readonly string[] {
   const { facilitatorUrl, rpcUrl, facilitatorKey, paymentChannels } = options
   const settlesItself = rpcUrl !== undefined && facilitatorKey !== undefined
   const problems: string[] = []
@@ -78,7 +78,7 @@ function authorizationProblems({
 }
 
 /** Without `--solana-pay-to` the other options of Solana have no effect. */
-function solanaProblems(options: PaymentOptions): readonly string[] {
+function solanaProblems(options: PaymentSettings): readonly string[] {
   const { solanaPayTo, solanaRpcUrl, solanaFacilitatorKey, facilitatorUrl } = options
   if (solanaPayTo === undefined)
     return solanaRpcUrl === undefined && solanaFacilitatorKey === undefined

@@ -195,16 +195,16 @@ export const paymentSettings = {
 
 export type FacilitatorOptions = ValuesOf<typeof facilitatorSettings>
 
-export type EvmPaymentOptions = ValuesOf<
+export type EvmPaymentSettings = ValuesOf<
   typeof baseSettings & typeof outcomeSettings & typeof contractWalletSettings
 >
 
-export type SolanaPaymentOptions = ValuesOf<typeof outcomeSettings & typeof solanaSettings>
+export type SolanaPaymentSettings = ValuesOf<typeof outcomeSettings & typeof solanaSettings>
 
 export type ChannelOptions = ValuesOf<
   typeof modeSettings & typeof baseSettings & typeof channelSettings
 >
 
-export type SalesOptions = ValuesOf<typeof salesSettings>
+export type SalesSettings = ValuesOf<typeof salesSettings>
 
-export type PaymentOptions = ValuesOf<typeof paymentSettings>
+export type PaymentSettings = ValuesOf<typeof paymentSettings>

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { Counter, Gauge } from 'prom-client'
 import { zeroAddress } from 'viem'
 import { ConfigError } from '../config/config-error.ts'
-import type { EvmPaymentOptions } from '../config/payment.ts'
+import type { EvmPaymentSettings } from '../config/payment.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
 import { examineChain } from '../payment/evm/chain-checks.ts'
 import { chainOutcome, evmTransactionPays } from '../payment/evm/chain-outcome.ts'
@@ -43,7 +43,7 @@ export type EvmPayment = {
  * @throws ConfigError when what is configured can never take a payment
  */
 export async function evmPayment(
-  options: EvmPaymentOptions,
+  options: EvmPaymentSettings,
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry,

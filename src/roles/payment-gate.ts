@@ -4,7 +4,7 @@ import type { Registry } from 'prom-client'
 import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-refusals.ts'
 import type { PaymentGate } from '../api/analysis-routes.ts'
 import type { MaintenanceSwitch } from '../api/maintenance-switch.ts'
-import type { SalesOptions } from '../config/payment.ts'
+import type { SalesSettings } from '../config/payment.ts'
 import type { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
 import { finalityOf } from '../payment/finality.ts'
 import { InFlightPayments } from '../payment/in-flight-payments.ts'
@@ -31,7 +31,7 @@ type Parts = {
 }
 
 /** Registers the payment plugin at the gateway. */
-export function paymentGate(options: SalesOptions, parts: Parts): PaymentGate {
+export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
   const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
   const inFlightPayments = new InFlightPayments()
   const observe = observePayments(metrics, { ledger, inFlightPayments })

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
-import type { EvmPaymentOptions, SolanaPaymentOptions } from '../config/payment.ts'
+import type { EvmPaymentSettings, SolanaPaymentSettings } from '../config/payment.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
@@ -13,7 +13,7 @@ import { solanaPayment } from './solana-payment.ts'
  * @param watching null where nothing is sold. @throws ConfigError when what is configured can never take a payment
  */
 export async function paymentMethods(
-  options: EvmPaymentOptions & SolanaPaymentOptions,
+  options: EvmPaymentSettings & SolanaPaymentSettings,
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry = new Registry(),

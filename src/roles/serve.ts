@@ -9,7 +9,7 @@ import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { contracts } from '../compute/analyses/registry.ts'
 import { checkServeOptions } from '../config/check-serve.ts'
 import { version } from '../config/environment.ts'
-import type { PaymentOptions } from '../config/payment.ts'
+import type { PaymentSettings } from '../config/payment.ts'
 import type { ListenOptions, ServeOptions } from '../config/serve.ts'
 import { openRecorder } from '../engine/recorder.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
@@ -218,7 +218,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   log.info({ source: options.source, payment: options.payment }, `perpscope ${version} is up`)
 }
 
-function receiptsOf({ payment, receiptKey: key }: PaymentOptions): OfferReceipts | null {
+function receiptsOf({ payment, receiptKey: key }: PaymentSettings): OfferReceipts | null {
   if (payment === 'open' || key === undefined) return null
   return new OfferReceipts({ key, clock: systemClock })
 }

@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Counter, Gauge } from 'prom-client'
 import { ConfigError } from '../config/config-error.ts'
-import type { SolanaPaymentOptions } from '../config/payment.ts'
+import type { SolanaPaymentSettings } from '../config/payment.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { HealthMonitor } from '../payment/health-monitor.ts'
@@ -43,7 +43,7 @@ type Settler = {
  * @throws ConfigError when what is configured can never take a payment
  */
 export async function solanaPayment(
-  options: SolanaPaymentOptions,
+  options: SolanaPaymentSettings,
   log: Logger,
   hosted: HostedFacilitators | null,
   metrics: Registry,
@@ -86,7 +86,7 @@ export async function solanaPayment(
   })
 }
 
-function ownFeePayer({ solanaFacilitatorKey: text }: SolanaPaymentOptions): FeePayer | null {
+function ownFeePayer({ solanaFacilitatorKey: text }: SolanaPaymentSettings): FeePayer | null {
   try {
     return text === undefined ? null : readFeePayer(text)
   } catch (cause) {

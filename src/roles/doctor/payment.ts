@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import type { PaymentOptions } from '../../config/payment.ts'
+import type { PaymentSettings } from '../../config/payment.ts'
 import type { ListenOptions } from '../../config/serve.ts'
 import type {
   Examination,
@@ -18,7 +18,7 @@ const REACH_ADVICE = 'check the connection of this machine (DNS, firewall, proxy
 
 /** Asks nodes and facilitators what `serve` asks before it sells, and every facilitator for its capabilities. */
 export async function checkPayment(
-  options: PaymentOptions & ListenOptions,
+  options: PaymentSettings & ListenOptions,
 ): Promise<readonly Finding[]> {
   if (options.payment === 'open') return []
   const hosted = hostedFacilitators(
@@ -34,7 +34,7 @@ export async function checkPayment(
 
 /** Checks chains, tokens, payees and gas; nothing if the options alone keep `serve` from starting. */
 async function checkWays(
-  options: PaymentOptions & ListenOptions,
+  options: PaymentSettings & ListenOptions,
   hosted: HostedFacilitators | null,
 ): Promise<readonly Finding[]> {
   const warnings: string[] = []

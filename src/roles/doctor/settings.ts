@@ -1,6 +1,6 @@
 import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import type { PaymentOptions } from '../../config/payment.ts'
+import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
@@ -38,7 +38,7 @@ export function payeeFinding({
   payment: mode,
   payTo,
   solanaPayTo,
-}: PaymentOptions): Finding | null {
+}: PaymentSettings): Finding | null {
   if (mode === 'open' || payTo === undefined) return null
   const payees = [payTo, ...(solanaPayTo === undefined ? [] : [solanaPayTo])].join(' and ')
   return ok(
@@ -47,7 +47,7 @@ export function payeeFinding({
   )
 }
 
-function payment(options: PaymentOptions): string {
+function payment(options: PaymentSettings): string {
   const { network, payTo, facilitatorUrl, facilitatorAuth, rpcUrl, facilitatorKey } = options
   const parts = [`payment x402 on ${network} to ${payTo}`]
   for (const url of facilitatorUrl ?? []) parts.push(`facilitator ${originOf(url)}`)
@@ -58,7 +58,7 @@ function payment(options: PaymentOptions): string {
   return parts.join(', ')
 }
 
-function onSolana({ solanaNetwork, solanaPayTo, solanaRpcUrl, ...rest }: PaymentOptions) {
+function onSolana({ solanaNetwork, solanaPayTo, solanaRpcUrl, ...rest }: PaymentSettings) {
   if (solanaPayTo === undefined) return []
   const parts = [`on Solana ${solanaNetwork} to ${solanaPayTo}`]
   if (solanaRpcUrl !== undefined) parts.push(`node ${originOf(solanaRpcUrl)}`)

@@ -1,11 +1,12 @@
 import type { EncodedAccount } from '@solana/kit'
 import { getBase58Decoder, getBase58Encoder, getTransactionDecoder, isAddress } from '@solana/kit'
+import type { RpcAnswer } from '../json-rpc.ts'
 import type { Bank, Commitment, Landed } from './bank.ts'
 import { FINALIZED_BEHIND, signatureOf } from './bank.ts'
 import { compiledMessage, feeLamports } from './compiled-message.ts'
-import type { RpcAnswer, RpcMethod } from './json-rpc.ts'
-import { CallFailure, configOf, invalid } from './json-rpc.ts'
 import { landedJson, tokenJson } from './landed-json.ts'
+import type { RpcMethod } from './rpc-methods.ts'
+import { CallFailure, configOf, invalid } from './rpc-methods.ts'
 
 /** The calls of a node, as far as wallets, sellers and facilitators make them. */
 

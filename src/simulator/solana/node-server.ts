@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { RpcMethod } from './json-rpc.ts'
-import { replyTo } from './json-rpc.ts'
+import { rpcReply } from '../json-rpc.ts'
+import type { RpcMethod } from './rpc-methods.ts'
+import { rpcMethods } from './rpc-methods.ts'
 
 /** What a node of Solana reads of one request. */
 const BODY_BYTES_MAX = 50 * 1_024
@@ -14,13 +15,14 @@ export async function startNode(
   calls: ReadonlyMap<string, RpcMethod>,
   port: number,
 ): Promise<NodeServer> {
+  const answer = rpcMethods(calls)
   const server = createServer(async (request, response) => {
     const body = request.method === 'POST' ? await bodyOf(request) : null
     if (body === null) {
       response.writeHead(request.method === 'POST' ? 413 : 405).end()
       return
     }
-    const reply = JSON.stringify(replyTo(calls, body))
+    const reply = JSON.stringify(rpcReply(answer, body))
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(reply)
   })
   await new Promise<void>((resolve, reject) => {

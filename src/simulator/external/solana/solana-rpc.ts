@@ -1,6 +1,7 @@
 import { getBase58Decoder, isAddress } from '@solana/kit'
-import type { RpcAnswer } from '../json-rpc.ts'
-import { jsonRpcServer, rpcFailure } from '../json-rpc.ts'
+import type { RpcAnswer } from '../../json-rpc.ts'
+import { rpcFailure } from '../../json-rpc.ts'
+import { jsonRpcServer } from '../json-rpc-upstream.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StoredAccount } from './account-layouts.ts'
 

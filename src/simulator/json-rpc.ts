@@ -1,29 +1,14 @@
-import type { Upstream } from './upstream.ts'
-
 export type RpcAnswer =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
 
 /** @returns the answer to one method, as of now */
-type RpcMethods = (method: string, params: readonly unknown[]) => RpcAnswer
+export type RpcMethods = (method: string, params: readonly unknown[]) => RpcAnswer
 
 const BATCH_MAX = 100
 
-/** A JSON-RPC 2.0 server over HTTP, with batches. */
-export function jsonRpcServer(answer: RpcMethods): Upstream {
-  return {
-    request: ({ method, body }) => {
-      if (method !== 'POST') return { status: 405, body: '', contentType: 'text/plain' }
-      return { status: 200, body: JSON.stringify(replyTo(answer, body)) }
-    },
-  }
-}
-
-export function rpcFailure(code: number, message: string, data?: unknown): RpcAnswer {
-  return { error: { code, message, ...(data !== undefined && { data }) } }
-}
-
-function replyTo(answer: RpcMethods, body: string): unknown {
+/** The reply of a JSON-RPC 2.0 server to one request or a batch: https://www.jsonrpc.org/specification */
+export function rpcReply(answer: RpcMethods, body: string): unknown {
   let request: unknown
   try {
     request = JSON.parse(body)
@@ -34,6 +19,10 @@ function replyTo(answer: RpcMethods, body: string): unknown {
   if (request.length === 0 || request.length > BATCH_MAX)
     return { jsonrpc: '2.0', ...rpcFailure(-32600, 'Invalid request'), id: null }
   return request.map((one) => replyToOne(answer, one))
+}
+
+export function rpcFailure(code: number, message: string, data?: unknown): RpcAnswer {
+  return { error: { code, message, ...(data !== undefined && { data }) } }
 }
 
 function replyToOne(answer: RpcMethods, request: unknown): unknown {
