@@ -3,32 +3,32 @@ import { describe, expect, test } from 'vitest'
 import type { Chain, Exchange, OracleNetwork, SourceId } from '../src/domain/external.ts'
 import { chains, exchanges, oracleNetworks, sourceIds } from '../src/domain/external.ts'
 import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
-import type { RigCoin, RigOptions, Told } from './support/external-rig.ts'
+import type { CallerResult, RigCoin, RigOptions } from './support/external-rig.ts'
 import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
 
 /**
- * Every source killed, stalled and lying, alone and in pairs, the whole way from its protocol to what a caller is
- * told: the answer degrades as it says, names what stands in and why, is refused where what it rests on is gone,
- * comes back, and is never wrong in between. docs/external-faults.md is the table of it.
+ * Each source killed, stalled and lying, alone and in pairs, from its protocol to the caller: the answer degrades,
+ * names the substitute and the reason, is refused without its inputs, recovers, and is never wrong in between. The
+ * results are tabulated in docs/external-faults.md.
  */
 
 const SEED = 2
 const SECOND_MS = 1_000
 const WARM_MS = 40_000
 const LIE_BPS = 500
-/** The market walks while one price is older than another: far from a lie, and more than the walk is. */
+/** Above the market's walk between two prices of different ages, and far below `LIE_BPS`. */
 const WRONG_BPS = 30
 const PEG_WRONG_BPS = 5
-/** Back-off is at most a minute, and trust comes back after half of one. */
+/** Back-off is at most 60 s; a source is used again after another 30 s. */
 const BACK_SECONDS_MAX = 120
 const COINS: readonly RigCoin[] = ['BTC', 'ETH', 'SOL', 'kPEPE']
 
 const otherNetworks = oracleNetworks.filter((network) => network !== 'pyth-hermes')
-/** Which of them is nearest depends on when each published last. */
+/** The most accurate of them depends on their publication times. */
 const standIns = ['redstone', 'pyth-solana', 'pyth-evm'] as const
 
-type Answered = Extract<Told, { status: 200 }>
-/** What it is that a source does to us. */
+type Answered = Extract<CallerResult, { status: 200 }>
+/** Fault of a source. */
 type Fault = 'dead' | 'stalled' | 'lies' | 'frozen'
 
 function warmRig(options: Partial<RigOptions> = {}): ExternalRig {
@@ -41,7 +41,7 @@ function begin(rig: ExternalRig, fault: Fault, source: SourceId, seconds: number
   else rig.happen({ kind: fault, source }, lastsMs)
 }
 
-/** Second by second, with nothing wrong told in any of them. @returns after how many it was so */
+/** Runs second by second and expects no wrong answer. @returns the seconds until the condition held */
 function secondsUntil(
   rig: ExternalRig,
   is: () => boolean,
@@ -64,15 +64,15 @@ function hold(rig: ExternalRig, seconds: number, what: string, is: () => boolean
   }
 }
 
-function answered(told: Told): Answered | null {
-  return told.status === 200 ? told : null
+function answered(result: CallerResult): Answered | null {
+  return result.status === 200 ? result : null
 }
 
-function refusal(told: Told): string {
-  return told.status === 503 ? told.why : String(told.status)
+function refusal(result: CallerResult): string {
+  return result.status === 503 ? result.why : String(result.status)
 }
 
-/** Everything that is told now and is not so, by the truth of the world. */
+/** Every current answer that contradicts the simulated truth. */
 function wrongIn(rig: ExternalRig): string[] {
   return [...COINS.flatMap((coin) => wrongOfCoin(rig, coin)), ...wrongOfPeg(rig)]
 }
@@ -107,14 +107,14 @@ function wrongOfPeg(rig: ExternalRig): string[] {
   if (usdc !== undefined && !(isRight && usdc.peg_status === 'HEALTHY'))
     wrong.push(`/depeg: ${usdc.signed_deviation_bps} bps, ${usdc.peg_status}`)
   const arb = answered(rig.arb)?.body
-  // Of a chain that lies nobody can know whether its price is real.
+  // A false price on one chain cannot be distinguished from a real one.
   const isRumour = chains.some((chain) => isLie(rig, chain))
   if (arb !== undefined && !isRumour && arb.opportunities.length > 0)
     wrong.push(`/arb: ${arb.opportunities.length} opportunities`)
   return wrong
 }
 
-/** A word that was true when it was heard stands for a while after it was taken back. */
+/** Includes sources that lied a moment ago, because their last value stays in use for a while. */
 function isLie({ reference, nowMs }: ExternalRig, source: string): boolean {
   return reference.scenario.some(
     (event) =>
@@ -126,8 +126,8 @@ function isLie({ reference, nowMs }: ExternalRig, source: string): boolean {
 }
 
 function stateOf(rig: ExternalRig): string {
-  const lines = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg].map((told) =>
-    told.status === 200 ? `${told.grade} ${told.warnings} ${told.sources}` : told.why,
+  const lines = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg].map((result) =>
+    result.status === 200 ? `${result.grade} ${result.warnings} ${result.sources}` : result.why,
   )
   return [...lines, ...rig.statuses.slice(-5)].join(' | ')
 }
@@ -136,7 +136,7 @@ function usedBy(rig: ExternalRig, coin: RigCoin): OracleNetwork | undefined {
   return answered(rig.basis(coin))?.body.basis.source
 }
 
-/** What the answer says against a network. */
+/** The reason that the answer states against a network. */
 function whyNot(rig: ExternalRig, coin: RigCoin, network: OracleNetwork): string | null {
   const networks = answered(rig.basis(coin))?.body.basis.oracle_networks ?? []
   return networks.find((row: { network: string }) => row.network === network)?.why_not ?? null
@@ -179,7 +179,7 @@ function backAgain(rig: ExternalRig, what: string): void {
   secondsUntil(rig, () => isWhole(rig), BACK_SECONDS_MAX, `${what} is over`)
 }
 
-/** The newest word of a source about itself. */
+/** The newest reported state of a source. */
 function stateOfSource(rig: ExternalRig, source: SourceId): string | undefined {
   return rig.statuses.findLast((line) => line.split(' ')[1] === source)?.split(' ')[2]
 }
@@ -231,7 +231,7 @@ describe.each(['dead', 'stalled'] as const)('%s, each alone', (fault) => {
       expect(exchangeWhyNot(rig, exchange)).toBe('too_old')
       hold(rig, 12, what, isWithout)
       expect(stateOfSource(rig, exchange)).toBe('down')
-      // It alone trades USDC for USD.
+      // Only Kraken trades USDC for USD.
       expect(pegClasses(rig)).toBe(exchange === 'kraken' ? 2 : 3)
       if (exchange === 'kraken')
         expect(answered(rig.depeg)).toMatchObject({ grade: 'C', warnings: ['low_coverage'] })
@@ -257,7 +257,7 @@ describe('each source 5 % off', () => {
   test('Hermes is outvoted within seconds and used again after half a minute', () => {
     const rig = warmRig()
     begin(rig, 'lies', 'pyth-hermes', 30)
-    // Until the next rendering, two seconds at the most, what is told is the answer of before.
+    // Until the next rendering, after at most two seconds, the previous answer is served.
     hold(rig, 30, 'pyth-hermes lies')
     expect(standIns).toContain(usedBy(rig, 'ETH'))
     expect(usedBy(rig, 'kPEPE')).toBe('redstone')
@@ -307,7 +307,7 @@ describe('each source 5 % off', () => {
   test('a chain shows a gap of that size on that chain only', () => {
     const rig = warmRig()
     for (const chain of chains) {
-      // Of every asset at once Solana's simulated pools would tell nothing.
+      // With an offset of every asset at the same time, Solana's simulated pools would show no gap.
       rig.happen({ kind: 'offset', source: chain, asset: 'ETH', bps: LIE_BPS }, 45 * SECOND_MS)
       hold(rig, 44, `${chain} lies`)
       const { opportunities, stress_level: level } = answered(rig.arb)?.body ?? {}
@@ -452,8 +452,8 @@ describe('in pairs', () => {
 })
 
 /**
- * What is wrong today. Each of these passes while the answer is wrong, and fails when it is put right: then it
- * belongs above.
+ * Known wrong answers. Each test passes while the answer is wrong and fails after a fix; then it moves to the
+ * sections above.
  */
 describe('errors without a second source of the same kind', () => {
   test('Kraken is wrong about USDC: the oracles are used, and Kraken is listed as disagreeing', () => {
@@ -512,8 +512,8 @@ describe('missing inputs of an answer', () => {
       return { kind: 'dead', source, fromMs: RIG_START_MS, untilMs }
     })
     const rig = new ExternalRig({ seed: SEED, pythKey: 'any', scenario }).runUntil(30_000)
-    const told = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg]
-    expect(told.map(refusal)).toEqual(['oracle', 'exchange', 'dex', 'usdc_price'])
+    const result = [rig.basis('ETH'), rig.cexDex('ETH'), rig.arb, rig.depeg]
+    expect(result.map(refusal)).toEqual(['oracle', 'exchange', 'dex', 'usdc_price'])
     rig.runUntil(60_000)
     backAgain(rig, 'nobody is there')
     expect(answered(rig.depeg)?.body.flow).not.toBeNull()
@@ -572,7 +572,7 @@ describe('a crash like that of March 2020', () => {
       if (seen[name].at(-1) !== value) seen[name].push(value)
     }
     const sources = new Set<string>()
-    // The faster of the two is rendered every five seconds.
+    // The faster of the two documents is rendered every five seconds.
     for (let seconds = 60; seconds <= 1_820; seconds += 5) {
       rig.runUntil(seconds * SECOND_MS)
       const [stress, peg] = [answered(rig.arb)?.body, answered(rig.depeg)?.body]
@@ -587,7 +587,7 @@ describe('a crash like that of March 2020', () => {
       peg: ['HEALTHY', 'ELEVATED', 'WARNING', 'CRITICAL', 'WARNING', 'ELEVATED', 'HEALTHY'],
       level: ['pegged', 'watch', 'strained', 'severe', 'depeg', 'strained', 'pegged'],
     })
-    // While Pyth is unsure wherever it is read, the nearest of the others is used.
+    // While Pyth is uncertain on all networks, the most accurate of the others is used.
     expect([...sources]).toEqual(['pyth-hermes', 'redstone', 'pyth-evm'])
     expect(usedBy(rig, 'ETH')).toBe('pyth-hermes')
   })

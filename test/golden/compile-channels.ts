@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { compileContracts } from './compile-contracts.ts'
 
 /**
- * Rebuilds `src/simulator/evm/channels/channels.json` from the Solidity beside it:
- * `node_modules/.bin/tsx test/golden/compile-channels.ts`. As with the token, the artefact is committed and
- * `test/payment-channels-contract.deep.test.ts` holds it to its source.
+ * Rebuilds `src/simulator/evm/channels/channels.json` from the Solidity sources in its folder:
+ * `node_modules/.bin/tsx test/golden/compile-channels.ts`. The artefact is committed;
+ * `test/payment-channels-contract.deep.test.ts` compares it with its source.
  */
 export const channelsFolder = join(import.meta.dirname, '../../src/simulator/evm/channels')
 
@@ -15,7 +15,7 @@ const contracts = [
   ['DepositCollector.sol', 'DepositCollector', 'depositCollector'],
 ] as const
 
-/** The artefact as it must lie in the repository. */
+/** The expected content of the committed artefact. */
 export const compileChannels = () => compileContracts(channelsFolder, contracts)
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** What to compile: the file, the contract in it, and its key in the artefact. */
+/** A contract to compile: its file, its name, and its key in the artefact. */
 export type Source = readonly [file: string, contract: string, key: string]
 
 type SolcOutput = {
@@ -17,7 +17,7 @@ type SolcOutput = {
   >
 }
 
-/** The artefact of a folder's contracts as it must lie in the repository: runtime code by key. */
+/** The expected content of a folder's committed artefact: runtime code by key. */
 export function compileContracts(folder: string, contracts: readonly Source[]): string {
   const solc: { compile(input: string): string } = createRequire(import.meta.url)('solc')
   const output: SolcOutput = JSON.parse(
@@ -31,7 +31,7 @@ export function compileContracts(folder: string, contracts: readonly Source[]): 
           evmVersion: 'cancun',
           viaIR: true,
           optimizer: { enabled: true, runs: 200 },
-          // No hash of the sources in the code: a comment must not change the artefact.
+          // No source hash in the code, so that a comment does not change the artefact.
           metadata: { appendCBOR: false, bytecodeHash: 'none' },
           outputSelection: { '*': { '*': ['evm.deployedBytecode.object'] } },
         },

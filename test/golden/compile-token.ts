@@ -4,9 +4,9 @@ import { pathToFileURL } from 'node:url'
 import { compileContracts } from './compile-contracts.ts'
 
 /**
- * Rebuilds `src/simulator/evm/token/usd-coin.json` from the Solidity beside it:
- * `node_modules/.bin/tsx test/golden/compile-token.ts`. The artefact is committed, so that neither the
- * demo nor the tests that move money need a compiler; `test/payment-token.deep.test.ts` holds it to this.
+ * Rebuilds `src/simulator/evm/token/usd-coin.json` from the Solidity sources in its folder:
+ * `node_modules/.bin/tsx test/golden/compile-token.ts`. The artefact is committed, so that neither the demo
+ * nor the payment tests need a compiler; `test/payment-token.deep.test.ts` compares it with its source.
  */
 export const tokenFolder = join(import.meta.dirname, '../../src/simulator/evm/token')
 
@@ -16,7 +16,7 @@ const contracts = [
   ['Wallet.sol', 'Wallet', 'wallet'],
 ] as const
 
-/** The artefact as it must lie in the repository. */
+/** The expected content of the committed artefact. */
 export const compileToken = () => compileContracts(tokenFolder, contracts)
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {

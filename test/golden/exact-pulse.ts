@@ -1,13 +1,13 @@
 import type { Table } from './candle-table.ts'
 
-/** Digits behind the point that every number of a table is scaled to. */
+/** Decimals to which every number of a table is scaled. */
 const DECIMALS = 12
 
 export type ExactRow = {
-  /** Correctly rounded up to the last digit or two; NaN where it does not exist. */
+  /** Exact except for the last one or two digits; NaN if undefined. */
   readonly vwap20: number
   readonly zscore100: number
-  /** null before the averages exist. */
+  /** null until the averages exist. */
   readonly direction: -1 | 0 | 1 | null
   readonly stack: string | null
 }

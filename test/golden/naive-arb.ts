@@ -6,12 +6,12 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 const assets = ['ETH', 'BTC', 'USDC'] as const
 type Asset = (typeof assets)[number]
 
-/** Everything that is known at the instant of one sample. */
+/** All inputs of one sample. */
 export type NaiveSample = {
   readonly nowMs: number
-  /** The newest word about every pool. */
+  /** The newest event of every pool. */
   readonly pools: readonly PoolEvent[]
-  /** Chains that are not named have no known gas. */
+  /** The gas cost of an absent chain is unknown. */
   readonly gasUsd: Readonly<Partial<Record<Chain, number>>>
   readonly stableUsd: Readonly<Record<'USDC' | 'USDT', number>>
   /** NaN for unknown. */
@@ -26,7 +26,7 @@ export type NaiveOpportunity = {
 
 export type NaiveResult = {
   readonly references: Readonly<Record<Asset, number>>
-  /** By `<asset> <chain>`, of those that are used. */
+  /** Gap by `<asset> <chain>`, for the pools in use. */
   readonly gapsBps: ReadonlyMap<string, number>
   readonly raw: readonly number[]
   readonly scores: readonly number[]
@@ -43,13 +43,12 @@ type Spot = {
 }
 
 /**
- * The measure across chains, told of all samples from the first on, worked out again for each from
- * everything before it: no state, no running sums. Defined in `docs/numbers/arb.md`, written without a look at the code
- * that is tested against it. null for a sample with too few chains.
+ * Reference of `/arb`: each sample is computed from all samples up to it, without state or running sums. Defined in
+ * `docs/numbers/arb.md`; written independently of the code under test. null for a sample with too few chains.
  */
 export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[] {
   const results: (NaiveResult | null)[] = []
-  /** Every pair's net in every sample; absent where it could not be judged. */
+  /** Net of every pair in every sample; absent if it cannot be computed. */
   const nets: Map<string, number>[] = []
   const logged: { timeMs: number; series: string; value: number }[] = []
   const scoreRows: { timeMs: number; scores: readonly number[] }[] = []
@@ -164,7 +163,7 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
   return results
 }
 
-/** Fills in the asset's chains. @returns its reference, NaN for too few of them */
+/** Adds the asset's chains to `spots`. @returns the reference price, NaN with too few chains */
 function measureAsset(asset: Asset, sample: NaiveSample, spots: Map<string, Spot>): number {
   const used = new Map<Chain, { pool: PoolEvent; usd: number }>()
   for (const chain of chains) {
@@ -178,7 +177,7 @@ function measureAsset(asset: Asset, sample: NaiveSample, spots: Map<string, Spot
     if (deepest.balanceQuote * usd >= 250_000) used.set(chain, { pool: deepest, usd })
   }
   if (used.size < 3) {
-    // It still shows that the chain is alive.
+    // NaN entries still count the chain as live.
     for (const chain of used.keys())
       spots.set(`${asset} ${chain}`, {
         price: Number.NaN,
@@ -221,7 +220,7 @@ function measureAsset(asset: Asset, sample: NaiveSample, spots: Map<string, Spot
   return reference
 }
 
-/** How long a pair has paid, back from now; null where it did not in this and the judged sample before. */
+/** How long a pair has been profitable until now; null unless the last two computed samples are. */
 function openForMs(nets: readonly (number | undefined)[], times: readonly number[]): number | null {
   const nowMs = times.at(-1) as number
   let [firstMs, count] = [nowMs, 0]
@@ -235,7 +234,7 @@ function openForMs(nets: readonly (number | undefined)[], times: readonly number
   return count < 2 ? null : nowMs - firstMs
 }
 
-/** With every sample's share of the correlation written out. */
+/** Writes out each sample's weight in the correlation. */
 function indexOf(rows: readonly { timeMs: number; scores: readonly number[] }[]): number {
   const last = rows.at(-1) as { timeMs: number; scores: readonly number[] }
   const decay = (ms: number) => 0.93 ** (ms / MINUTE_MS)
@@ -264,7 +263,7 @@ function indexOf(rows: readonly { timeMs: number; scores: readonly number[] }[])
   return 100 * Math.sqrt(square)
 }
 
-/** Last values of the minutes of 24 hours before the present five minutes. */
+/** Last value of each minute of the 24 hours before the current five minutes. */
 function minutesOfDay(
   logged: readonly { timeMs: number; series: string; value: number }[],
   series: string,

@@ -2,7 +2,7 @@ import type { Batch } from '../../src/domain/event.ts'
 
 const HOUR_MS = 3_600_000
 const LAST_QUARTER_MS = 45 * 60_000
-/** A bar is taken for closed so long after its end. */
+/** A bar counts as closed this long after its end. */
 const GRACE_MS = 3_000
 
 export type NaivePair = {
@@ -14,37 +14,37 @@ export type NaivePair = {
   readonly high: number
 }
 
-/** Open time of an hour to its close. */
+/** Close by open time of the hour. */
 export type NaiveCloses = ReadonlyMap<number, number>
 
 /**
- * Closes of every coin's hours from what the venue said and nothing else, the last word on each: 1h bars of
- * history, and the last quarter of an hour that ended. For logs in which every quarter has a bar. Written
- * without a look at the incremental code, which is tested against it.
+ * Hourly closes of every coin from the venue's events alone; the latest value counts. Sources: 1h bars of history
+ * and the last 15m bar of a completed hour. For logs in which every quarter has a bar. Written independently
+ * of the incremental code under test.
  */
 export function naiveCloses(log: readonly Batch[]): Map<string, Map<number, number>> {
   const events = log.flat()
   const endMs = Math.max(...events.map(({ timeExchangeMs }) => timeExchangeMs))
   const closes = new Map<string, Map<number, number>>()
-  const tell = (coin: string, hourMs: number, close: number) => {
+  const record = (coin: string, hourMs: number, close: number) => {
     if (hourMs + HOUR_MS + GRACE_MS > endMs) return
     const ofCoin = closes.get(coin) ?? new Map<number, number>()
     closes.set(coin, ofCoin.set(hourMs, close))
   }
   for (const event of events) {
     if (event.kind === 'hourly-history')
-      for (const bar of event.bars) tell(event.coin, bar.openTimeMs, bar.close)
+      for (const bar of event.bars) record(event.coin, bar.openTimeMs, bar.close)
     const quarters =
       event.kind === 'candle' ? [event.bar] : event.kind === 'history' ? event.bars : []
     if (!('timeframe' in event) || event.timeframe !== '15m') continue
     for (const { openTimeMs, close } of quarters)
       if (openTimeMs % HOUR_MS === LAST_QUARTER_MS)
-        tell(event.coin, openTimeMs - LAST_QUARTER_MS, close)
+        record(event.coin, openTimeMs - LAST_QUARTER_MS, close)
   }
   return closes
 }
 
-/** Of two coins over the returns that both have in `hours` hours, the last of which opens at `lastMs`. */
+/** Statistics of two coins over their common returns in the `hours` hours up to the one that opens at `lastMs`. */
 export function naivePair(
   ofCoin: NaiveCloses,
   ofReference: NaiveCloses,
@@ -69,7 +69,7 @@ export function naiveStatistics(xs: readonly number[], ys: readonly number[]): N
   return { ...coefficients, ...naiveInterval(xs, ys, coefficients.r) }
 }
 
-/** Straight from the definitions. */
+/** Textbook definitions. */
 export function naiveCoefficients(xs: readonly number[], ys: readonly number[]) {
   const n = xs.length
   const [meanX, meanY] = [sum(xs) / n, sum(ys) / n]
@@ -80,11 +80,11 @@ export function naiveCoefficients(xs: readonly number[], ys: readonly number[]) 
   return { n, r, beta: covariance / varianceY }
 }
 
-/** 95 % interval of a correlation and its standard error, each step as the definition has it. */
+/** 95 % interval of a correlation and its standard error, step by step as defined. */
 export function naiveInterval(xs: readonly number[], ys: readonly number[], r: number) {
   const n = xs.length
   const [us, vs] = [inDeviations(xs), inDeviations(ys)]
-  // Derivative of r with regard to each observation, then of Fisher's z with regard to r.
+  // Derivative of r by each observation, then of Fisher's z by r.
   const pushes = us.map((u, at) => {
     const v = vs[at] ?? NaN
     return (u * v - (r / 2) * (u * u + v * v)) / (1 - r * r)
@@ -99,7 +99,7 @@ export function naiveInterval(xs: readonly number[], ys: readonly number[], r: n
   const freedom = 1 / (1 / cosines + (kurtosis - 1) / (2 * n))
   const deviation = Math.sqrt(variance / (n - 3))
   const reach = quantile95(Math.max(2, freedom)) * deviation
-  // Fisher's z, by its other spelling.
+  // Fisher's z in its logarithmic form.
   const z = Math.log((1 + r) / (1 - r)) / 2
   const back = (value: number) => (Math.exp(2 * value) - 1) / (Math.exp(2 * value) + 1)
   return {
@@ -119,8 +119,8 @@ function inDeviations(values: readonly number[]): number[] {
 }
 
 /**
- * Of Student's t: with t = sqrt(freedom) tan(angle) its density is cos(angle) to the power of freedom - 1.
- * Summed in narrow strips up to where 95 % lie.
+ * Quantile of Student's t: with t = sqrt(freedom) tan(angle) its density is cos(angle) ** (freedom - 1).
+ * Integrated in narrow strips until 95 % are covered.
  */
 function quantile95(freedom: number): number {
   const strips = 20_000

@@ -3,7 +3,7 @@ import type { ExternalEvent } from '../../src/domain/external.ts'
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-/** One instant, by what every feed said last. `null` where nobody fresh says anything. */
+/** One instant, from the newest event of every feed. `null` without a fresh feed. */
 export type NaiveInstant = {
   readonly atMs: number
   readonly priceUsd: number
@@ -11,7 +11,7 @@ export type NaiveInstant = {
   readonly confidenceBps: number
   readonly adjustedBps: number
   readonly called: number
-  readonly heardMs: number
+  readonly receivedMs: number
 } | null
 
 export type NaiveState = {
@@ -24,11 +24,11 @@ type Word = {
   readonly usd: number
   readonly confidence: number | null
   readonly resolution: number
-  readonly heardMs: number
+  readonly receivedMs: number
   readonly voter: string
-  /** One deviation of what an oracle's feed is wrong by; markets have none. */
+  /** Standard error of an oracle feed; markets have none. */
   readonly wrong?: number
-  /** How much of the resolution it can hide by now. */
+  /** Largest unpublished move by now, at most the resolution. */
   readonly hidden: number
 }
 
@@ -37,7 +37,7 @@ type Group = {
   confidence: number
   resolution: number
   from: string
-  /** How many within 20 bps of it, less how many of it are further away than that and their resolution. */
+  /** Voters within 20 bps, minus voters further away than 20 bps plus their resolution. */
   backers: number
   rests?: string
 }
@@ -45,24 +45,24 @@ type Group = {
 const thresholds = [10, 25, 100, 200, 500]
 
 /**
- * The price of USDC at each instant, by docs/numbers/depeg.md. Each
- * instant looks at the last word of every feed anew.
+ * The price of USDC at each instant, defined in docs/numbers/depeg.md. Each instant is computed from the newest
+ * event of every feed.
  */
 export function naiveInstants(
   events: readonly ExternalEvent[],
   instantsMs: readonly number[],
 ): NaiveInstant[] {
   const last = new Map<string, ExternalEvent>()
-  const heard = new Map<string, number>()
+  const lastReceivedMs = new Map<string, number>()
   let next = 0
   return instantsMs.map((nowMs) => {
     for (; ; next += 1) {
       const event = events[next]
       if (event === undefined || event.timeReceivedMs > nowMs) break
       last.set(nameOf(event), event)
-      if (event.kind === 'exchange-quote') heard.set(event.exchange, event.timeReceivedMs)
+      if (event.kind === 'exchange-quote') lastReceivedMs.set(event.exchange, event.timeReceivedMs)
     }
-    return instant([...last.values()], heard, nowMs)
+    return instant([...last.values()], lastReceivedMs, nowMs)
   })
 }
 
@@ -74,32 +74,32 @@ function nameOf(event: ExternalEvent): string {
 
 function instant(
   events: readonly ExternalEvent[],
-  heard: ReadonlyMap<string, number>,
+  lastReceivedMs: ReadonlyMap<string, number>,
   nowMs: number,
 ): NaiveInstant {
   const oracle = group('oracle', oracleWords(events, 'USDC', nowMs))
-  const exchange = group('exchange', quoteWords(events, heard, 'USDC', 'USD', nowMs))
+  const exchange = group('exchange', quoteWords(events, lastReceivedMs, 'USDC', 'USD', nowMs))
   const tether = [
     group('oracle', oracleWords(events, 'USDT', nowMs)),
-    group('exchange', quoteWords(events, heard, 'USDT', 'USD', nowMs)),
+    group('exchange', quoteWords(events, lastReceivedMs, 'USDT', 'USD', nowMs)),
   ].filter((one) => one !== null)
   const crossWords = [
-    ...quoteWords(events, heard, 'USDC', 'USDT', nowMs),
+    ...quoteWords(events, lastReceivedMs, 'USDC', 'USDT', nowMs),
     ...poolWords(events, nowMs),
   ]
   const cross = crossOf(crossWords, tether)
   const groups = [oracle, exchange, cross].filter((one) => one !== null)
-  const told = decisive(groups)
-  if (told.length === 0) return null
-  const priceUsd = middle(told.map(({ usd }) => usd))
-  const confidenceBps = middle(told.map(({ confidence }) => confidence))
-  const resolutionBps = middle(told.map(({ resolution }) => resolution))
+  const used = decisive(groups)
+  if (used.length === 0) return null
+  const priceUsd = middle(used.map(({ usd }) => usd))
+  const confidenceBps = middle(used.map(({ confidence }) => confidence))
+  const resolutionBps = middle(used.map(({ resolution }) => resolution))
   const deviationBps = bpsOf(priceUsd)
   const size = Math.abs(deviationBps) - confidenceBps - resolutionBps
   const adjustedBps = size <= 0 ? 0 : deviationBps < 0 ? -size : size
   const all = [
     ...oracleWords(events, 'USDC', nowMs),
-    ...quoteWords(events, heard, 'USDC', 'USD', nowMs),
+    ...quoteWords(events, lastReceivedMs, 'USDC', 'USD', nowMs),
   ]
   if (cross !== null) all.push(...crossWords)
   return {
@@ -109,11 +109,11 @@ function instant(
     confidenceBps,
     adjustedBps,
     called: calledLevel(groups, deviationBps, Math.abs(adjustedBps)),
-    heardMs: Math.max(...all.map(({ heardMs }) => heardMs)),
+    receivedMs: Math.max(...all.map(({ receivedMs }) => receivedMs)),
   }
 }
 
-/** Two that nobody can decide between are told only if both see 25 bps or more on one side, each by itself. */
+/** A tie of two groups is used only if both independently deviate by 25 bps or more to the same side. */
 function decisive(groups: readonly Group[]): readonly Group[] {
   if (groups.length !== 2) return groups
   const most = Math.max(...groups.map(({ backers }) => backers))
@@ -159,19 +159,19 @@ function oracleWords(events: readonly ExternalEvent[], asset: string, nowMs: num
       confidence:
         event.confidenceUsd === null ? null : (1e4 * event.confidenceUsd) / event.priceUsd,
       resolution: event.resolutionBps,
-      heardMs: event.timeReceivedMs,
+      receivedMs: event.timeReceivedMs,
       voter: event.network.slice(0, 4),
       ...wrongBy(event, events, nowMs),
     })
   }
-  // Of one network only what is wrong by the least, the finer of two that are as wrong, and what publishes on the same moves.
+  // Per network: the feed with the smallest error, the finer one of equals, and feeds with the same resolution.
   return words.filter(
     (word) =>
       !words.some((one) => {
         const [less, more] = [one.wrong ?? 0, word.wrong ?? 0]
         const isFiner = one.resolution < word.resolution
         if (one.voter !== word.voter || one.resolution === word.resolution) return false
-        // Within a twentieth they are as wrong as each other.
+        // Errors within 5 % count as equal.
         return isFiner ? less <= 1.05 * more : 1.05 * less < more
       }),
   )
@@ -179,7 +179,7 @@ function oracleWords(events: readonly ExternalEvent[], asset: string, nowMs: num
 
 type OracleWord = Extract<ExternalEvent, { kind: 'oracle-price' }>
 
-/** The confidence, and 0.2 bps a root second: at most what stays within a trigger, and what passes until it is read. */
+/** Confidence plus 0.2 bps per root second, bounded by the trigger and the delay until the feed is read. */
 function wrongBy(event: OracleWord, events: readonly ExternalEvent[], nowMs: number) {
   const stated = (one: OracleWord) =>
     one.confidenceUsd === null ? 5 : (1e4 * one.confidenceUsd) / one.priceUsd
@@ -209,7 +209,7 @@ function wrongBy(event: OracleWord, events: readonly ExternalEvent[], nowMs: num
 
 function quoteWords(
   events: readonly ExternalEvent[],
-  heard: ReadonlyMap<string, number>,
+  lastReceivedMs: ReadonlyMap<string, number>,
   asset: string,
   quote: string,
   nowMs: number,
@@ -219,7 +219,8 @@ function quoteWords(
     const { bid, ask, exchange, timeReceivedMs } = event
     const mid = (bid + ask) / 2
     const ageMs = nowMs - timeReceivedMs
-    const stands = ageMs <= MINUTE_MS && nowMs - (heard.get(exchange) ?? Number.NaN) <= 5_000
+    const stands =
+      ageMs <= MINUTE_MS && nowMs - (lastReceivedMs.get(exchange) ?? Number.NaN) <= 5_000
     if (ageMs > 5_000 && !stands) return []
     if (!isPrice(mid) || bid <= 0 || ask < bid || (1e4 * (ask - bid)) / mid > 200) return []
     return [
@@ -228,7 +229,7 @@ function quoteWords(
         confidence: (0.5e4 * (ask - bid)) / mid,
         resolution: 0,
         hidden: 0,
-        heardMs: timeReceivedMs,
+        receivedMs: timeReceivedMs,
         voter: exchange,
       },
     ]
@@ -249,7 +250,7 @@ function poolWords(events: readonly ExternalEvent[], nowMs: number): Word[] {
         confidence: event.feeBps,
         resolution: 0,
         hidden: 0,
-        heardMs: event.timeReceivedMs,
+        receivedMs: event.timeReceivedMs,
         voter: event.chain,
       },
     ]
@@ -288,7 +289,7 @@ function group(from: string, words: readonly Word[]): Group | null {
   const heart = pick(words, (word) => word.usd)
   const says = (word: Word) => (word.confidence ?? 0) + word.resolution
   const slack = pick(words, says)
-  // Nobody who is far from the middle tells the price; of the others those who are wrong by the least.
+  // Exclude feeds far from the median; of the others use those with the smallest error.
   const honest = words.filter(
     (word) =>
       word.wrong !== undefined &&
@@ -317,7 +318,7 @@ function group(from: string, words: readonly Word[]): Group | null {
   }
 }
 
-/** Every value that has at most half of the weight below it and at most half above it; the middle of those. */
+/** Weighted median: the middle of all values with at most half of the weight on each side. */
 function halfway(weighted: readonly (readonly [number, number])[]): number {
   const total = weighted.reduce((sum, [, weight]) => sum + weight, 0)
   const half = total / 2 + 1e-9
@@ -344,7 +345,7 @@ function isPrice(usd: number): boolean {
   return usd > 0 && usd <= 10
 }
 
-/** Level, status and spells after each instant: every one looks back at those before it. */
+/** Level, status and durations after each instant, each computed from all instants up to it. */
 export function naiveStates(instants: readonly NaiveInstant[]): NaiveState[] {
   const known = instants.filter((one) => one !== null)
   const states = new Map<number, NaiveState>()
@@ -389,7 +390,7 @@ export function naiveStates(instants: readonly NaiveInstant[]): NaiveState[] {
   })
 }
 
-/** Whether something held from so long ago until now, without a minute in which nothing was known. */
+/** Whether a condition has held for `neededMs` without a gap of more than a minute. */
 function hasLasted(
   known: readonly NonNullable<NaiveInstant>[],
   at: number,
@@ -421,7 +422,7 @@ function nextStatus(
     for (let back = at; back >= 0; back -= 1) {
       const one = known[back] as NonNullable<NaiveInstant>
       if (wordFor(Math.abs(one.deviationBps)) < each) return false
-      if (one.heardMs !== known[back - 1]?.heardMs) seen += 1
+      if (one.receivedMs !== known[back - 1]?.receivedMs) seen += 1
       if (seen === 3) return true
       const earlier = known[back - 1]
       if (earlier === undefined || one.atMs - earlier.atMs > MINUTE_MS) return false

@@ -2,8 +2,8 @@ import type { MarketEvent } from '../../src/domain/event.ts'
 import type { ExchangeQuoteEvent, OraclePriceEvent, PoolEvent } from '../../src/domain/external.ts'
 
 /**
- * `/basis` and `/cex-dex` once more, written from their pages alone: every figure from the whole tape, by search.
- * It shares nothing with the engine but the shape of events.
+ * Reference of `/basis` and `/cex-dex`, written from their pages alone: every figure is searched in the whole tape.
+ * It shares only the event types with the engine.
  */
 
 const RANK = ['pyth-hermes', 'pyth-solana', 'pyth-evm', 'redstone', 'chainlink']
@@ -71,7 +71,7 @@ export function naiveDivergence(
   }
 }
 
-/** What a stablecoin is worth: the middle of whoever watches it, and of everybody where they quarrel; unknown if those do too. */
+/** USD value of a stablecoin: median of the fast sources; of all sources if those disagree; undefined if all disagree. */
 export function naiveRate(tape: Tape, stablecoin: string, nowMs: number): number | undefined {
   const watching: number[] = []
   for (const quote of quotesOf(tape, stablecoin)) {
@@ -90,13 +90,13 @@ export function naiveRate(tape: Tape, stablecoin: string, nowMs: number): number
     if (isWatching) watching.push(best.priceUsd)
     else slow.push(best.priceUsd)
   }
-  // Two networks against one exchange are a quarrel; among everybody one voice more is enough.
+  // Fast sources need a majority of two, all sources a majority of one.
   if (isMajority(watching, 2)) return middle(watching)
   const everybody = [...watching, ...slow]
   return isMajority(everybody, 1) ? middle(everybody) : undefined
 }
 
-/** Whether one with at most half of all on each side has everybody within 1 %, or so many more than are beyond. */
+/** Whether a median price has all others within 1 %, or at least `lead` more within than beyond. */
 function isMajority(prices: readonly number[], lead: number): boolean {
   return prices.some((price) => {
     const below = prices.filter((other) => other < price).length
@@ -109,7 +109,7 @@ function isMajority(prices: readonly number[], lead: number): boolean {
   })
 }
 
-/** The exchanges that stand, each with its mid in USD. */
+/** The usable exchanges, each with its mid in USD. */
 export function naiveReference(
   tape: Tape,
   asset: string,
@@ -141,8 +141,8 @@ export function naiveReference(
 }
 
 /**
- * How far the price went since a feed published, by an instant: 1.5 bps a root second, because no hours are known on
- * these tapes. A feed with a trigger vouches for its size until it was read, less the time that an update takes.
+ * Expected move since a feed published: 1.5 bps per root second, the default without hourly bars on these tapes. For
+ * a feed with a trigger the move until it was read, except for the publication delay, is at most the trigger.
  */
 function naiveMove(feed: OraclePriceEvent, atMs: number, as: 'deviation' | 'bound'): number {
   const times = as === 'bound' ? 2 : 1
@@ -154,11 +154,11 @@ function naiveMove(feed: OraclePriceEvent, atMs: number, as: 'deviation' | 'boun
     Math.max(0, atMs - feed.timeReceivedMs) / 1_000 + (feed.network === 'chainlink' ? 30 : 5)
   const blind = times * 1.5 * Math.sqrt(blindSeconds)
   if (as === 'bound') return Math.min(free, feed.resolutionBps + blind)
-  // Where a walk is that never left a band of 1: the root of 1 - 8 / pi squared.
+  // Standard deviation of a walk that stayed within a band of 1: sqrt(1 - 8 / pi ** 2).
   return Math.min(free, Math.sqrt((0.435236 * feed.resolutionBps) ** 2 + blind ** 2))
 }
 
-/** One deviation of what a feed is wrong by now. */
+/** Current standard error of a feed. */
 function naiveError(
   feed: OraclePriceEvent,
   all: readonly OraclePriceEvent[],
@@ -177,7 +177,7 @@ function naiveError(
   return Math.sqrt(own ** 2 + naiveMove(feed, nowMs, 'deviation') ** 2)
 }
 
-/** The network with the smallest error that has nothing against it, and if there is none of those that are late or unsure. */
+/** The undisputed network with the smallest error; without one, the best of the late or uncertain networks. */
 export function naiveOracle(
   tape: Tape,
   asset: string,
@@ -222,7 +222,7 @@ export function naiveOracle(
   const standing = sound.filter((feed) => {
     const own = said.find((one) => one.feed === feed)
     if (own === undefined) return false
-    // Three exchanges in one place or more, and more of them than networks there with this one.
+    // At least three exchanges that agree, and more of them than networks that agree with this one.
     const crowd = exchanges.filter(
       ({ mid }) => Math.abs(Math.log(mid / middle(exchanges.map((one) => one.mid)))) <= 0.0025,
     )
@@ -256,7 +256,7 @@ function naivePool(tape: Tape, asset: string, nowMs: number, expectedUsd: number
     const isSame = Math.abs(Math.log(price / expectedUsd)) <= 0.25
     return costBps <= 50 && isSame ? [{ event, price, costBps }] : []
   })
-  // What the price moved since its block costs as well.
+  // The expected move since the block adds to the cost.
   const cost = ({ event, costBps }: (typeof usable)[number]) => {
     const published = Math.min(event.timeExchangeMs, event.timeReceivedMs)
     return Math.sqrt(costBps ** 2 + (2.25 * Math.max(0, nowMs - published)) / 1_000)
@@ -299,7 +299,7 @@ function beatMs({ network, heartbeatMs }: OraclePriceEvent): number {
   return network === 'chainlink' ? heartbeatMs + 7_200_000 : 2 * heartbeatMs
 }
 
-/** Three seconds before it is useless at the latest, so that another is asked in time. */
+/** At least three seconds before the feed becomes useless, so that another is asked in time. */
 function lateMs(feed: OraclePriceEvent): number {
   return Math.min(Math.max(10_000, beatMs(feed)), uselessMs(feed) - 3_000)
 }

@@ -8,8 +8,8 @@ const HOUR_MS = 60 * MINUTE_MS
 type Row = { readonly timeMs: number; rate: number; premium: number | null; settled: boolean }
 
 /**
- * What `/funding/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and
- * as slowly as it reads. Defined in `docs/numbers/funding.md`. null where there is nothing to sell.
+ * Reference of `/funding/{coin}` without rounding, computed from the raw event log by direct search. Defined in
+ * `docs/numbers/funding.md`. null where there is no answer.
  */
 export function naiveFunding(
   log: readonly MarketEvent[],
@@ -61,27 +61,27 @@ export function naiveFunding(
         ...row,
       })),
     },
-    venues: venues.map(({ venue, rate, intervalHours, nextFundingMs, toldMs }) => ({
+    venues: venues.map(({ venue, rate, intervalHours, nextFundingMs, asOfMs }) => ({
       venue,
       rate,
       interval_hours: intervalHours,
       hourly_rate: rate / intervalHours,
       annualized_pct: rate * (24 / intervalHours) * 365 * 100,
       next_funding_iso: new Date(nextFundingMs).toISOString(),
-      as_of: new Date(toldMs).toISOString(),
+      as_of: new Date(asOfMs).toISOString(),
     })),
     venue_spread: spreadOf(venues, current),
   }
 }
 
-/** A builder's coin has a baseline of its own, which is not told. */
+/** The baseline rate of a HIP-3 coin is not published. */
 function biasOf(coin: string, rate: number): string {
   if (coin.includes(':')) return 'UNKNOWN'
   if (rate < 0) return 'SHORT_PAYING'
   return rate > 0.00001875 ? 'LONG_PAYING' : 'NEUTRAL'
 }
 
-/** By the share of hours that the paying side paid less in. */
+/** By the share of hours in which the paying side paid less. */
 function crowdingOf(bias: string, rank: number | null): string {
   if (bias === 'UNKNOWN' || rank === null) return 'UNKNOWN'
   const paidLess = bias === 'LONG_PAYING' ? rank : bias === 'SHORT_PAYING' ? 100 - rank : 0
@@ -90,26 +90,26 @@ function crowdingOf(bias: string, rank: number | null): string {
   return paidLess < 100 ? 'HIGH' : 'EXTREME'
 }
 
-/** One an hour: the venue's record, else what was estimated last. */
+/** One row per hour: the settled rate, else the last estimate. */
 function rowsOf(log: readonly MarketEvent[], coin: string): Row[] {
-  const told = log.flatMap((event) =>
+  const history = log.flatMap((event) =>
     event.kind === 'funding-history' && event.coin === coin ? event.rows : [],
   )
   const estimates = naiveSamples(log, coin)
     .filter(({ timeMs }) => (timeMs + MINUTE_MS) % HOUR_MS === 0)
-    // What was remembered of samples was no estimate of ours.
+    // Samples loaded from history are no estimates of this engine.
     .filter(({ timeMs }) => timeMs > (log[1]?.timeExchangeMs ?? 0))
     .map(({ timeMs, rateHourly }) => ({ timeMs: timeMs + MINUTE_MS, rateHourly }))
-  const hours = new Set([...told, ...estimates].map(({ timeMs }) => timeMs))
+  const hours = new Set([...history, ...estimates].map(({ timeMs }) => timeMs))
   return [...hours]
     .sort((one, other) => one - other)
     .map((timeMs) => {
-      const settled = told.findLast((row) => row.timeMs === timeMs && row.isSettled)
+      const settled = history.findLast((row) => row.timeMs === timeMs && row.isSettled)
       if (settled !== undefined)
         return { timeMs, rate: settled.rateHourly, premium: settled.premium, settled: true }
       const estimate =
         estimates.findLast((row) => row.timeMs === timeMs) ??
-        told.findLast((row) => row.timeMs === timeMs)
+        history.findLast((row) => row.timeMs === timeMs)
       return { timeMs, rate: estimate?.rateHourly ?? Number.NaN, premium: null, settled: false }
     })
 }
@@ -137,7 +137,7 @@ function trendOf(day: readonly Row[], hourMs: number): string {
   const mean = (rows: readonly Row[]) => naiveStatistics(rows.map(({ rate }) => rate)).mean
   const bound = 0.5 * naiveStatistics(day.map(({ rate }) => rate)).deviation
   const rise = mean(recent) - mean(before)
-  // Beyond what is left of a difference of equal numbers.
+  // Above the rounding error of a difference of equal numbers.
   if (Math.abs(rise) <= Math.max(bound, 1e-15)) return 'FLAT'
   return rise > 0 ? 'RISING' : 'FALLING'
 }
@@ -155,7 +155,7 @@ function streakOf(rows: readonly Row[]) {
   return { streak_sign: sign, streak_hours: hours }
 }
 
-/** Venue docs, Funding: the two premium formulas, and an eighth of premium plus clamped interest. */
+/** Venue docs, Funding: both premium formulas; the rate is an eighth of premium plus clamped interest. */
 function premiumOf(context: MarketEvent & { kind: 'context' }, coin: string) {
   const { impactBid, impactAsk, oraclePrice } = context
   if (impactBid === null || impactAsk === null) return { implied_rate: null, premium_bps: null }
@@ -173,12 +173,12 @@ function premiumOf(context: MarketEvent & { kind: 'context' }, coin: string) {
 }
 
 function venuesOf(log: readonly MarketEvent[], coin: string, atMs: number) {
-  const told = log.findLast((event) => event.kind === 'venue-fundings' && event.coin === coin)
-  if (told?.kind !== 'venue-fundings' || atMs - told.timeExchangeMs > HOUR_MS) return []
-  return told.fundings
+  const newest = log.findLast((event) => event.kind === 'venue-fundings' && event.coin === coin)
+  if (newest?.kind !== 'venue-fundings' || atMs - newest.timeExchangeMs > HOUR_MS) return []
+  return newest.fundings
     .filter(({ venue }) => venue !== 'HlPerp')
     .filter(({ nextFundingMs }) => nextFundingMs > atMs)
-    .map((funding) => ({ ...funding, toldMs: told.timeExchangeMs }))
+    .map((funding) => ({ ...funding, asOfMs: newest.timeExchangeMs }))
 }
 
 function spreadOf(venues: ReturnType<typeof venuesOf>, own: number) {

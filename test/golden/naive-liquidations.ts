@@ -1,6 +1,6 @@
 import type { AccountPositionEvent, MarketEvent } from '../../src/domain/event.ts'
 
-/** One tier of one side, as the answer has it. USD at the mark. */
+/** One tier of one side of the answer, in USD at the mark. */
 export type NaiveZone = {
   readonly leverage: number
   readonly price: number
@@ -27,7 +27,7 @@ export type NaiveSide = {
   readonly withinUsd: readonly number[]
   /** Nearest first. */
   readonly clusters: readonly { readonly price: number; readonly usd: number }[]
-  /** Shares of open interest on the map: observed positions, openings that were seen, and the rest. */
+  /** Shares of open interest on the map: observed positions, observed openings, and the prior for the remainder. */
   readonly shares: { readonly observed: number; readonly flow: number; readonly prior: number }
 }
 
@@ -49,15 +49,14 @@ const GAP_MS = 90_000
 const LADDER = [3, 5, 10, 25, 50]
 const SHARES = [0.15, 0.25, 0.3, 0.2, 0.1]
 const POSITION_AGE_MS = 30 * 60_000
-/** The map: so many buckets below the mark, which is 0.45 times of it, and above, which is 2.2 times. */
+/** Buckets of the map below the mark (down to 0.45 times the mark) and above it (up to 2.2 times). */
 const [BUCKETS_BELOW, BUCKETS_ABOVE] = [319, 315]
 const BAND_ENDS_PCT = [0.5, 1, 1.5, 2, 3, 4, 5, 7.5, 10, 15, 20, 30, Number.POSITIVE_INFINITY]
 
 /**
- * The liquidation map of one coin straight from the list of everything that was told of it, and as slowly
- * as that reads: every opening is a lot of its own, and every later event goes over all lots. Written
- * from `docs/numbers/liquidations.md`, without a look at the incremental code, which is tested against
- * it. It takes the events in the order in which they came, and knows as many accounts as there are.
+ * Reference of the liquidation map of one coin, from all of its events: every opening is a separate lot,
+ * and every later event visits all lots. Written from `docs/numbers/liquidations.md`, independently of the
+ * incremental code under test. It processes events in the order of their arrival, without a limit on accounts.
  */
 export function naiveLiquidations(
   events: readonly MarketEvent[],
@@ -145,7 +144,7 @@ export function naiveLiquidations(
         const heldAtMs = last?.timeMs ?? untilMs
         const size = bar.volumeBase * 0.5 ** ((heldAtMs - ends(bar)) / HALF_LIFE_MS)
         open('profile', (bar.high + bar.low + bar.close) / 3, size, 0)
-        // What was traded then may be liquidated since.
+        // Positions of that bar may have been liquidated since.
         const later = bars.slice(at + 1)
         const low = Math.min(mark, ...later.map((next) => next.low))
         const high = Math.max(mark, ...later.map((next) => next.high))
@@ -256,7 +255,7 @@ function summed(
   const known = accounts.flatMap(({ leverage, liquidationPrice }, at): Placed[] => {
     const usd = (observed[at] as number) * mark
     if (liquidationPrice === null || usd === 0) return []
-    const price = besideMark(onGrid(liquidationPrice), mark, side)
+    const price = nextToMark(onGrid(liquidationPrice), mark, side)
     return [{ what: 'account', leverage, price, multiple: liquidationPrice / mark, usd }]
   })
   const held = [...estimated, ...known].filter(({ usd }) => usd > 0)
@@ -313,7 +312,7 @@ function summed(
   }
 }
 
-/** Of the permitted tiers the one that fewest doublings lie between; none below 3x. */
+/** The permitted tier nearest by the logarithm of leverage; undefined below 3x. */
 function tierNameOf(leverage: number, terms: readonly Terms[]): number | undefined {
   if (leverage < 3) return undefined
   const doublings = (tier: Terms) => Math.abs(Math.log2(leverage) - Math.log2(tier.leverage))
@@ -330,7 +329,7 @@ function medianPriceOf(placed: readonly Placed[]): number | null {
   return halfOf(placed.toSorted((one, other) => one.price - other.price))?.price ?? null
 }
 
-/** The first with which half of the notional is reached. */
+/** The first entry at which half of the notional is reached. */
 function halfOf(sorted: readonly Placed[]): Placed | undefined {
   const half = usdOf(sorted) / 2
   let reached = 0
@@ -340,7 +339,7 @@ function halfOf(sorted: readonly Placed[]): Placed | undefined {
   })
 }
 
-/** Number of the bucket of a price, and of the first one whose middle is not below the mark. */
+/** Bucket of a price. `firstAbove` is the first bucket whose middle is not below the mark. */
 function numberOf(price: number): number {
   return Math.floor(Math.log(price) / 0.0025)
 }
@@ -354,8 +353,8 @@ function isOnMap(price: number, mark: number): boolean {
   return numberOf(price) >= first - BUCKETS_BELOW && numberOf(price) < first + BUCKETS_ABOVE
 }
 
-/** A true price in the mark's own bucket counts in the nearest one of its side. */
-function besideMark(price: number, mark: number, side: Lot['side']): number {
+/** A price in the mark's bucket is moved to the nearest bucket of its side. */
+function nextToMark(price: number, mark: number, side: Lot['side']): number {
   const first = firstAbove(mark)
   const number =
     side === 'long' ? Math.min(numberOf(price), first - 1) : Math.max(numberOf(price), first)
@@ -366,7 +365,7 @@ function middleOf(number: number): number {
   return Math.exp((number + 0.5) * 0.0025)
 }
 
-/** The map knows prices to a quarter percent. */
+/** Prices on the map have a resolution of 0.25 %. */
 function onGrid(price: number): number {
   return middleOf(numberOf(price))
 }

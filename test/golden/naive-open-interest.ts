@@ -17,8 +17,8 @@ const windowsMs = {
 type Context = MarketEvent & { kind: 'context' }
 
 /**
- * What `/oi/{coin}` has to say, numbers not rounded, computed from the raw log of events alone and as
- * slowly as it reads. Defined in `docs/numbers/oi.md`. null where there is nothing to sell.
+ * Reference of `/oi/{coin}` without rounding, computed from the raw event log by direct search. Defined in
+ * `docs/numbers/oi.md`. null where there is no answer.
  */
 export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): object | null {
   const context = lastContext(log, coin)
@@ -62,7 +62,7 @@ export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): ob
   }
 }
 
-/** The reading nearest to the window's beginning, the earlier of two; at most a tenth or an hour off. */
+/** The reading nearest to the start of the window, the earlier of two; within a tenth of the window or an hour. */
 function readingOf(samples: readonly NaiveSample[], context: Context, windowMs: number) {
   const fromMs = context.timeExchangeMs - windowMs
   const off = ({ timeMs }: NaiveSample) => Math.abs(timeMs - fromMs)
@@ -79,7 +79,7 @@ function changesOf(samples: readonly NaiveSample[], context: Context) {
     const then = readingOf(samples, context, windowMs)
     const pct = (now: number, before: number) => ((now - before) / before) * 100
     const { openInterestBase, markPrice } = context
-    // The contract names three of them, without their unit.
+    // Three members of the answer have no unit in their names.
     const unit = ['1h', '4h', '24h'].includes(name) ? '' : '_pct'
     found[`delta_${name}${unit}`] = then === undefined ? null : pct(openInterestBase, then.interest)
     found[`price_change_${name}${unit}`] = then === undefined ? null : pct(markPrice, then.mark)
@@ -131,7 +131,7 @@ function labelsOf(
   return { ...threshold, trend, price_oi_divergence: divergence, positioning }
 }
 
-/** Of all coins that trade; null where fewer than nine in ten have figures. */
+/** Share of all listed coins; null if fewer than 90 % of them have a context. */
 function shareOf(log: readonly MarketEvent[], coin: string): number | null {
   const universe = log.findLast((event) => event.kind === 'universe')
   if (universe?.kind !== 'universe') return null

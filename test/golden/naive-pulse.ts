@@ -14,9 +14,8 @@ export type NaivePulse = Record<
 >
 
 /**
- * The pulse indicators after each bar, straight from their definitions and as slowly as they read: no
- * state between bars, every window summed from its start. NaN where a value does not exist. Written
- * without a look at the incremental code, which is tested against it.
+ * The pulse indicators after each bar, directly by their definitions: no state between bars, every window
+ * summed from its start. NaN if undefined. Written independently of the incremental code under test.
  */
 export function naivePulse(bars: readonly Bar[]): NaivePulse[] {
   const closes = bars.map((bar) => bar.close)
@@ -50,14 +49,14 @@ export function naivePulse(bars: readonly Bar[]): NaivePulse[] {
   })
 }
 
-/** Mean and population deviation in two passes; below 1e-13 of the mean a deviation is rounding. */
+/** Mean and population deviation in two passes; a deviation below 1e-13 of the mean is rounding error. */
 export function moments(window: readonly number[]): { mean: number; deviation: number } {
   const mean = sum(window) / window.length
   const deviation = Math.sqrt(sum(window.map((value) => (value - mean) ** 2)) / window.length)
   return { mean, deviation: deviation <= 1e-13 * Math.abs(mean) ? 0 : deviation }
 }
 
-/** Mean of the first 14, then a fourteenth of every next one. */
+/** Wilder's average: mean of the first 14, then 1/14 of each next value. */
 function wilder(values: readonly number[]): number[] {
   const averages: number[] = []
   values.forEach((value, at) => {
@@ -88,7 +87,7 @@ function vwap(window: readonly Bar[]): number {
   return turnover / sum(window.map((bar) => bar.volumeBase))
 }
 
-/** Empty while there are fewer, so that every mean over it is NaN. */
+/** Empty with fewer values, so that every mean over it is NaN. */
 function lastOf<Value>(values: readonly Value[], index: number, length: number): readonly Value[] {
   return index + 1 < length ? [] : values.slice(index + 1 - length, index + 1)
 }

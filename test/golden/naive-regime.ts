@@ -7,7 +7,7 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const STEP_MS = 5 * MINUTE_MS
 
-/** One evaluation; a composite of null stands for too little known. */
+/** One evaluation; composite is null with insufficient data. */
 export type NaiveEvaluation = {
   readonly atMs: number
   readonly composite: number | null
@@ -20,7 +20,7 @@ type NaiveRegime = {
   readonly previous: string | null
 }
 
-/** The labels after each evaluation, from `docs/numbers/regime.md`: every one looks back at all that came before. */
+/** The labels after each evaluation by `docs/numbers/regime.md`, each computed from all evaluations up to it. */
 export function naiveRegimes(evaluations: readonly NaiveEvaluation[]): NaiveRegime[] {
   const labels: string[] = []
   evaluations.forEach((evaluation, at) => {
@@ -52,10 +52,10 @@ export function naiveRegimes(evaluations: readonly NaiveEvaluation[]): NaiveRegi
   })
 }
 
-/** Bars of one coin, ascending and without holes; the last one of each list is forming. */
+/** Bars of one coin, ascending and without gaps; the last bar of each list is still forming. */
 export type NaiveCoin = { readonly fours: readonly Bar[]; readonly hours: readonly Bar[] }
 
-/** The four drivers of `docs/numbers/regime.md`, straight from the bars of all coins. */
+/** The four drivers of `docs/numbers/regime.md`, directly from the bars of all coins. */
 export function naiveDrivers(
   coins: ReadonlyMap<string, NaiveCoin>,
   atMs: number,

@@ -11,9 +11,9 @@ export type NaiveSample = {
 }
 
 /**
- * Every minute's figures of a coin out of the raw log: for each whole minute in which anything was heard,
- * the last context before it, if that is at most 15 s old; and before all of them what was remembered.
- * For every minute all of them are read again.
+ * Minute samples of a coin from the raw log: for each whole minute with an event, the last context before
+ * it if that is at most 15 s old; preceded by the samples loaded from history. Each minute reads the whole
+ * log again.
  */
 export function naiveSamples(log: readonly MarketEvent[], coin: string): NaiveSample[] {
   const found = new Map<number, NaiveSample>()

@@ -12,9 +12,9 @@ type Direction = -1 | 0 | 1
 type NaiveRow = ReturnType<typeof naiveRow>
 
 /**
- * What `/screener` has to say about coins of which everything is known, numbers not rounded, computed from
- * the raw log of events alone and as slowly as it reads. Defined in `docs/numbers/screener.md`. The log has
- * one history of 15m and of 4h for each coin, up to a whole hour, and no candle after it.
+ * Reference of `/screener` for coins with complete data, without rounding, computed from the raw event log by
+ * direct search. Defined in `docs/numbers/screener.md`. The log has one 15m and one 4h history for each coin,
+ * up to a whole hour, and no candle after it.
  */
 export function naiveScreener(log: readonly MarketEvent[]) {
   const universe = log.findLast((event) => event.kind === 'universe')
@@ -98,7 +98,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     oi_trend: oi.trend,
     oi_notional_usd: oi.notional_usd,
     volume_24h_usd: context.dayNotionalUsd * naiveUsdPerUnit(log, coin),
-    // Not shown in a row.
+    // Not a member of a row.
     percentile,
     fundingRank,
     fundingVote,
@@ -106,7 +106,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
   }
 }
 
-/** Weight and vote of rsi, trend, bollinger, zscore and, where anything was traded, vwap; all 0 for equal closes. */
+/** Weight and vote of rsi, trend, bollinger, zscore and, with volume, vwap; all 0 for equal closes. */
 function candleVotes(of: NaivePulse, close: number): (readonly [number, Direction])[] {
   const width = 4 * of.deviation
   const position = (close - (of.middle - width / 2)) / width
@@ -166,7 +166,7 @@ function volRegime(percentile: number): string {
   return percentile < 95 ? 'HIGH' : 'EXTREME'
 }
 
-/** As a list of rounded strengths is sorted. */
+/** Sorted by rounded strength. */
 function strongest(rows: readonly NaiveRow[], bias: string): string[] {
   const rank = ({ signal_strength }: NaiveRow) => Math.round(signal_strength * 1_000)
   return rows
@@ -193,11 +193,11 @@ function barsOf(
   coin: string,
   timeframe: '15m' | '4h',
 ): readonly Bar[] {
-  const told = log.findLast(
+  const history = log.findLast(
     (event) => event.kind === 'history' && event.coin === coin && event.timeframe === timeframe,
   )
-  if (told?.kind !== 'history') throw new Error(`${coin} has a history of ${timeframe}`)
-  return told.bars
+  if (history?.kind !== 'history') throw new Error(`${coin} has a history of ${timeframe}`)
+  return history.bars
 }
 
 function flatAfter(quarters: readonly Bar[]): Bar {

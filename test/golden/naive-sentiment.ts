@@ -4,18 +4,18 @@ import type { FundingRow, MarketSample } from '../../src/domain/history.ts'
 import { naiveUsdPerUnit } from './naive-unit.ts'
 
 /**
- * The sentiment of a market once more, as slowly and plainly as possible: from all events of its coins, by the text of
- * docs/numbers/sentiment.md. Nothing is shared with the product but the events. Of the premium no past is known.
+ * Reference of `/sentiment`, by direct search in all events of the coins, defined in docs/numbers/sentiment.md. It
+ * shares only the event types with the product. It has no history of the premium.
  */
 
 const HOUR_MS = 3_600_000
 const FIVE_MINUTES_MS = 300_000
 
-/** All that was told of one coin. */
+/** Events of one coin. */
 export type NaiveCoin = {
   readonly coin: string
   readonly context: ContextEvent
-  /** USD for what its prices are in. */
+  /** USD per unit of the quote currency. */
   readonly unit: number
   readonly quarters: readonly Bar[]
   readonly fundings: readonly FundingRow[]
@@ -26,11 +26,11 @@ export type NaiveCoin = {
 export type NaiveIndex = { readonly value: number; readonly ageHours: number } | null
 
 export type NaiveSentiment = {
-  /** 0 to 100; NaN below half of the weight. */
+  /** 0 to 100; NaN if the sources cover less than half of the weight. */
   readonly score: number
   readonly deviation: number
   readonly liveShare: number
-  /** 0 to 100 by source; those that are missing are not there. */
+  /** 0 to 100 by source; unavailable sources are absent. */
   readonly scores: Readonly<Record<string, number>>
 }
 
@@ -164,7 +164,7 @@ function half(one: number, other: number): number {
   return one > other ? 1 : one < other ? 0 : 0.5
 }
 
-/** The mean of the parts that are known. */
+/** The mean of the available parts. */
 function blend(parts: readonly (readonly [number, number])[]): number {
   const known = parts.filter(([value]) => !Number.isNaN(value))
   let [sum, total] = [0, 0]
@@ -199,7 +199,7 @@ function fundingRank({ fundings }: NaiveCoin, rate: number): number {
   )
 }
 
-/** Closes of the hours that are over, oldest first. */
+/** Closes of the completed hours, oldest first. */
 function hours({ context, quarters }: NaiveCoin): number[] {
   const now = Math.floor(context.timeExchangeMs / HOUR_MS)
   const closes: number[] = []
@@ -248,7 +248,7 @@ function downside(coin: NaiveCoin): number {
   return all === 0 ? 0.5 : squares(day.filter((move) => move < 0)) / all
 }
 
-/** Against the reading that is nearest to four hours ago, within 24 minutes. */
+/** Compared with the reading nearest to four hours ago, within 24 minutes. */
 function quadrant({ context, samples }: NaiveCoin): number {
   const fromMs = context.timeExchangeMs - 4 * HOUR_MS
   const off = (sample: MarketSample) => Math.abs(sample.timeMs - fromMs)

@@ -21,18 +21,17 @@ type Quote = { readonly at: number; readonly timeMs: number; readonly mid: numbe
 type Execution = {
   readonly timeMs: number
   readonly side: 'buy' | 'sell'
-  /** Places in the log. */
+  /** Index in the log. */
   readonly first: number
   readonly last: number
   readonly trades: readonly TradeEvent[]
-  /** A later execution was heard. */
+  /** A later execution followed. */
   readonly isOver: boolean
 }
 
 /**
- * What trades cost, from the whole log of one coin's events up to a moment, by the definitions and as
- * slowly as they read: every figure is searched for and summed from the start. NaN where there are too few.
- * Written without a look at the incremental code, which is tested against it.
+ * Trading costs of one coin from its whole event log, directly by their definitions: every figure is searched
+ * and summed from the start. NaN with too few values. Written independently of the incremental code under test.
  */
 export function naiveSpread(log: readonly CoinEvent[]): NaiveSpread {
   const quotes = quotesOf(log)
@@ -76,7 +75,7 @@ export function naiveSpread(log: readonly CoinEvent[]): NaiveSpread {
   }
 }
 
-/** Median and percentile of the quoted spread among the samples of the 1,440 minutes up to a moment. */
+/** Median and percentile of the quoted spread among the samples of the last 1,440 minutes. */
 export function naiveDay(samples: readonly MarketSample[], spreadBps: number, nowMs: number) {
   const newest = new Map<number, number>()
   for (const { timeMs, spreadBps: sampled } of samples)
@@ -93,7 +92,7 @@ export function naiveDay(samples: readonly MarketSample[], spreadBps: number, no
   }
 }
 
-/** Best quotes in the order heard, without those that later ones had overtaken. One-sided: NaN. */
+/** Best quotes in order of arrival, without those older than an earlier arrival. One-sided: NaN. */
 function quotesOf(log: readonly CoinEvent[]): Quote[] {
   const quotes: Quote[] = []
   log.forEach((event, at) => {
@@ -112,7 +111,7 @@ function booksOf(log: readonly CoinEvent[]): { at: number; book: BookEvent }[] {
   return log.flatMap((event, at) => (event.kind === 'book' ? [{ at, book: event }] : []))
 }
 
-/** By their places in the log; without those that are older than one before, or than what was lost. */
+/** Trades by index in the log, without those older than an earlier arrival or than the end of a gap. */
 function tradesOf(log: readonly CoinEvent[]): ReadonlyMap<number, TradeEvent> {
   const trades = new Map<number, TradeEvent>()
   log.forEach((event, at) => {
@@ -126,7 +125,7 @@ function tradesOf(log: readonly CoinEvent[]): ReadonlyMap<number, TradeEvent> {
   return trades
 }
 
-/** Runs of trades of one instant and side. */
+/** Executions: runs of trades with the same time and side. */
 function executionsOf(
   log: readonly CoinEvent[],
   trades: ReadonlyMap<number, TradeEvent>,
@@ -137,7 +136,7 @@ function executionsOf(
   log.forEach((event, at) => {
     const last = executions.at(-1)
     if (event.kind === 'trade-gap' || event.kind === 'silence') {
-      // It may lack trades, unless something later was heard before.
+      // The last execution may lack trades, unless a later quote arrived before the gap.
       if (last !== undefined && !last.isOver && !isFollowed(last, at, quotes)) executions.pop()
       isBroken = true
       return
@@ -162,7 +161,7 @@ function isFollowed(one: Execution, at: number, quotes: readonly Quote[]): boole
   return quotes.some((quote) => quote.at > one.last && quote.at < at && quote.timeMs > one.timeMs)
 }
 
-/** Another execution, or a quote of a later instant, was heard after it. */
+/** Another execution, or a quote with a later time, arrived after it. */
 function isComplete(one: Execution, quotes: readonly Quote[]): boolean {
   return one.isOver || isFollowed(one, Number.POSITIVE_INFINITY, quotes)
 }
@@ -196,8 +195,8 @@ function calibrationOf(
     const { trades, timeMs, first } = execution
     const usd = trades.reduce((sum, { price, sizeBase }) => sum + price * sizeBase, 0)
     const base = trades.reduce((sum, { sizeBase }) => sum + sizeBase, 0)
-    // A trade that is told after two later books is told too late.
-    const book = inTime(books.filter((told) => told.at < first).map((told) => told.book))
+    // A trade that arrives after two later books is too late.
+    const book = inTime(books.filter(({ at }) => at < first).map((entry) => entry.book))
       .slice(-2)
       .findLast((one) => one.timeExchangeMs < timeMs)
     if (book === undefined || timeMs - book.timeExchangeMs > 6_000 || usd < 1_000) continue
@@ -221,7 +220,7 @@ function calibrationOf(
   }
 }
 
-/** Without those that a later one had overtaken; the last one of an instant stands for it. */
+/** Books without those older than an earlier arrival; the last one of equal times counts. */
 function inTime(books: readonly BookEvent[]): BookEvent[] {
   const kept = books.filter((book, at) =>
     books.slice(0, at).every((earlier) => earlier.timeExchangeMs <= book.timeExchangeMs),
@@ -229,7 +228,7 @@ function inTime(books: readonly BookEvent[]): BookEvent[] {
   return kept.filter((book, at) => kept[at + 1]?.timeExchangeMs !== book.timeExchangeMs)
 }
 
-/** Cost of a size against the book's own mid; null for a one-sided or crossed book. */
+/** Cost of a size relative to the book's mid; null for a one-sided or crossed book. */
 function estimateBps({ bids, asks }: BookEvent, direction: 1 | -1, usd: number) {
   const [bid, ask] = [bids[0], asks[0]]
   if (bid === undefined || ask === undefined || bid.price >= ask.price) return null
@@ -264,7 +263,7 @@ function minute(timeMs: number): number {
   return Math.floor(timeMs / 60_000)
 }
 
-/** The smallest value that nine of ten do not exceed. */
+/** The smallest value that 90 % do not exceed. */
 function nineOfTen(values: readonly number[]): number {
   return Math.min(
     ...values.filter((bound) => values.filter((one) => one <= bound).length >= 0.9 * values.length),

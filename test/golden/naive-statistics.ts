@@ -1,4 +1,4 @@
-/** Straight from the definitions, each in a loop of its own. NaN of an empty list. */
+/** Textbook definitions, each in a separate loop. NaN for an empty list. */
 export function naiveStatistics(values: readonly number[]) {
   const mean = sum(values) / values.length
   const sorted = [...values].sort((one, other) => one - other)
@@ -21,21 +21,21 @@ export function naiveStatistics(values: readonly number[]) {
   }
 }
 
-/** Of all others: the share that is smaller, and half of the share that is as large. */
+/** Share of smaller values plus half of the share of equal values, among all others. */
 export function naivePercentile(values: readonly number[], value: number): number {
   const smaller = values.filter((other) => other < value).length
   const equal = values.filter((other) => other === value).length
   return ((smaller + equal / 2) / values.length) * 100
 }
 
-/** null where the values do not differ by more than rounding. */
+/** null if the values differ by rounding only. */
 export function naiveZScore(values: readonly number[], value: number): number | null {
   if (values.every((other) => other === values[0])) return null
   const { mean, deviation } = naiveStatistics(values)
   return (value - mean) / deviation
 }
 
-/** To the last decimal that is no finer than one of `count` equal steps of `whole`. */
+/** Rounds to the last decimal that is no finer than one of `count` equal steps of `whole`. */
 export function naiveSteps(value: number, count: number, whole: number): number {
   let decimals = 0
   while (whole / count <= 10 ** -(decimals + 1)) decimals += 1

@@ -4,7 +4,7 @@ import { naivePercentile } from './naive-statistics.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Whole hours out of consecutive 15m bars; a quarter without a trade opens, moves and closes nothing. */
+/** Whole hours from consecutive 15m bars; a quarter without a trade changes no price. */
 export function naiveHours(quarters: readonly Bar[]): Bar[] {
   const hours = new Map<number, Bar[]>()
   for (const bar of quarters) {
@@ -26,7 +26,7 @@ export function naiveHours(quarters: readonly Bar[]): Bar[] {
   })
 }
 
-/** ATR 14 in percent of the close, of the last 720 hours that have one, oldest first. */
+/** ATR 14 in percent of the close, for the last 720 hours with a value, oldest first. */
 export function naiveAtrPercents(hours: readonly Bar[]): number[] {
   return naivePulse(hours)
     .map(({ atr14 }, at) => (100 * atr14) / (hours[at]?.close ?? Number.NaN))
@@ -34,7 +34,7 @@ export function naiveAtrPercents(hours: readonly Bar[]): number[] {
     .filter((value) => !Number.isNaN(value))
 }
 
-/** null for less than a week. */
+/** null with less than a week of data. */
 export function naiveVolatilityPercentile(hours: readonly Bar[], atrPct: number): number | null {
   const values = naiveAtrPercents(hours)
   return values.length < 168 ? null : naivePercentile(values, atrPct)

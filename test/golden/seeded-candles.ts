@@ -4,7 +4,7 @@ const STEP_MS = 3_600_000
 /** 2025-01-01T00:00:00Z */
 const START_MS = 1_735_689_600_000
 
-/** A number in [0, 1) a call, the same ones for the same seed (mulberry32). */
+/** Uniform numbers in [0, 1), determined by the seed (mulberry32). */
 export function seededChance(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -19,14 +19,14 @@ export type CandleScript = {
   readonly seed: number
   readonly count: number
   readonly startPrice: number
-  /** Deviation of one bar's return, as a fraction. */
+  /** Standard deviation of one bar's return, as a fraction. */
   readonly volatility: number
-  /** Bars without a trade: flat at the close before them, volume 0. */
+  /** Bars without a trade: flat at the previous close, volume 0. */
   readonly flatFrom?: number
   readonly flatUntil?: number
 }
 
-/** Hourly candles of a random walk that opens where it closed, at prices of six decimals. */
+/** Hourly candles of a random walk; each opens at the previous close; prices have six decimals. */
 export function seededCandles(script: CandleScript): Bar[] {
   const { flatFrom = Number.POSITIVE_INFINITY, flatUntil = flatFrom } = script
   const chance = seededChance(script.seed)
@@ -49,7 +49,7 @@ export function seededCandles(script: CandleScript): Bar[] {
   return bars
 }
 
-/** Sum of twelve uniform numbers: close enough to a normal one, and nothing but additions. */
+/** Approximately normal: the sum of twelve uniform numbers. */
 function normal(chance: () => number): number {
   let sum = -6
   for (let term = 0; term < 12; term += 1) sum += chance()

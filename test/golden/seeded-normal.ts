@@ -1,6 +1,6 @@
 import { seededChance } from './seeded-candles.ts'
 
-/** Standard normal numbers, the same ones for the same seed (Box, Muller 1958). */
+/** Standard normal numbers, determined by the seed (Box, Muller 1958). */
 export function seededNormal(seed: number): () => number {
   const chance = seededChance(seed)
   let spare = Number.NaN

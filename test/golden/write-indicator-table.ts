@@ -1,7 +1,7 @@
 /**
- * Writes the tables that `indicator-table.test.ts` compares with:
- * `node_modules/.bin/tsx test/golden/write-indicator-table.ts`. No line of this project takes part in
- * its values: each column comes from a library whose definition was checked to be the right one.
+ * Writes the reference tables of `indicator-table.test.ts`:
+ * `node_modules/.bin/tsx test/golden/write-indicator-table.ts`. No code of this project computes the
+ * values: each column comes from a library whose definition was checked.
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -13,7 +13,7 @@ import { seededCandles } from './seeded-candles.ts'
 
 const FIXTURES = resolve(import.meta.dirname, '../../src/compute/indicators/fixtures')
 
-/** What the simulated venue would answer to `candleSnapshot`. */
+/** Start of the candles that the simulated venue would return for `candleSnapshot`. */
 const START_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
 const SIMULATED_BARS = 500
@@ -96,7 +96,7 @@ function writeTable(file: string, bars: readonly Bar[]): void {
   console.log(`${file}: ${rows.length} bars, ${text.length} bytes`)
 }
 
-/** The libraries leave out the bars before the first value; here every bar has a row. */
+/** The libraries omit the bars before the first value; here every bar has a row. */
 function atEnd<Value>(bars: number, values: readonly Value[]): (Value | undefined)[] {
   return [...Array<undefined>(bars - values.length).fill(undefined), ...values]
 }

@@ -1,7 +1,7 @@
 /**
- * Writes the samples that the service publishes:
+ * Writes the sample answers that the service publishes:
  * `node_modules/.bin/tsx test/golden/write-samples.ts && npx biome format --write src/api/discovery/samples.json`.
- * To be run again whenever a schema has changed; `test/discovery.test.ts` says so.
+ * Run it after every change of a schema; `test/discovery.test.ts` fails until then.
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

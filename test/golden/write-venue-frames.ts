@@ -1,7 +1,7 @@
 /**
- * Records what the simulated venue says to a client that subscribes to every channel:
- * `node_modules/.bin/tsx test/golden/write-venue-frames.ts`. The decoder's tests read it, so that a clone
- * without recorded frames of the real venue has whole conversations to decode.
+ * Records the frames of the simulated venue for a client that subscribes to every channel:
+ * `node_modules/.bin/tsx test/golden/write-venue-frames.ts`. The decoder's tests read them, because a clone
+ * has no recorded frames of the real venue.
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -1,6 +1,6 @@
-/** How far a printed number may be from the exact one: half of its last digit, and rounding before. */
+/** Tolerance of a printed number: half of its last digit, plus earlier rounding. */
 const decimalsOf: readonly (readonly [RegExp, number])[] = [
-  // Annualised from a rate of eight decimals: times 24 x 365 x 100 at most.
+  // Annualised from a rate of eight decimals; the factor is at most 24 x 365 x 100.
   [/annualized_pct$/, 0.0044 + 0.00005],
   [/(^|_)rate$|premium$/, 0.5e-8],
   [/_bps$|_usd$/, 0.005],
@@ -8,8 +8,8 @@ const decimalsOf: readonly (readonly [RegExp, number])[] = [
 const PERCENT = 0.00005
 
 /**
- * Where an answer says something else than an exact computation does, in words; nothing where it does not.
- * Members that the exact one does not have, such as `meta`, are not compared.
+ * Describes each difference between an answer and an exact computation; empty if they agree.
+ * Members that the exact computation lacks, such as `meta`, are not compared.
  */
 export function answerDifferences(answer: unknown, exact: unknown, path = ''): string[] {
   if (exact === null || typeof exact !== 'object') {
@@ -17,11 +17,11 @@ export function answerDifferences(answer: unknown, exact: unknown, path = ''): s
     return isNear(answer, exact, name) ? [] : [`${path}: ${String(answer)}, not ${String(exact)}`]
   }
   if (answer === null || typeof answer !== 'object') return [`${path}: ${String(answer)}`]
-  const told = answer as Record<string, unknown>
+  const members = answer as Record<string, unknown>
   const lengths = [answer, exact].map((value) => (Array.isArray(value) ? value.length : 0))
   if (lengths[0] !== lengths[1]) return [`${path}: ${lengths[0]} items, not ${lengths[1]}`]
   return Object.entries(exact).flatMap(([name, value]) =>
-    answerDifferences(told[name], value, path === '' ? name : `${path}.${name}`),
+    answerDifferences(members[name], value, path === '' ? name : `${path}.${name}`),
   )
 }
 

@@ -5,11 +5,11 @@ import type { Document } from '../../src/domain/document.ts'
 import { documentKey, viewOf, WHOLE_MARKET } from '../../src/domain/document.ts'
 import type { Batch } from '../../src/domain/event.ts'
 
-/** JSON of any shape, read by tests that know what they ask for. */
-// biome-ignore lint/suspicious/noExplicitAny: what is published is checked by its schema elsewhere
+/** JSON of any shape; tests read the members that they expect. */
+// biome-ignore lint/suspicious/noExplicitAny: other tests check the published schema
 export type Json = any
 
-/** An engine with every analysis, and what a caller of the default views gets from it. */
+/** An engine with every analysis; returns the answers of the default views. */
 export class AnsweringEngine {
   readonly processor = new Processor(analyses, '1.2.3')
   readonly #documents = new Map<string, Document>()
@@ -19,7 +19,7 @@ export class AnsweringEngine {
     return this
   }
 
-  /** By analysis; undefined where there is no answer. */
+  /** Answers by analysis; undefined where there is no answer. */
   answers(coin: string, nowMs: number): ReadonlyMap<string, Json> {
     this.#publish(nowMs)
     const answers = new Map<string, Json>()

@@ -38,27 +38,27 @@ import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './manual-clock.ts'
 
-/** What a new buyer holds, in millionths of a USDC. */
+/** Initial balance of a buyer, in millionths of a USDC. */
 export const FUNDS = 1_000_000n
 export const PULSE_PRICE = pulseLike.priceUsdcAtomic
-/** Stands in every answer of the gateway that is sold, and in nothing else that it says. */
+/** Text that occurs in every sold answer of the gateway and in no other response. */
 export const SOLD = '"rsi_14"'
 const PUBLIC_URL = 'https://api.example.com'
 
-/** A chain with a facilitator of its own, and everything that is opened on it. */
+/** A chain with its own facilitator; hosts and gateways opened here are closed with it. */
 export type Ground = {
   readonly chain: EvmChain
   readonly facilitator: Facilitator<ExactEvmPayment>
   fundedBuyer(funds?: bigint): Promise<PrivateKeyAccount>
-  /** A payment with a right signature over whatever was chosen, as a header. */
+  /** A payment header whose signature over the chosen values is valid. */
   paymentOf(buyer: PrivateKeyAccount, choices?: PaymentWish): Promise<string>
-  /** How much of its first `FUNDS` a buyer is without. */
+  /** How much of the initial `FUNDS` a buyer has spent. */
   spent(buyer: PrivateKeyAccount): Promise<bigint>
-  /** The payment plugin alone, whose handlers count how often they ran. */
+  /** The payment plugin alone; its handlers count their runs. */
   host(options?: Partial<PaidHostOptions>): Promise<PaidHost>
-  /** The public server with the payment plugin, as `serve` puts them together. */
+  /** The public server with the payment plugin, assembled as by `serve`. */
   gateway(options?: GatewayOptions): Promise<Gateway>
-  /** The payment of a header as a facilitator sees it. */
+  /** The payment of a header as a facilitator receives it. */
   read(header: string, amount: bigint): ExactEvmPayment & Payment
   close(): Promise<void>
 }
@@ -70,11 +70,11 @@ type GatewayOptions = {
   readonly ledgerPath?: string
   readonly limits?: PaymentOptions['limits']
   readonly quotesPerMinute?: number
-  /** Instead of `wallClock`, which stands still. */
+  /** Replaces `wallClock`, which does not advance by itself. */
   readonly paymentClock?: Clock
-  /** Instead of `exact` on Base by that facilitator. */
+  /** Replaces `exact` on Base with that facilitator. */
   readonly methods?: readonly PaymentMethod[]
-  /** What is checked of sales beside their answers; nothing where it is absent. */
+  /** Readiness checks of sales; none if absent. */
   readonly checked?: (of: {
     readonly ledger: PaymentLedger
     readonly methods: readonly PaymentMethod[]
@@ -84,17 +84,17 @@ type GatewayOptions = {
 export type Gateway = {
   readonly app: FastifyInstance
   readonly url: string
-  /** Of ages and deadlines. */
+  /** Clock for ages and deadlines. */
   readonly clock: ManualClock
-  /** The one on the wall, by which payments are judged. */
+  /** Wall clock, against which payments are validated. */
   readonly wallClock: ManualClock
   readonly engine: EngineReplica
   readonly maintenance: MaintenanceSwitch
   readonly ledger: PaymentLedger
   readonly events: readonly PaymentEvent[]
-  /** The engine renders everything anew, of this instant. */
+  /** The engine renders all documents again at the current time. */
   render(version: number): void
-  /** The engine says that it lives, and nothing else. */
+  /** The engine sends a heartbeat and nothing else. */
   beat(): void
   close(): Promise<void>
 }
@@ -244,7 +244,7 @@ async function startGateway(
     render,
     beat,
     close: async () => {
-      // What is kept alive by a test that failed must not hold the next one up.
+      // Keep-alive connections of a failed test must not delay the next test.
       app.server.closeAllConnections()
       await app.close()
       ledger.close()
@@ -252,12 +252,12 @@ async function startGateway(
   }
 }
 
-/** Longer than the slowest refusal here takes; a settlement ends the exchange by closing it. */
+/** Longer than the slowest refusal; after a settlement the server closes the connection. */
 const SILENCE_MS_MAX = 4_000
 
 /**
- * Writes bytes to a socket as they are, which no client library would, and collects what comes back until
- * the other side closes or has been silent for a while.
+ * Writes raw bytes, which no client library allows, and collects the reply until the server closes the
+ * socket or sends nothing for `silenceMsMax`.
  */
 export function rawExchange(
   url: string,
@@ -273,21 +273,21 @@ export function rawExchange(
     socket.on('data', (chunk: string) => {
       text += chunk
     })
-    // A reset says no more than that there is no more to come.
+    // A reset ends the reply like a close.
     socket.on('error', () => undefined)
     socket.on('close', () => resolve(text))
     socket.write(bytes)
   })
 }
 
-/** A request of these lines that closes its connection. */
+/** A raw request with `Connection: close`. */
 export function requestOf(requestLine: string, ...headers: readonly string[]): string {
   return [requestLine, 'Host: api.example.com', 'Connection: close', ...headers, '', ''].join(
     '\r\n',
   )
 }
 
-/** Of each response in what came back, in order. */
+/** Status codes of all responses in the reply, in order. */
 export function statusesIn(replies: string): number[] {
   return [...replies.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status))
 }

@@ -7,8 +7,8 @@ import type { Rig } from './service.ts'
 import { until } from './service.ts'
 
 /**
- * A service that begins four times in a minute without a checkpoint has used up what the venue grants, and waits for
- * the next minute.
+ * Four starts in a minute without a checkpoint use up the venue's request weight, and the service waits for the next
+ * minute.
  */
 export async function untilCheckpointed({ dataDir }: Rig, coin: string): Promise<void> {
   const path = join(dataDir, 'engine.db')
@@ -18,7 +18,7 @@ export async function untilCheckpointed({ dataDir }: Rig, coin: string): Promise
   )
 }
 
-/** Reads a copy: the file itself belongs to the engine alone. A torn copy counts as not yet. */
+/** Reads a copy, because the engine owns the file. A torn copy counts as no checkpoint yet. */
 function checkpointedCoins(path: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-checkpoint-'))
   try {

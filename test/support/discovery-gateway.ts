@@ -28,7 +28,7 @@ const COINS = 24
 const WARM_SECONDS = 180
 const MANY = 1_000_000
 
-/** A market that stands still at the instant at which every analysis can be sold. */
+/** A frozen market at an instant at which every analysis has an answer. */
 export type StandingMarket = { readonly engine: EngineReplica; readonly nowMs: number }
 
 type Published = {
@@ -38,7 +38,7 @@ type Published = {
 
 let published: Published | null = null
 
-/** A replica of one's own: the engine runs once a worker, which takes 5 s, and what it published is told again. */
+/** A separate replica: the engine runs once per worker (5 s), and its messages are applied to each replica. */
 export function standingMarket(): StandingMarket {
   published ??= publishedByEngine()
   const engine = newReplica()
@@ -75,7 +75,7 @@ export type DiscoveryGateway = {
   close(): Promise<void>
 }
 
-/** The public server over it, as `serve` builds it, sold or given away. */
+/** The public server for that market, assembled as by `serve`, paid or open. */
 export function discoveryGateway(
   { engine, nowMs }: StandingMarket,
   mode: 'x402' | 'open',
@@ -136,7 +136,7 @@ async function sell(
   })
 }
 
-/** Takes every payment whose signature holds: what chains say is no matter of documents. */
+/** Accepts every payment with a valid signature; discovery tests need no chain. */
 const agreeable: Facilitator<ExactEvmPayment> = {
   verify: async () => ({ kind: 'valid' }),
   settle: async () => ({ kind: 'settled', transaction: `0x${'5'.repeat(64)}` }),

@@ -32,14 +32,14 @@ import { Chance } from '../simulation/chance.ts'
 import { Kernel } from '../simulation/kernel.ts'
 import { Machine } from '../simulation/machine.ts'
 
-/** A quarter of an hour into a day that is like any other. */
+/** An ordinary Wednesday afternoon (UTC). */
 export const RIG_START_MS = Date.UTC(2026, 9, 7, 15, 7)
-/** Two that everybody knows, one of another chain, one in thousands, and one that nobody outside knows. */
+/** Two that every source lists, one of another chain, one quoted in thousands, and one that no source lists. */
 const RIG_COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'PURR'] as const
 export type RigCoin = (typeof RIG_COINS)[number]
 
-/** What trades outside: those without the last, and what Pyth on Monad has feeds of, so that none of them is missing. */
-const WORLD_COINS: ReadonlySet<string> = new Set([
+/** Coins with external prices: all but the last, plus every Pyth feed on Monad, so that no feed is missing. */
+const QUOTED_COINS: ReadonlySet<string> = new Set([
   ...RIG_COINS.slice(0, -1),
   ...pythFeeds.map(({ asset }) => asset),
 ])
@@ -49,7 +49,7 @@ const CONTEXT_MS = 3_000
 const QUOTE_MS = 1_000
 const HALF_SPREAD = 1e-4
 const QUOTED_USD = 50_000
-/** The market takes a step so often, so that one that many look at is worked out once. */
+/** Step of the market, so that an instant read by several sources is computed once. */
 const STEP_MS = 500
 const UNANSWERED_PERIOD_MS = 1_000
 
@@ -64,9 +64,9 @@ const ageMsMaxOf = new Map(
 export type RigOptions = {
   readonly seed: number
   readonly scenario?: readonly ScenarioEvent[]
-  /** Absent: no key. */
+  /** No key if absent. */
   readonly pythKey?: string
-  /** Nodes that are so far behind: they go on, and tell the blocks of then. */
+  /** Nodes that lag by `byMs`: they keep answering, with the blocks of that time. */
   readonly behind?: {
     readonly source: SourceId
     readonly byMs: number
@@ -78,8 +78,8 @@ export type RigOptions = {
 // biome-ignore lint/suspicious/noExplicitAny: the body of an answer, of which tests read single members
 type Body = any
 
-/** What a caller would be told: an answer that he would be charged for, or why there is none. */
-export type Told =
+/** What a caller would receive: an answer that is charged, or the reason why there is none. */
+export type CallerResult =
   | {
       readonly status: 200
       readonly grade: 'A' | 'B' | 'C' | 'D'
@@ -91,14 +91,14 @@ export type Told =
   | { readonly status: 503 | 404; readonly why: string }
 
 /**
- * The whole way from simulated sources to what a caller is told, in virtual time and without a socket: the real
- * adapters at the real protocols, the real processor and analyses, and the gateway's own rule of what is too old.
+ * The whole path from simulated sources to a caller, in virtual time and without sockets: the real adapters and
+ * protocols, the real processor and analyses, and the gateway's own freshness check.
  */
 export class ExternalRig {
   readonly reference: ReferencePrices
   readonly #market: Market
   readonly #scenario: ScenarioEvent[]
-  /** What sources said about themselves: seconds after the start, name, state. */
+  /** Status events of the sources: seconds after the start, name, state. */
   readonly statuses: string[] = []
   readonly #kernel = new Kernel(RIG_START_MS)
   readonly #processor = new Processor(measured, 'rig')
@@ -123,8 +123,8 @@ export class ExternalRig {
       this.#old.set(behind.source, make(this.reference, { ...clock, nowMs }))
     }
     this.#list()
-    clock.every(CONTEXT_MS, () => this.#tellContexts())
-    clock.every(QUOTE_MS, () => this.#tellQuotes())
+    clock.every(CONTEXT_MS, () => this.#sendContexts())
+    clock.every(QUOTE_MS, () => this.#sendQuotes())
     clock.every(PUBLISH_PERIOD_MS / PUBLISH_PHASES, () => this.#publish())
     this.#listen(seed, pythKey)
   }
@@ -133,13 +133,13 @@ export class ExternalRig {
     return this.#kernel.nowMs
   }
 
-  /** Lets everything happen up to so long after the start. */
+  /** Advances virtual time to `afterMs` after the start. */
   runUntil(afterMs: number): this {
     this.#kernel.runUntil(RIG_START_MS + afterMs)
     return this
   }
 
-  /** Lets something happen from now on. */
+  /** Adds a scenario event that begins now. */
   happen(what: Lasting, lastsMs: number): void {
     const { nowMs } = this
     this.#scenario.push({ ...what, fromMs: nowMs, untilMs: nowMs + lastsMs })
@@ -150,28 +150,28 @@ export class ExternalRig {
     return this
   }
 
-  basis(coin: RigCoin): Told {
-    return this.#told('basis', coin)
+  basis(coin: RigCoin): CallerResult {
+    return this.#result('basis', coin)
   }
 
-  cexDex(coin: RigCoin): Told {
-    return this.#told('cex-dex', coin)
+  cexDex(coin: RigCoin): CallerResult {
+    return this.#result('cex-dex', coin)
   }
 
-  get arb(): Told {
-    return this.#told('arb', WHOLE_MARKET)
+  get arb(): CallerResult {
+    return this.#result('arb', WHOLE_MARKET)
   }
 
-  get depeg(): Told {
-    return this.#told('depeg', WHOLE_MARKET)
+  get depeg(): CallerResult {
+    return this.#result('depeg', WHOLE_MARKET)
   }
 
-  get sentiment(): Told {
-    return this.#told('sentiment', WHOLE_MARKET)
+  get sentiment(): CallerResult {
+    return this.#result('sentiment', WHOLE_MARKET)
   }
 
-  /** As the gateway decides it; what it is told is what it would send. */
-  #told(analysis: string, subject: string): Told {
+  /** Applies the gateway's rules to the newest document. */
+  #result(analysis: string, subject: string): CallerResult {
     const document = this.#documents.get(documentKey(analysis, subject))
     const view = document?.views['']
     if (document === undefined || view === undefined) return { status: 503, why: 'not computed' }
@@ -198,12 +198,12 @@ export class ExternalRig {
       const marginTiers = singleMarginTier(10)
       return { coin, sizeDecimals: 2, maxLeverage: 10, marginTiers, isDelisted: false }
     })
-    this.#tell({ kind: 'universe', listings, ...this.#times() })
-    this.#tellContexts()
-    this.#tellQuotes()
+    this.#send({ kind: 'universe', listings, ...this.#times() })
+    this.#sendContexts()
+    this.#sendQuotes()
   }
 
-  #tellContexts(): void {
+  #sendContexts(): void {
     for (const coin of RIG_COINS) {
       const context = this.#market.context(coin, this.nowMs)
       assert(context !== undefined)
@@ -216,22 +216,22 @@ export class ExternalRig {
         impactAsk: impact?.ask ?? null,
         ...this.#times(),
       }
-      this.#tell(event)
+      this.#send(event)
     }
   }
 
-  #tellQuotes(): void {
+  #sendQuotes(): void {
     for (const coin of RIG_COINS) {
       const mid = this.#market.context(coin, this.nowMs)?.midPrice ?? Number.NaN
       const [bid, ask] = [-1, 1].map((side) => ({
         price: mid * (1 + side * HALF_SPREAD),
         sizeBase: QUOTED_USD / mid,
       })) as [BookLevel, BookLevel]
-      this.#tell({ kind: 'top-of-book', coin, bid, ask, ...this.#times() })
+      this.#send({ kind: 'top-of-book', coin, bid, ask, ...this.#times() })
     }
   }
 
-  #tell(event: MarketEvent): void {
+  #send(event: MarketEvent): void {
     this.#processor.process([event])
   }
 
@@ -375,7 +375,7 @@ export class ExternalRig {
   }
 }
 
-/** A event whose time is not said yet. */
+/** A scenario event without its times. */
 type Lasting = ScenarioEvent extends infer Each
   ? Each extends ScenarioEvent
     ? Omit<Each, 'fromMs' | 'untilMs'>
@@ -391,12 +391,12 @@ type Asked = {
 
 const markets = new Map<number, Market>()
 
-/** One market of each seed: what happens outside moves none. It has few coins, so that sources have little to say. */
+/** One market per seed; external events do not move it. Few coins keep the sources' messages small. */
 function marketOf(seed: number): Market {
   const known = markets.get(seed)
   if (known !== undefined) return known
   const whole = seededMarket({ seed, startMs: RIG_START_MS })
-  const few = whole.universe().filter(({ coin }) => WORLD_COINS.has(coin))
+  const few = whole.universe().filter(({ coin }) => QUOTED_COINS.has(coin))
   const contexts = new Map<string, ReturnType<Market['context']>>()
   const context = (coin: string, atMs: number) => {
     const stepMs = Math.floor(atMs / STEP_MS) * STEP_MS
@@ -407,7 +407,7 @@ function marketOf(seed: number): Market {
   const market = new Proxy(whole, {
     get: (_, name: keyof Market) => {
       if (name === 'context') return context
-      assert(name === 'universe', `nobody asks a market for its ${name} here`)
+      assert(name === 'universe', `no source reads ${name} of the market`)
       return () => few
     },
   })
@@ -415,7 +415,7 @@ function marketOf(seed: number): Market {
   return market
 }
 
-/** In one word: the input that was missing, or what there was too little of. */
+/** One word: the missing or insufficient input. */
 function whyNone(view: NoAnswer): string {
   if (view.kind === 'missing-input') return view.input
   if (view.kind !== 'low-coverage') return view.kind

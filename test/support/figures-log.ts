@@ -13,13 +13,13 @@ const MINUTE_MS = 60 * SECOND_MS
 const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 
-/** A coin that trades for a month, one in thousands, one of a builder, one listed a short while ago. */
+/** A coin that trades for a month, one quoted in thousands, one of a HIP-3 dex, and one listed recently. */
 export const loggedCoins = ['BTC', 'kPEPE', 'xyz:GOLD', 'SOL'] as const
 const YOUNG_COIN = 'SOL'
 const YOUNG_DAYS = 4
-/** Between two figures of a coin: less than its cadence. */
+/** Time between two contexts of a coin, shorter than the sampling period. */
 const FIGURES_MS = 12 * SECOND_MS
-/** Between what is remembered, by how long ago it was. */
+/** Steps of the loaded history, by age. */
 const rememberedSteps = [
   { withinMs: 2 * HOUR_MS, stepMs: SAMPLE_STEP_MS },
   { withinMs: 26 * HOUR_MS, stepMs: 5 * MINUTE_MS },
@@ -28,9 +28,9 @@ const rememberedSteps = [
 const DELISTED_COIN = 'flx:SILVER'
 
 /**
- * Some hours of the simulated market as the engine hears them, after what its history remembers: figures
- * every few seconds, with pauses of a coin and of all, the record of funding an hour or two late, hours
- * that the venue left out, and what other exchanges charge.
+ * Some hours of the simulated market as the engine receives them, after its loaded history: contexts every
+ * few seconds, with pauses of one coin and of all, funding history an hour or two late, missing funding
+ * hours, and predicted fundings of other exchanges.
  */
 export function figuresLog(startMs: number, hours: number, chance: Chance): MarketEvent[] {
   const main = seededMarket({ seed: 11, startMs })
@@ -75,12 +75,12 @@ function remembered(market: Market, coin: string, startMs: number): MarketEvent[
       rememberedSteps.find(({ withinMs }) => timeMs >= startMs - withinMs)?.stepMs ?? HOUR_MS
     timeMs = (Math.floor(timeMs / stepMs) + 1) * stepMs
     const { kind: _, timeExchangeMs, timeReceivedMs, ...context } = contextOf(market, coin, timeMs)
-    // Every 17th was lost.
+    // Every 17th sample is missing.
     if ((timeMs / SAMPLE_STEP_MS) % 17 !== 0)
       samples.push({ ...context, timeMs, spreadBps: null, impactSpreadBps: null })
   }
   const rows = fundings(market, coin, { fromMs: firstMs, untilMs: startMs })
-  // The newest of them is an estimate.
+  // The newest row is an estimate.
   const last = rows.pop()
   if (last !== undefined) rows.push({ ...last, premium: null, isSettled: false })
   return [
@@ -109,7 +109,7 @@ function fundings(
         premium,
         isSettled: true,
       }))
-      // Every 41st hour the venue does not have.
+      // Every 41st hour is missing at the venue.
       .filter(({ timeMs }) => (timeMs / FUNDING_STEP_MS) % 41 !== 0)
   )
 }
@@ -129,14 +129,14 @@ function contextOf(market: Market, coin: string, timeMs: number): ContextEvent {
   const context = market.context(coin, timeMs)
   if (context === undefined) throw new Error(`${coin} is listed`)
   const { impact, dayVolumeBase: _, ...figures } = context
-  // Wider than the market's own, so that positions are built up and closed within hours.
+  // Wider than the market's own moves, so that positions open and close within hours.
   const swing = (name: string) => 1 + 0.04 * drift(noiseKey(0, name, coin), timeMs / (2 * HOUR_MS))
   return {
     kind: 'context',
     coin,
     ...figures,
     openInterestBase: figures.openInterestBase * swing('interest'),
-    // As many digits as the venue gives.
+    // The venue's number of digits.
     markPrice: Number((figures.markPrice * swing('mark')).toPrecision(6)),
     impactBid: impact?.bid ?? null,
     impactAsk: impact?.ask ?? null,

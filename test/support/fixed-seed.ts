@@ -1,4 +1,4 @@
 import fc from 'fast-check'
 
-/** Properties draw the same examples in every run: a test that fails does so because of a change. */
+/** Properties draw the same examples in every run, so only a change can make a test fail. */
 fc.configureGlobal({ seed: 20_261_126 })

@@ -21,12 +21,12 @@ type Manifest = {
 
 export const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest
 
-/** A folder of a user: the package from its tarball, and of other packages only those that are named. */
+/** A user's folder: the package from its tarball and only the named other packages. */
 export type Installed = {
   readonly folder: string
   readonly main: string
   readonly tarballBytes: number
-  /** What an `import` of the package reads. */
+  /** Size of the installed package that `import` resolves. */
   readonly packageBytes: number
   run(args: readonly string[]): {
     readonly code: number | null
@@ -73,7 +73,7 @@ export function installed(packages: readonly string[]): Installed {
   }
 }
 
-/** npm prints a list up to 11, and from then on an object by name. */
+/** npm up to 11 prints a list, later versions an object by name. */
 function oneOf(packed: unknown): { readonly filename: string; readonly size: number } {
   const [first] = Object.values(packed as object)
   return first

@@ -6,7 +6,7 @@ import { until, untilAnswerable } from './service.ts'
 export const PRICE = 25_000n
 const PAYMENTS_PER_KILL = 6
 
-/** By a wallet of its own: what one wallet may buy a minute is limited. */
+/** Each payment is by a new wallet, because the purchases of one wallet are limited per minute. */
 export async function newPayment({ chain }: Rig): Promise<string> {
   const buyer = newBuyer()
   await chain.fundUsdc(buyer.address, PRICE)
@@ -22,14 +22,14 @@ export function buy({ url }: Rig, payment: string): Promise<Response> {
   return fetch(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
 }
 
-/** What became of sales during which the service was killed, once each of them has its answer. */
+/** Outcome of the sales during which the service was killed, after each has its answer. */
 export type KilledSales = {
   readonly payments: number
   readonly answeredBeforeKill: number
   readonly receivedUsdcAtomic: bigint
 }
 
-/** Sells and kills the service so long after, each time; then every buyer asks until the answer is there. */
+/** Kills the service after each delay during a sale; then every buyer retries until its answer arrives. */
 export async function killWhileSelling(
   rig: Rig,
   killsAfterMs: readonly number[],

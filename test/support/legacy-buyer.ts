@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { getAddress, toHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 
-/** What the old client reads of one entry of `accepts`, and what it demands of it. */
+/** Members of an `accepts` entry that the old client reads and validates. */
 type LegacyRequirement = {
   readonly scheme: string
   readonly network: string
@@ -16,13 +16,13 @@ type LegacyRequirement = {
   readonly extra?: { readonly name?: string; readonly version?: string }
 }
 
-/** More than this the old client does not pay for one call unless told to. */
+/** The old client's default maximum for one call. */
 const MILLIONTHS_MAX = 100_000n
 
 /**
- * Pays as `x402-fetch` 1.2.0 does, which is not installed: it reads the body of a 402 alone, takes the
- * first entry for scheme `exact` on Base, and sends the envelope of version 1 in `X-PAYMENT`, its members
- * in this order, along with a response header that has no business in a request.
+ * Pays like `x402-fetch` 1.2.0, which is not installed: it reads only the body of a 402, takes the first
+ * entry for scheme `exact` on Base, and sends the version 1 envelope in `X-PAYMENT`, members in this
+ * order, together with a response header that does not belong into a request.
  */
 export function legacyFetch(
   buyer: PrivateKeyAccount,
@@ -50,7 +50,7 @@ export function legacyFetch(
   }
 }
 
-/** The old client's schema refuses the whole 402 when one entry is not as it should be. */
+/** The old client's schema rejects the whole 402 if one entry is invalid. */
 function demand(requirement: LegacyRequirement): void {
   const { maxAmountRequired, maxTimeoutSeconds, resource, ...texts } = requirement
   if (!/^\d+$/.test(maxAmountRequired)) throw new TypeError('maxAmountRequired is no integer')

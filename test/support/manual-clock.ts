@@ -2,10 +2,10 @@ import type { Clock } from '../../src/domain/clock.ts'
 
 type Timer = { dueMs: number; readonly periodMs: number | null; readonly task: () => void }
 
-/** A clock that stands still until the test moves it. Timers fire in the order in which they are due. */
+/** A clock that only the test advances. Timers fire in the order of their due times. */
 export class ManualClock implements Clock {
   #nowMs: number
-  /** Where an advance that is under way ends. */
+  /** End of the advance in progress. */
   #untilMs = 0
   readonly #timers = new Set<Timer>()
 
@@ -25,14 +25,14 @@ export class ManualClock implements Clock {
     return this.#start({ dueMs: this.#nowMs + periodMs, periodMs, task })
   }
 
-  /** Somebody corrects it. Timers wait as long as they would have. */
+  /** Steps the wall clock back. Timers keep their remaining time. */
   putBack(byMs: number): void {
     this.#nowMs -= byMs
     this.#untilMs -= byMs
     for (const timer of this.#timers) timer.dueMs -= byMs
   }
 
-  /** Moves the clock and runs whatever becomes due on the way. */
+  /** Advances the clock and runs the timers that become due. */
   advance(byMs: number): void {
     this.#untilMs = this.#nowMs + byMs
     for (let next = this.#nextDue(); next !== undefined; next = this.#nextDue()) {

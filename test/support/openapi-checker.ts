@@ -4,7 +4,7 @@ import type { LightMyRequestResponse } from 'fastify'
 import { problemCodes } from '../../src/domain/problem.ts'
 import type { Json } from './answers.ts'
 
-/** Of any HTTP server, or told in words for all paths alike. */
+/** Headers of any HTTP server, or described in prose for all paths. */
 const UNDECLARED = new Set([
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -21,7 +21,7 @@ const UNDECLARED = new Set([
   'x-content-type-options',
 ])
 
-/** Holds answers against an OpenAPI 3.1 document: status, media type, body and headers. */
+/** Validates responses against an OpenAPI 3.1 document: status, media type, body and headers. */
 export class OpenApiChecker {
   readonly #document: Json
   readonly #ajv = new Ajv2020.default({ strict: false, allErrors: false })
@@ -39,12 +39,12 @@ export class OpenApiChecker {
       ])
   }
 
-  /** The template that a path belongs to. */
+  /** The path template that matches a path. */
   templateOf(path: string): string | undefined {
     return this.#patterns.find(([pattern]) => pattern.test(path))?.[1]
   }
 
-  /** What is wrong with an answer; nothing for one that was promised. @param query with its question mark */
+  /** Violations of the document; empty for a valid response. @param query with its question mark */
   violations(
     method: string,
     path: string,
@@ -126,7 +126,7 @@ export class OpenApiChecker {
     ]
   }
 
-  /** The same schema with every member optional and no other allowed: what a selection leaves is as described. */
+  /** The schema with every member optional and no other allowed, for answers with `fields`. */
   #selectable(schema: Json): Json {
     const held = this.#selections.get(schema)
     if (held !== undefined) return held
@@ -164,7 +164,7 @@ export class OpenApiChecker {
   }
 }
 
-/** Whether a caller wants a part of an answer. */
+/** Whether the query selects a part of the answer. */
 function selects(query: string): boolean {
   const parameters = new URLSearchParams(query)
   return parameters.has('fields') || parameters.get('view')?.toLowerCase() === 'compact'

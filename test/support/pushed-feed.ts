@@ -3,31 +3,31 @@ import { gaussian, noiseKey } from '../../src/simulator/market/noise.ts'
 
 const SECOND_MS = 1_000
 const BPS = 1e-4
-/** What a network is off by itself, one deviation (docs/simulated-world.md). */
+/** Standard deviation of a network's own error (docs/simulated-world.md). */
 const NOISE_BPS = 0.2
 
-/** How one feed publishes and how it is read. */
+/** How one feed publishes and how our adapter reads it. */
 export type FeedRule = Pick<
   OraclePriceEvent,
   'network' | 'place' | 'resolutionBps' | 'heartbeatMs'
 > & {
   readonly confidenceBps: number | null
-  /** A move of this size is published; Infinity for a feed that goes by time alone. */
+  /** Move that triggers a publication; Infinity for a feed with a heartbeat only. */
   readonly triggerBps: number
-  /** At the latest, and for a feed without a trigger exactly, so often. */
+  /** Heartbeat: the longest period, and for a feed without a trigger the exact one. */
   readonly everySeconds: number
-  /** From the price to its publication. */
+  /** Delay from the price to its publication. */
   readonly delaySeconds: number
   readonly readEverySeconds: number
 }
 
-/** Feeds as their networks run them and as our adapters read them; triggers and heartbeats of `pyth-push-feeds`. */
+/** Feeds as run by their networks and read by our adapters; triggers and heartbeats of `pyth-push-feeds`. */
 export const feedRules = {
   hermes: rule('pyth-hermes', 0, 1, { confidenceBps: 2.5, delaySeconds: 1, readEverySeconds: 1 }),
   solana: rule('pyth-solana', 50, 60, { confidenceBps: 2.5, delaySeconds: 2 }),
   monad10: rule('pyth-evm', 10, 3_600, { confidenceBps: 2.5, delaySeconds: 2 }),
   monad20: rule('pyth-evm', 20, 3_600, { confidenceBps: 2.5, delaySeconds: 2 }),
-  // Signs every 10 s whatever the price does; its resolution holds nothing back.
+  // Signs every 10 s regardless of the price, at full resolution.
   redstone: {
     ...rule('redstone', 5, 10, { confidenceBps: 1, delaySeconds: 3 }),
     triggerBps: Number.POSITIVE_INFINITY,
@@ -69,8 +69,8 @@ function rule(
 }
 
 /**
- * A feed that publishes what the price was, and is read by us: an event for each reading, changed or not.
- * @param pricesUsd of every second
+ * Readings of a feed that publishes a past price: one event per reading, changed or not.
+ * @param pricesUsd one per second
  */
 export function readingsOf(
   rule: FeedRule,

@@ -23,21 +23,21 @@ const COINS = 20
 const SLICE_MS = 1_000
 const LOG_BYTES_MAX = 1e9
 
-/** An engine of ours and the simulated venue in virtual time, recorded into a real file. */
+/** Our engine and the simulated venue in virtual time, recorded into a real file. */
 export class RecordedEngine {
-  /** What a gateway knows. */
+  /** State of a gateway. */
   readonly replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
-  /** In the order in which they were published. */
+  /** All published documents, in order. */
   readonly documents: Document[] = []
   readonly venue: Venue
-  /** Every reply of the venue takes so much longer. */
+  /** Added to the latency of every reply of the venue. */
   replyDelayMs = 0
   readonly #folder: string
   readonly #kernel: Kernel
   readonly #machine: Machine
   readonly #network: Network
   readonly #writer: FrameLogWriter
-  readonly #heardOnce = new Set<string>()
+  readonly #receivedNames = new Set<string>()
   #engine: Engine | null = null
 
   private constructor(folder: string, kernel: Kernel, writer: FrameLogWriter) {
@@ -110,19 +110,19 @@ export class RecordedEngine {
         },
         (message) => {
           this.replica.apply(message, clock.nowMs())
-          if (message.kind === 'documents') this.#heard(message.documents, isStarting)
+          if (message.kind === 'documents') this.#received(message.documents, isStarting)
         },
       ),
     )
     isStarting = false
   }
 
-  /** What an engine begins with, repeated of the one before it, was made and recorded there. */
-  #heard(documents: readonly Document[], isStarting: boolean): void {
+  /** At its start an engine repeats documents that its predecessor rendered and recorded. */
+  #received(documents: readonly Document[], isStarting: boolean): void {
     for (const document of documents) {
       const name = `${document.key} ${document.version}`
-      if (isStarting && this.#heardOnce.has(name)) continue
-      this.#heardOnce.add(name)
+      if (isStarting && this.#receivedNames.has(name)) continue
+      this.#receivedNames.add(name)
       this.documents.push(document)
     }
   }
@@ -131,7 +131,7 @@ export class RecordedEngine {
     withoutRealTimers(() => this.#engine?.stop())
   }
 
-  /** In slices, so that the log is written meanwhile. */
+  /** Runs in slices, so that the log is written in between. */
   async run(seconds: number): Promise<void> {
     const untilMs = this.nowMs + seconds * 1_000
     while (this.nowMs < untilMs) {

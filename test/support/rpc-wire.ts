@@ -1,20 +1,20 @@
 import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 
-/** A wire to a node that can be cut, and counts what goes over it. */
+/** A proxy to a node that can be cut and counts its requests. */
 export type RpcWire = {
   readonly url: string
   requests(): number
-  /** The most requests that came within one second, of those that came from `fromMs` of `performance.now()` on. */
+  /** The most requests within one second since `fromMs` of `performance.now()`. */
   busiestSecond(fromMs: number): number
   cut(): void
   mend(): void
-  /** The next request of this method reaches the node, its answer reaches nobody. */
+  /** Forwards the next request of this method and drops its reply. */
   swallow(method: string): void
   close(): Promise<void>
 }
 
-/** @param perSecondMax what the node answers in a second; more is refused, as by a provider with a plan */
+/** @param perSecondMax requests per second that the node answers; more are refused, as by a rate-limited provider */
 export async function rpcWire(
   target: string,
   { perSecondMax = Number.POSITIVE_INFINITY } = {},

@@ -11,13 +11,13 @@ import { SimulatedService } from './simulated-service.ts'
 
 const SEED = 7
 const COINS = 20
-/** Until the last analysis has an answer, and the history that it shows is more than its first row. */
+/** Long enough for every analysis to have an answer with more than one row of history. */
 const RUN_SECONDS = 180
 const COIN = 'BTC'
-/** What is sampled instead of the default view, where that is long and every row the same. */
+/** Views sampled instead of a default view that is long and repetitive. */
 const SHORT_VIEWS: ReadonlyMap<string, string> = new Map([['screener', 'full,3']])
 
-/** An answer of every analysis by its id, from the engine on the simulated market. The same at every call. */
+/** One answer per analysis id, from the engine on the simulated market; identical at every call. */
 export function sampleAnswers(): ReadonlyMap<string, Json> {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-samples-'))
   try {

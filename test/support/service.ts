@@ -20,13 +20,13 @@ import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const POLL_MS = 50
-/** For what hangs: a service is ready within 15 s, beside four other jobs within 60. */
+/** Limit for a hang: a service is ready within 15 s, and within 60 s next to four other jobs. */
 const READY_MS_MAX = 120_000
 
-/** The built service with its venue and its chain, each a process of its own. */
+/** The built service, its venue and its chain, each in its own process. */
 export type Rig = {
   readonly chain: EvmChain
-  /** Where it was asked for; runs in the process of the test. */
+  /** Present if requested; runs in the process of the test. */
   readonly solana: SolanaChain | null
   readonly url: string
   readonly adminUrl: string
@@ -34,7 +34,7 @@ export type Rig = {
   readonly dataDir: string
   /** Starts the service again after `kill`. */
   start(): Promise<void>
-  /** Ends the service by SIGKILL: it learns nothing of it. */
+  /** Ends the service by SIGKILL, without a shutdown. */
   kill(): Promise<void>
   /** Ends the service as an operator does. @returns its exit code. */
   stop(): Promise<number | null>
@@ -43,9 +43,9 @@ export type Rig = {
 }
 
 export type RigOptions = {
-  /** With a local Solana, on which the service is paid too. */
+  /** Adds a local Solana as a second payment network. */
   readonly solana?: boolean
-  /** What `serve` is told beyond the usual. */
+  /** Additional flags of `serve`. */
   readonly flags?: readonly string[]
 }
 
@@ -90,7 +90,7 @@ export async function startRig({
             ...['--data-dir', dataDir, '--pay-to', chain.accounts.merchant.address],
             ...['--rpc-url', chain.rpcUrl, '--weight-per-minute', '50000'],
             ...solanaFlags(solana),
-            // Tests come from one machine and stand for buyers from many.
+            // Tests run on one machine and simulate buyers from many addresses.
             ...['--log-level', 'silent', '--trust-proxy', 'loopback'],
             ...flags,
           ],
@@ -133,7 +133,7 @@ function solanaKey(solana: SolanaChain | null): Readonly<Record<string, string>>
   return { PERPSCOPE_SOLANA_FACILITATOR_KEY: JSON.stringify([...seed]) }
 }
 
-/** Resolves when `holds` is true; whatever it throws counts as not yet. */
+/** Resolves when `holds` is true; an exception counts as not yet. */
 export async function until(what: string, holds: () => Promise<boolean>): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
   while (systemClock.nowMs() < deadlineMs) {
@@ -150,7 +150,7 @@ export async function untilAnswerable(url: string, coin: string): Promise<void> 
   })
 }
 
-/** Until an analysis can be bought: a payment that is none is refused for itself only where it is sold. */
+/** Waits until an analysis is sold; only then is an invalid payment refused as such. */
 export async function untilSold(url: string, contract: AnalysisContract, coin: string) {
   const path = pathOf(contract, coin)
   const speak = fromElsewhere()
@@ -162,7 +162,7 @@ export async function untilSold(url: string, contract: AnalysisContract, coin: s
 
 let addresses = 0
 
-/** `fetch` from an address of its own, for whoever trusts a proxy on this machine: limits go by address. */
+/** `fetch` from a new client address, for a service that trusts a local proxy; limits are per address. */
 export function fromElsewhere(speak: typeof fetch = fetch): typeof fetch {
   addresses += 1
   const address = `10.1.${addresses >> 8}.${addresses & 255}`
@@ -179,7 +179,7 @@ export type Ended = {
   readonly errors: string
 }
 
-/** What a test may do to a command while it runs. */
+/** How a test interferes with a running command. */
 export type Meddling = {
   readonly env?: Readonly<Record<string, string>>
   readonly onStart?: (child: ChildProcess) => void
@@ -196,7 +196,7 @@ export function runDemo(args: readonly string[], meddling: Meddling = {}): Promi
   return runScript(MAIN, ['demo', ...args], meddling)
 }
 
-/** Processes that `pid` has started, from the system's own list. */
+/** Child processes of `pid`, from the system's process list. */
 export function childrenOf(pid: number): { readonly pid: number; readonly command: string }[] {
   return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
     .split('\n')
@@ -206,7 +206,7 @@ export function childrenOf(pid: number): { readonly pid: number; readonly comman
     .filter(({ command }) => !command.startsWith('ps '))
 }
 
-/** Any script, to its end. */
+/** Runs a script to its end. */
 export async function runScript(
   script: string,
   args: readonly string[],
@@ -229,15 +229,15 @@ export async function runScript(
   return { code, output, errors: errors.join('\n') }
 }
 
-/** Below the ports that systems give to outgoing connections and to `listen(0)`, in tests that run at the same time. */
+/** Below the ephemeral ports, which concurrent tests use for outgoing connections and `listen(0)`. */
 const PORT_FIRST = 20_000
 const PORT_COUNT = 12_000
-/** More than one worker needs; workers have neighbouring process ids. */
+/** More than one worker needs; workers have consecutive process ids. */
 const PORTS_PER_WORKER = 97
 
 let nextPort = process.pid * PORTS_PER_WORKER
 
-/** A port for a process that must know it before it starts, and again when it is started once more. */
+/** A port for a process that must know it before its start and reuse it after a restart. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORT_COUNT; tries += 1) {
     const port = PORT_FIRST + (nextPort % PORT_COUNT)

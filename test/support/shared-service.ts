@@ -5,9 +5,9 @@ import { startRig } from './service.ts'
 let shared: Promise<Rig> | null = null
 
 /**
- * One service for all files of a worker, which run one after the other: until everything is sold takes one 10 s. It
- * ends with its worker. Whoever restarts it leaves it running; whoever needs other flags, or looks into its files,
- * starts one of its own.
+ * One service for all test files of a worker, which run in sequence; a start takes 10 s until everything is sold. It
+ * ends with its worker. A test that restarts it leaves it running; a test that needs other flags or reads its files
+ * starts its own service.
  */
 export function sharedRig(): Promise<Rig> {
   shared ??= started()
@@ -16,7 +16,7 @@ export function sharedRig(): Promise<Rig> {
 
 async function started(): Promise<Rig> {
   const rig = await startRig({ solana: true })
-  // Its processes end by themselves at exit, where nothing can be waited for.
+  // Its processes end on `exit`, where nothing can be awaited.
   process.once('exit', () => rmSync(rig.dataDir, { recursive: true, force: true }))
   return rig
 }

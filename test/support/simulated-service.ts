@@ -35,38 +35,38 @@ const LATENCY_MS = 40
 
 export type SimulatedServiceOptions = {
   readonly seed: number
-  /** How many of the simulated venue's coins there are, the largest first. */
+  /** Number of the simulated venue's coins, largest first. */
   readonly coins: number
-  /** For databases; a directory of its own. */
+  /** Separate directory for the databases. */
   readonly dataDir: string
   readonly version: string
-  /** When its time begins. */
+  /** Start of virtual time. */
   readonly startMs?: number
-  /** Builder-deployed dexes that are followed beside the venue's own; the venue has them all. */
+  /** HIP-3 dexes that are followed in addition to the main one; the venue lists all of them. */
   readonly dexes?: DexSelection
-  /** Between two judgements of which are followed, where that is `auto`. */
+  /** Period between two selections of the followed dexes with `auto`. */
   readonly dexPeriodMs?: number
-  /** How busy they are. */
+  /** Trading activity of the dexes. */
   readonly dexActivity?: DexActivity
-  /** Whether the last minutes of open interest are on disk already, as where it had run before. */
+  /** Whether the last minutes of open interest are already on disk, as after an earlier run. */
   readonly hasPast?: boolean
-  /** Called with everything that the engine publishes. */
+  /** Called with every message that the engine publishes. */
   readonly onMessage?: (message: EngineMessage, nowMs: number) => void
 }
 
-/** Of a gateway that was not told anything yet. */
+/** Replica of a gateway before the first message. */
 export function newReplica(): EngineReplica {
   return new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
 }
 
 /**
- * The engine as it runs, with the simulated venue and every simulated source, in virtual time: what it publishes
- * depends on the seed and on nothing else.
+ * The real engine with the simulated venue and every simulated source, in virtual time; its messages depend on the
+ * seed alone.
  */
 export class SimulatedService {
-  /** What a gateway knows. */
+  /** State of a gateway. */
   readonly replica = newReplica()
-  /** The engine's own. */
+  /** The engine's clock. */
   readonly clock: Clock
   readonly #kernel: Kernel
   readonly #engine: { stop(): void }
@@ -143,7 +143,7 @@ export class SimulatedService {
   }
 }
 
-/** Each simulated source at an address of its own, asked where a network would be. */
+/** Each simulated source at its own address, called in place of a network. */
 class SourcesWithoutSockets {
   readonly #sources: ReadonlyMap<string, Upstream>
 

@@ -27,7 +27,7 @@ export const FUNDS = 1_000_000n
 
 type Choices = Partial<SolanaPaymentChoices> & { readonly x402Version?: 1 | 2 }
 
-/** Payments on a local chain, and a host that sells for them. */
+/** Payments on a local chain, and a host that accepts them. */
 export function solanaRig(chain: SolanaChain) {
   const { facilitator: payer, merchant } = chain.accounts
   const feePayer = readFeePayer(JSON.stringify([...payer.seed]))
@@ -72,7 +72,7 @@ export function solanaRig(chain: SolanaChain) {
     return encodedPayment(solanaPayload(transaction, all))
   }
 
-  /** The payment as the service reads it. */
+  /** The payment as decoded by the service. */
   const read = async (buyer: SolanaBuyer, settler = facilitator(), choices: Choices = {}) => {
     const { transaction, amount } = await sign(buyer, choices)
     const way = method(settler)
@@ -105,7 +105,7 @@ export function solanaRig(chain: SolanaChain) {
   }
 }
 
-/** Buys as version 1 does, which both versions of the inner payload allow. */
+/** Buys with the version 1 header, which both versions of the inner payload allow. */
 export async function buy(
   host: PaidHost,
   payment: string,
@@ -137,5 +137,5 @@ async function latestBlockhash(chain: SolanaChain): Promise<string> {
   return (result as unknown as { value: { blockhash: string } }).value.blockhash
 }
 
-const unaskedCall = () => Promise.reject(new Error('nobody pays on another chain here'))
+const unaskedCall = () => Promise.reject(new Error('no payment on another chain is expected'))
 const unasked = { verify: unaskedCall, settle: unaskedCall, outcome: unaskedCall }

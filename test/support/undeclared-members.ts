@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import type { JsonSchema } from '../../src/api/discovery/published-schema.ts'
 import { publishedSchema } from '../../src/api/discovery/published-schema.ts'
 
-/** Paths of members of an answer that its schema does not tell of. */
+/** Paths of members of an answer that its schema does not declare. */
 export function undeclaredMembers(schema: TSchema, answer: unknown): readonly string[] {
   return [...undeclared([publishedSchema(schema)], answer, '')]
 }

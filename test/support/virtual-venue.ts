@@ -13,7 +13,7 @@ import { Machine } from '../simulation/machine.ts'
 const REPLY_MS = 50
 const RECONNECT_MS = 100
 
-/** The simulated venue without its sockets, and a client beside it, in virtual time. */
+/** The simulated venue without sockets, and a client, in virtual time. */
 export class VirtualVenue {
   readonly venue: Venue
   readonly #kernel: Kernel
@@ -40,12 +40,12 @@ export class VirtualVenue {
     return this.#scheduler
   }
 
-  /** Lets everything happen up to and including an instant. */
+  /** Advances virtual time up to and including an instant. */
   runUntil(timeMs: number): void {
     this.#kernel.runUntil(timeMs)
   }
 
-  /** The venue is called where a network would be; requests take a while. */
+  /** Calls the venue in place of a network, with latency. */
   runtime(): Runtime {
     const { scheduler, venue } = this
     return {
@@ -55,7 +55,7 @@ export class VirtualVenue {
         new Observable<string>((subscriber) => {
           const drop = () => subscriber.error(new OperatingError('socket_closed', url))
           const send = (text: string) => subscriber.next(text)
-          // A venue that is not to be reached lets us wait, as a network does.
+          // An unreachable venue makes the client wait, as a network does.
           const attempts = timer(0, RECONNECT_MS, scheduler).subscribe(() => {
             const session = venue.connect('here', { send, drop, queuedBytes: () => 0 })
             if (session === undefined) return

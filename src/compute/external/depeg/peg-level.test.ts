@@ -189,6 +189,6 @@ function naive(atMs: number, distanceBps: number, called: number): NaiveInstant 
     confidenceBps: 0,
     adjustedBps: -distanceBps,
     called,
-    heardMs: atMs,
+    receivedMs: atMs,
   }
 }

@@ -15,16 +15,16 @@ type Look = {
 /** A look a second. */
 function statusesOf(looks: readonly Look[], restartAt = -1): string[] {
   let status = new PegStatus()
-  let heardMs = 0
+  let receivedMs = 0
   return looks.map(({ deviationBps, confidenceBps, isNew }, at) => {
     const nowMs = START_MS + at * SECOND_MS
-    if (isNew) heardMs = nowMs
+    if (isNew) receivedMs = nowMs
     if (at === restartAt) {
       const restored = new PegStatus()
       expect(restored.restore(Float64Array.from(status.save()))).toBe(true)
       status = restored
     }
-    status.step(nowMs, { deviationBps, confidenceBps }, heardMs)
+    status.step(nowMs, { deviationBps, confidenceBps }, receivedMs)
     return status.name
   })
 }
@@ -90,12 +90,12 @@ describe('status of a peg', () => {
     ),
     fc.nat({ max: 60 }),
   ])('is what looking back at everything gives, also after a restart', (looks, restartAt) => {
-    let heardMs = 0
+    let receivedMs = 0
     const instants = looks.map(({ deviationBps, confidenceBps, isNew }, at) => {
       const atMs = START_MS + at * SECOND_MS
-      if (isNew) heardMs = atMs
+      if (isNew) receivedMs = atMs
       const priceUsd = 1 + deviationBps / 10_000
-      return { atMs, priceUsd, deviationBps, confidenceBps, adjustedBps: 0, called: 0, heardMs }
+      return { atMs, priceUsd, deviationBps, confidenceBps, adjustedBps: 0, called: 0, receivedMs }
     })
     expect(statusesOf(looks, restartAt)).toEqual(naiveStates(instants).map(({ status }) => status))
   })
