@@ -28,7 +28,7 @@ describe('a payment that a stranger reads from the chain', () => {
   })
 })
 
-test('who guesses as fast as it can leaves an honest buyer its sales', () => {
+test('fast guesses of a stranger do not block an honest buyer', () => {
   const { idleMs, guessedMs, guessesBeside } = result
   expect(guessesBeside).toBeGreaterThan(100)
   expect(median(guessedMs)).toBeLessThan(2 * median(idleMs) + SLACK_MS)

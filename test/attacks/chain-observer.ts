@@ -1,7 +1,7 @@
 /**
- * Two questions about answers that were bought. Who reads a payment from the chain and presents it again: does that
- * get a byte, or learn what was bought? Whose connection broke at any moment and who sends the very same request again:
- * does that get the answer? `npx tsx test/attacks/chain-observer.ts --count 1000`
+ * Two measurements on bought answers. Does a stranger who reads a payment from the chain and presents it get any byte,
+ * or learn what was bought? Does a buyer whose connection breaks at any moment get the answer by repeating the
+ * identical request? `npx tsx test/attacks/chain-observer.ts --count 1000`
  */
 import { fileURLToPath } from 'node:url'
 import { createKeyPairSignerFromPrivateKeyBytes } from '@solana/kit'
@@ -33,15 +33,15 @@ import { legacyFetch } from '../support/legacy-buyer.ts'
 import { solanaRig } from '../support/solana-rig.ts'
 
 export type ObserverOptions = {
-  /** Payments that are rebuilt, and as many connections that are broken. */
+  /** Number of rebuilt payments, and of broken connections. */
   readonly count: number
   readonly seed: number
   readonly onProgress?: (what: string, done: number) => void
 }
 
-/** What a stranger was answered to one guess. */
+/** Reply to one guess of a stranger. */
 type Guess = {
-  /** Of the buyer. */
+  /** The buyer's client. */
   readonly client: string
   readonly isRight: boolean
   readonly status: number
@@ -62,7 +62,7 @@ export type ObserverResult = {
   readonly guesses: readonly Guess[]
   readonly calls: readonly BrokenCall[]
   readonly renders: number
-  /** How long purchases took, ms: alone, and while a stranger guesses as fast as it can. */
+  /** Durations of purchases, ms: alone, and while a stranger guesses as fast as possible. */
   readonly idleMs: readonly number[]
   readonly guessedMs: readonly number[]
   readonly guessesBeside: number
@@ -80,10 +80,10 @@ type Client = {
   readonly wallet: () => Promise<Wallet>
 }
 
-/** All of one length, so that nothing but the guess differs. */
+/** All of the same length, so that only the guess differs. */
 const COINS = ['BTC', 'ETH', 'SOL', 'XRP', 'BNB', 'SUI', 'APT', 'ARB'] as const
 const AT_ONCE = 4
-/** Longer than a purchase takes here. */
+/** Longer than a purchase. */
 const BREAK_MS_MAX = 250
 const GUESS_MS_MAX = 1_500
 const TRIES_MAX = 40
@@ -91,7 +91,7 @@ const SALES = 15
 const GUESSERS = 8
 const TRY_AGAIN_MS = 100
 
-/** Another address of this machine than the buyers'. */
+/** A local address other than the buyers'. */
 const stranger = new Agent({ localAddress: '127.0.0.2' })
 const transferAbi = parseAbi([
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
@@ -128,7 +128,7 @@ export async function observeChain(options: ObserverOptions): Promise<ObserverRe
   }
 }
 
-/** Buys, reads the payment from the chain at a random moment, and presents it for the right call and a wrong one. */
+/** Buys, reads the payment from the chain at a random moment, and presents it for the bought call and another one. */
 async function rebuilt(
   { count, seed, onProgress }: ObserverOptions,
   host: PaidHost,
@@ -175,7 +175,7 @@ async function rebuilt(
   return guesses
 }
 
-/** A machine that does much else is slower than a node may be: then another wallet buys. */
+/** If a busy machine exceeds the time limit of a node, another wallet buys. */
 async function purchase({ name, wallet }: Client, url: string): Promise<Response> {
   for (let tries = 1; ; tries += 1) {
     const { buy } = await wallet()
@@ -186,7 +186,7 @@ async function purchase({ name, wallet }: Client, url: string): Promise<Response
   }
 }
 
-/** Buys over a connection that breaks at a random moment, and sends the very same request again until it is answered. */
+/** Buys over a connection that breaks at a random moment, and repeats the identical request until it is answered. */
 async function broken(
   { count, seed, onProgress }: ObserverOptions,
   host: PaidHost,
@@ -270,7 +270,7 @@ async function besieged(ground: Ground, [client]: readonly Client[]) {
   return { idleMs, guessedMs, guessesBeside }
 }
 
-/** The body belongs to the answer: a connection may break before the last of it. */
+/** Reads the body as well, because a connection may break before its end. */
 async function read(response: Response): Promise<Response> {
   const { status, headers } = response
   return new Response(await response.arrayBuffer(), { status, headers })
@@ -285,7 +285,7 @@ async function rebuiltOnBase({ chain }: Ground, hash: Hex) {
   return envelopes(first, { network: base.network, legacy: 'base', asset: base.asset })
 }
 
-/** Alone, or the first of those that share a transaction. */
+/** The only authorization of a transaction, or the first of a batch. */
 function authorizationsIn(input: Hex) {
   const selector = 'e3ee160e'
   const at = input.indexOf(selector)
@@ -360,7 +360,7 @@ function publicClients(ground: Ground, solana: SolanaChain): readonly Client[] {
     name,
     network: 'evm',
     wallet: async () => {
-      // One after the other: the account that mints has one sequence of nonces.
+      // In sequence, because the minting account has one nonce sequence.
       const funded = funding.then(() => ground.fundedBuyer())
       funding = funded.catch(() => undefined)
       const buyer = await funded
@@ -438,7 +438,7 @@ function publicClients(ground: Ground, solana: SolanaChain): readonly Client[] {
   ]
 }
 
-/** Without the header of version 2 a client falls back to the body of version 1. */
+/** Without the version 2 header a client falls back to the version 1 body. */
 function withoutVersion2(speak: Speak): Speak {
   return async (input, init) => {
     const response = await speak(input, init)
@@ -461,7 +461,7 @@ async function inLanes(count: number, work: (index: number) => Promise<void>): P
 
 const pause = (ms: number) => new Promise<void>((resolve) => systemClock.after(ms, resolve))
 
-/** @returns the middle one of what the guesses of one kind show */
+/** @returns the median of one kind of guess */
 export function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN
 }

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { attackConnections } from './connections.ts'
 
 const PAID_CALLS = 5
-/** What other processes on a busy machine take from a median of five. */
+/** Tolerance for a busy machine in a median of five. */
 const NOISE_MS = 1_000
 
-test('one address that floods the service leaves an honest buyer its sales', async () => {
+test('a flood from one address leaves an honest buyer its sales', async () => {
   const reports = await attackConnections(PAID_CALLS, (report) =>
     process.stdout.write(`${JSON.stringify(report)}\n`),
   )

@@ -9,10 +9,10 @@ import { systemClock } from '../../src/roles/system-clock.ts'
 import type { Rig } from '../support/service.ts'
 import { startRig, untilAnswerable } from '../support/service.ts'
 
-/** What one attack cost either side, and what an honest buyer felt of it. */
+/** Cost of one attack for both sides, and its effect on an honest buyer. */
 export type AttackReport = {
   readonly attack: string
-  /** What the attacker sent, from one address. */
+  /** Requests of the attacker, from one address. */
   readonly sent: string
   readonly answered: number
   readonly refused: number
@@ -34,11 +34,11 @@ export async function attackConnections(
   paidCalls: number,
   onReport: (report: AttackReport) => void = () => undefined,
 ): Promise<readonly AttackReport[]> {
-  // No loopback address is a trusted proxy, so each one is a caller.
+  // No loopback address is a trusted proxy, so each counts as a client.
   const rig = await startRig({ flags: ['--trust-proxy', '192.0.2.1'] })
   try {
     await untilAnswerable(rig.url, 'BTC')
-    // Before any attack: what is measured is the sale alone.
+    // Funded before any attack, so that only the sale is measured.
     const buyers: PrivateKeyAccount[] = []
     for (let count = 0; count < 1 + 2 * attacks.length; count += 1)
       buyers.push(await fundedBuyer(rig, paidCalls))
@@ -114,7 +114,7 @@ const attacks: readonly {
   ),
 ]
 
-/** The same requests again and again, as soon as the ones before are answered. */
+/** Repeats the same requests as soon as the previous ones are answered. */
 function flood(name: string, requests: readonly string[]) {
   return {
     name,
@@ -138,7 +138,7 @@ function post(path: string, message: unknown): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-/** Everything that one address does at a time. */
+/** All connections of one address. */
 class Attacker {
   readonly #port: number
   readonly #sockets = new Set<Socket>()
@@ -150,14 +150,14 @@ class Attacker {
     this.#port = Number(new URL(url).port)
   }
 
-  /** Sends once and keeps the connection; resolves with the first answer, or when it is closed. */
+  /** Sends once and keeps the connection; resolves at the first answer or when it is closed. */
   async hold(bytes: string): Promise<void> {
     await new Promise<void>((resolve) => {
       this.#open(bytes, () => resolve()).once('close', () => resolve())
     })
   }
 
-  /** Sends again whenever all is answered, on a new connection where that one was closed. */
+  /** Sends again after each complete answer, on a new connection if the old one was closed. */
   async repeat(bytes: string, answers: number): Promise<void> {
     while (!this.#isStopped) {
       await new Promise<void>((resolve) => {
@@ -196,7 +196,7 @@ class Attacker {
   }
 }
 
-/** Paid calls one after the other, each on a connection of its own. */
+/** Sequential paid calls, each on a new connection. */
 async function latencies(rig: Rig, buyer: PrivateKeyAccount, count: number) {
   const ms: number[] = []
   let sold = 0
@@ -218,7 +218,7 @@ async function fundedBuyer(rig: Rig, calls: number): Promise<PrivateKeyAccount> 
   return buyer
 }
 
-/** @returns the status, 0 where the connection was refused */
+/** @returns the status, 0 if the connection was refused */
 async function bought(url: string, payment: string): Promise<number> {
   const agent = new Agent({ localAddress: HONEST })
   try {

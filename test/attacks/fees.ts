@@ -14,7 +14,7 @@ export type FeeAttack = {
   readonly requests: number
   readonly statuses: Readonly<Record<number, number>>
   readonly reasons: ReadonlySet<string>
-  /** Of the attackers, for emptying their wallets: one signature each time. */
+  /** Fees of the attackers for emptying their wallets: one signature each time. */
   readonly attackerLamports: bigint
   readonly ourLamports: bigint
   readonly failures: readonly FailedFee[]
@@ -22,11 +22,11 @@ export type FeeAttack = {
 }
 
 const SIGNATURE_LAMPORTS = 5_000n
-/** About what a cluster takes. */
+/** Approximate time of a cluster. */
 const CONFIRMATION_MS = 400
 const PURCHASES_IDLE = 5
 
-/** @param wallets how many take part. @param requestsEach one after the other */
+/** @param wallets number of wallets. @param requestsEach sequential requests of each */
 export async function drainAttack(wallets: number, requestsEach: number): Promise<FeeAttack> {
   const chain = await startSolanaChain({ clock: systemClock, confirmationMs: CONFIRMATION_MS })
   const rig = solanaRig(chain)
@@ -40,7 +40,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
   const host = await rig.hosted({
     ledger,
     methods: [rig.method(facilitator, { failures })],
-    // After verification, while the handler runs, the money is moved.
+    // Moves the money after verification, while the handler runs.
     atWork: async () => {
       if (victim === null) return
       drains += 1
@@ -67,7 +67,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
       for (let count = 0; count < requestsEach; count += 1) {
         const refill = FUNDS - chain.balanceOf(attacker.address)
         chain.fundUsdc(attacker.address, refill)
-        // What distinguishes two payments is their memo.
+        // Two payments differ in their memo.
         const payment = await rig.paymentOf(attacker, { memo: `${wallet} ${count}` })
         const [{ status, text }, tookMs] = await Promise.all([
           buy(host, payment, '/slow/BTC'),
@@ -85,7 +85,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
       statuses,
       reasons,
       attackerLamports: BigInt(drains) * SIGNATURE_LAMPORTS,
-      // Without what the honest buyer was sold for.
+      // Without the cost of sales to the honest buyer.
       ourLamports: ours - BigInt(bought) * (2n * SIGNATURE_LAMPORTS + 1n),
       failures: failed,
       honest: { idleMs: median(idle), duringMs: median(during), bought },

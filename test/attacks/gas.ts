@@ -31,20 +31,20 @@ import { compileContracts } from '../golden/compile-contracts.ts'
  * the costs of attackers and service.
  */
 
-/** How a hostile wallet knows that it is only simulated. */
+/** How a hostile wallet detects a simulation. */
 export type Trick = 'gas price' | 'block number' | 'coinbase' | 'gas left'
 const tricks: readonly Trick[] = ['gas price', 'block number', 'coinbase', 'gas left']
 
 export type GasAttack = {
   readonly name: string
   readonly requests: number
-  /** How many answers had each status. */
+  /** Number of answers by status. */
   readonly statuses: Readonly<Record<number, number>>
-  /** What the attackers are without, in millionths of a USDC. */
+  /** Money that the attackers spent, in millionths of a USDC. */
   readonly atomsSpent: bigint
-  /** What the attackers have used up to be able to attack. */
+  /** Gas that the attackers used to prepare the attack. */
   readonly attackerGas: bigint
-  /** What our transactions have used up that moved nothing. */
+  /** Gas of our transactions that transferred nothing. */
   readonly gasBurnt: bigint
   readonly gasPerHourMax: bigint
   readonly honest: { readonly idleMs: number; readonly duringMs: number; readonly bought: number }
@@ -84,7 +84,7 @@ export async function startGasGround() {
     for (const [index, value] of slots.entries())
       await client.setStorageAt({ address, index, value: pad(numberToHex(value)) })
   }
-  /** @param isClone whether its code is that of all others, as of a proxy */
+  /** @param isClone whether it shares its code with all others, like a proxy */
   const hostileWallet = async (trick: Trick = 'gas price', bound = 0n, isClone = false) => {
     const owner = newBuyer()
     const wallet = newBuyer().address
@@ -95,7 +95,7 @@ export async function startGasGround() {
     await chain.fundUsdc(wallet, FUNDS)
     return { ...owner, address: wallet }
   }
-  /** An account with a key that has delegated to hostile code (EIP-7702). */
+  /** An externally owned account that delegates to hostile code (EIP-7702). */
   const delegate = async (account: PrivateKeyAccount, isClone = false, priorityFee?: bigint) => {
     const to = newBuyer().address
     wallets += 1
@@ -118,7 +118,7 @@ export async function startGasGround() {
         : { maxPriorityFeePerGas: priorityFee, maxFeePerGas: 2n * priorityFee + 10_000_000_000n }),
     })
   }
-  /** @param suffix makes a signature that only contracts take, for which a transfer may use more gas */
+  /** @param suffix makes a signature that only contracts accept, whose transfer may use more gas */
   const paymentOf = async (buyer: PrivateKeyAccount, suffix = '') => {
     const nowMs = systemClock.nowMs()
     const payment = await signedPayload(buyer, { amount: PRICE, payTo, nowMs })
@@ -136,7 +136,7 @@ export async function startGasGround() {
     hostileWallet,
     delegate,
     paymentOf,
-    /** What was burnt in our name since a block. */
+    /** Gas burnt by our transactions since a block. */
     async burntSince(block: bigint): Promise<bigint> {
       let burnt = 0n
       const head = await client.getBlockNumber({ cacheTime: 0 })
@@ -220,7 +220,7 @@ async function attack(
   const { host, close } = await ground.hosted({ contractGasPerHour: gasPerHourMax })
   const honest = await ground.funded()
   try {
-    // Blocks as a chain has them: the wait for one is what a purchase takes.
+    // Blocks at intervals, because a purchase mostly waits for its block.
     await client.setAutomine(false)
     await client.setIntervalMining({ interval: 1 })
     const purchase = async () => {

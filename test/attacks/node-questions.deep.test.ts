@@ -12,9 +12,9 @@ import {
 
 /** Node calls for each junk request beyond the first ten of its address. */
 const CALLS_PER_REQUEST_MAX = 0.1
-/** Ten questions for many payers, five for one, and what ten purchases ask for in a second at most. */
+/** At most ten requests for many payers, five for one, and those of ten purchases in a second. */
 const CALLS_PER_SECOND_MAX = 25
-/** Half a second, on a machine that is busy with other tests: Solana is asked for a status every 200 ms. */
+/** Tolerance for a busy machine; the status on Solana is polled every 200 ms. */
 const NOISE_MS = 500
 
 describe.each([

@@ -17,22 +17,22 @@ import { rpcWire } from '../support/rpc-wire.ts'
 import { solanaRig } from '../support/solana-rig.ts'
 
 /**
- * Attackers who own nothing send payments that are signed well, or forged, and cannot be paid. What do they cost
- * our node, and whom do they keep from buying? Run by hand: `npx tsx test/attacks/node-questions.ts`.
+ * Attackers without funds send payments with valid or forged signatures. Measures their cost at our node and their
+ * effect on other buyers. Run by hand: `npx tsx test/attacks/node-questions.ts`.
  */
 
-/** A service with the limits that it has by default, behind a node whose requests are counted. */
+/** A service with default limits, and a node whose requests are counted. */
 export type Target = {
   readonly name: string
   readonly node: RpcWire
   readonly url: string
-  /** A payment of a wallet that holds nothing. */
+  /** A payment of an empty wallet. */
   poorPayment(): Promise<string>
-  /** One that is found wrong without a node. */
+  /** A payment that is refused without a node. */
   wrongPayment(): Promise<string>
   /** A payment that names a payer and is signed by another key; null if that needs no node. */
   readonly forgedPayment: (() => Promise<string>) | null
-  /** Of a wallet that holds enough and has bought here before. */
+  /** A payment of a funded wallet that has bought here before. */
   knownPayment(): Promise<string>
   close(): Promise<void>
 }
@@ -41,20 +41,20 @@ export type Flood = {
   readonly requests: number
   readonly statuses: Readonly<Record<number, number>>
   readonly nodeCalls: number
-  /** Of the requests beyond the first ten of each address. */
+  /** Node calls per request beyond the first ten of each address. */
   readonly callsPerRequest: number
 }
 
-/** What a provider's free plan lets pass. */
+/** Rate limit of a provider's free plan. */
 const NODE_REQUESTS_PER_SECOND = 25
 export const PURCHASES = 10
 const SIEGE_ADDRESSES = 300
 const SIEGE_PAYMENTS = 300
 const SPARED_REQUESTS = 10
-/** Forty a second: more than the node answers, and little enough to leave the processor to the purchases. */
+/** Forty requests a second: more than the node answers, few enough to leave processor time for purchases. */
 const SIEGE_AT_ONCE = 4
 const SIEGE_PAUSE_MS = 100
-/** Each purchase asks the node four times. */
+/** Each purchase sends four requests to the node. */
 const PURCHASE_PAUSE_MS = 300
 /** A wallet may buy 20 times a minute. */
 const KNOWN_WALLETS = 4
@@ -162,7 +162,7 @@ export async function flood(
   return { requests: payments.length, statuses, nodeCalls, callsPerRequest }
 }
 
-/** Purchases of known wallets. @returns their statuses, and the median of how long they took */
+/** Purchases of known wallets. @returns their statuses and median duration */
 async function purchases({ knownPayment, url }: Target, count: number) {
   const tookMs: number[] = []
   const statuses: number[] = []
@@ -180,16 +180,16 @@ async function purchases({ knownPayment, url }: Target, count: number) {
 export type Siege = {
   readonly requests: number
   readonly lastedSeconds: number
-  /** With those of the purchases. */
+  /** Includes the requests of the purchases. */
   readonly busiestNodeSecond: number
   readonly bought: number
   readonly idleMs: number
-  /** While as many requests come that ask no node: what the processor costs. */
+  /** Duration under as many requests that need no node: the cost of processor time. */
   readonly controlMs: number
   readonly attackedMs: number
 }
 
-/** What a known buyer sees while unfunded payments come from many addresses. */
+/** Effect of unfunded payments from many addresses on a known buyer. */
 export async function siege(attacked: Target): Promise<Siege> {
   const [wrong, poor] = [
     await signedMany(SIEGE_PAYMENTS, attacked.wrongPayment),
@@ -216,7 +216,7 @@ export async function siege(attacked: Target): Promise<Siege> {
   }
 }
 
-/** Sends payments from many addresses, some at a time, for as long as `work` takes. @returns how many */
+/** Sends payments from many addresses while `work` runs. @returns their number */
 async function besieged(
   { url }: Target,
   payments: readonly string[],
@@ -245,14 +245,14 @@ function wait(ms: number): Promise<void> {
   return new Promise((resolve) => systemClock.after(ms, resolve))
 }
 
-/** One after the other: signing takes the processor from everything else. */
+/** Signs in sequence, because signing occupies the processor. */
 export async function signedMany(count: number, sign: () => Promise<string>): Promise<string[]> {
   const payments: string[] = []
   while (payments.length < count) payments.push(await sign())
   return payments
 }
 
-/** Addresses of this machine other than the usual one. */
+/** Loopback addresses other than 127.0.0.1. */
 function addressesOf(count: number, from: number): string[] {
   return Array.from({ length: count }, (_, index) => {
     const at = from + index

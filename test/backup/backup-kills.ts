@@ -14,7 +14,7 @@ import { fromElsewhere, runCommand, startRig, until, untilAnswerable } from '../
 
 export type BackupKillsOptions = {
   readonly seed: number
-  /** SIGKILLs of the service, each with a backup at work. */
+  /** SIGKILLs of the service, each during a backup. */
   readonly kills: number
   readonly sampleSales: number
   readonly onProgress?: (kills: number) => void
@@ -22,14 +22,14 @@ export type BackupKillsOptions = {
 
 export type BackupKillsResult = {
   readonly kills: number
-  /** At which a backup was really copying. */
+  /** Kills during which a backup was copying. */
   readonly killsDuringCopy: number
   readonly backups: number
-  /** Killed as well. */
+  /** Backups that were killed as well. */
   readonly backupsKilled: number
   readonly restores: number
   readonly payments: number
-  /** Of those sent again after a restore: answered, or refused as used (409). */
+  /** Payments resent after a restore that were answered; others are refused as used (409). */
   readonly answeredAgain: number
   readonly refusedAgain: number
   readonly soldAfterRestores: number
@@ -43,17 +43,17 @@ type Spread = { readonly p50: number; readonly p95: number; readonly max: number
 type Payment = { readonly buyer: PrivateKeyAccount; readonly header: string }
 
 const PRICE = 25_000n
-/** Enough to be charged three times, if that were possible. */
+/** Enough for three charges, to reveal a double charge. */
 const FUNDS = 3n * PRICE
 const PAYMENTS_A_ROUND = 3
 const RESTORE_EVERY = 20
 const SOLD_AFTER_A_RESTORE = 2
 const KILL_AFTER_MS_MAX = 250
-/** Every so many backups are killed too. */
+/** Share of backups that are killed too. */
 const BACKUP_KILLED = 0.25
 const POLL_MS = 2
 
-/** The built service, killed again and again while it sells and `perpscope backup` copies its files. */
+/** The built service, killed repeatedly while it sells and `perpscope backup` copies its files. */
 export async function runBackupKills(options: BackupKillsOptions): Promise<BackupKillsResult> {
   const folder = await mkdtemp(join(tmpdir(), 'perpscope-backup-kills-'))
   const rig = await startRig()
@@ -116,7 +116,7 @@ class Run {
     }
   }
 
-  /** Sells, copies, is killed, starts again; then every payment is answered. */
+  /** One round: sale, backup, kill, restart; then every payment is answered. */
   async #round(): Promise<void> {
     const payments = await this.#signed(PAYMENTS_A_ROUND)
     const isBackupKilled = this.#chance.is(BACKUP_KILLED)
@@ -138,7 +138,7 @@ class Run {
       await until('a payment is answered', async () => (await this.#status(payment)) === 200)
   }
 
-  /** In the place of what the service has: everything that was sold since is not in it. */
+  /** Restores a backup over the current files; it lacks all later sales. */
   async #restored(): Promise<void> {
     await this.#signedAndBought(1)
     await this.#rig.kill()
@@ -158,7 +158,7 @@ class Run {
     await this.#audit()
   }
 
-  /** What every wallet has lost, beside what the ledger says. */
+  /** Compares the expenses of every wallet with the ledger. */
   async #audit(): Promise<void> {
     const { chain, dataDir } = this.#rig
     let charged = 0n
@@ -192,7 +192,7 @@ class Run {
     return spreadOf(tookMs)
   }
 
-  /** One backup after the other, until all are sold. */
+  /** Runs backups in sequence until all sales are complete. */
   async #timedSalesDuringBackups(sales: number): Promise<Spread> {
     let isOver = false
     const copying = async () => {
@@ -253,7 +253,7 @@ class Run {
     return signed
   }
 
-  /** 503 is no last word. */
+  /** Final status; 503 is retried. */
   async #settledStatus(payment: Payment): Promise<number> {
     let status = 0
     await until('a payment has an end', async () => {
@@ -280,7 +280,7 @@ class Run {
   }
 }
 
-/** They come again after each restore. */
+/** Payments are resent after each restore. */
 const LIFETIME_SECONDS = 6 * 3_600
 
 function spreadOf(values: readonly number[]): Spread {

@@ -3,7 +3,7 @@ import { runBackupKills } from './backup-kills.ts'
 
 const SALES_MEASURED = 30
 
-// So that whatever was started ends with this process: see their `exit` handlers.
+// Child processes end with this process: see their `exit` handlers.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 await new Command('backup-kills')

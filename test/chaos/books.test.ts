@@ -15,7 +15,7 @@ function books() {
 const rulesOf = (opened: Books) => opened.violations.map(({ rule }) => rule)
 
 describe('the books of a chaos run', () => {
-  test('find nothing where an answer, its copies and its charge agree', () => {
+  test('find nothing if an answer, its copies and its charge agree', () => {
     const opened = books()
     opened.taken(charge)
     opened.taken(charge)
@@ -60,7 +60,7 @@ describe('the books of a chaos run', () => {
     expect(rulesOf(opened)).toEqual(['an answer without a charge'])
   })
 
-  test('find copies with other bytes', () => {
+  test('find copies with different bytes', () => {
     const opened = books()
     opened.taken(charge)
     opened.given(NONCE, answer)
@@ -68,7 +68,7 @@ describe('the books of a chaos run', () => {
     expect(rulesOf(opened)).toEqual(['copies with other bytes'])
   })
 
-  test('find money of a wallet, and of the service, that no charge explains', () => {
+  test('find spent and received money without a charge', () => {
     const opened = books()
     opened.taken(charge)
     opened.closed(new Map([[PAYER, 20n]]), 30n)

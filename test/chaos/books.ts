@@ -1,4 +1,4 @@
-/** A transfer to the service, as the chain has it. */
+/** A transfer to the service, as recorded on chain. */
 export type Charge = {
   readonly nonce: string
   readonly payer: string
@@ -6,15 +6,15 @@ export type Charge = {
   readonly amount: bigint
 }
 
-/** A signed payment and what it shall buy. */
+/** A signed payment and its purchase. */
 export type Paid = {
   readonly nonce: string
   readonly payer: string
-  /** Payments of one purchase share it: whoever is refused signs another. */
+  /** Shared by all payments of one purchase; after a refusal the buyer signs another. */
   readonly purchase: string
 }
 
-/** An answer that was given for a payment. */
+/** An answer sent for a payment. */
 export type Given = { readonly text: string; readonly transaction: string }
 
 export type Violation = {
@@ -36,8 +36,8 @@ export const rules = [
 export type Rule = (typeof rules)[number]
 
 /**
- * Compares what buyers were given with what the chain took, while it happens and at the end. It knows the
- * promises only, and nothing of how they are kept.
+ * Compares the answers of buyers with the charges on chain, during the run and at its end. It knows only
+ * the promises, not their implementation.
  */
 export class Books {
   readonly violations: Violation[] = []
@@ -55,7 +55,7 @@ export class Books {
     return this.#charges.size
   }
 
-  /** Payments that the chain took. */
+  /** Nonces of the payments that were charged on chain. */
   charged(): readonly string[] {
     return [...this.#charges.keys()]
   }
@@ -80,7 +80,7 @@ export class Books {
     this.#chargedPurchases.set(purchase, nonce)
   }
 
-  /** An answer came; what the chain took until now was told by `taken`. */
+  /** Records an answer; `taken` has reported all charges until now. */
   given(nonce: string, answer: Given): void {
     const charge = this.#charges.get(nonce)
     if (charge === undefined || charge.transaction !== answer.transaction)
@@ -99,7 +99,7 @@ export class Books {
       )
   }
 
-  /** A payment that was charged was sent once more, with nothing going wrong any more. */
+  /** A charged payment was sent again after the last fault and got no answer. */
   withheld(nonce: string, detail: string): void {
     this.#violated('a charge without an answer', nonce, detail)
   }
@@ -108,7 +108,7 @@ export class Books {
     this.#violated('a purchase without an end', nonce, detail)
   }
 
-  /** @param spent by each wallet in all. @param received by the service in all */
+  /** @param spent total of each wallet. @param received total of the service */
   closed(spent: ReadonlyMap<string, bigint>, received: bigint): void {
     const known = new Map<string, bigint>()
     for (const { payer, amount } of this.#charges.values())

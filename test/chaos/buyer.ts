@@ -6,16 +6,16 @@ import type { Given } from './books.ts'
 
 export type Reply =
   | { readonly kind: 'given'; readonly answer: Given }
-  /** 402: sign another, or give up. */
+  /** 402: sign another payment, or give up. */
   | { readonly kind: 'refused'; readonly detail: string }
   /** Send the same payment again. */
   | { readonly kind: 'again'; readonly detail: string }
-  /** The connection broke, or the buyer hung up: send it again, too. */
+  /** The connection broke or the buyer closed it: send the same payment again. */
   | { readonly kind: 'lost'; readonly detail: string }
-  /** Nobody is there. */
+  /** The service is down. */
   | { readonly kind: 'down'; readonly detail: string }
 
-/** One purchase at the service, and what its buyer is like. */
+/** One purchase at the service, and the behaviour of its buyer. */
 export type PurchaseOptions = {
   readonly id: string
   readonly url: string
@@ -23,10 +23,10 @@ export type PurchaseOptions = {
   readonly payTo: `0x${string}`
   readonly priceUsdcAtomic: bigint
   readonly lifetimeSeconds: number
-  /** A payment that has no end after so long, by {@link servedMs}, never has one. */
+  /** Time, by {@link servedMs}, after which an unfinished payment counts as endless. */
   readonly patienceMs: number
   readonly clock: Clock
-  /** For how long the service was there, in all. */
+  /** Total time in which the service was up. */
   readonly servedMs: () => number
   readonly chance: Chance
   readonly onSigned: (nonce: string) => void
@@ -37,18 +37,18 @@ export type PurchaseOptions = {
 export type SignedPurchase = {
   readonly header: string
   readonly nonce: string
-  /** For how long the service had been there by then. */
+  /** Total uptime of the service by then. */
   readonly servedMsBefore: number
 }
 
 const ANSWER_MS_MAX = 15_000
-/** Between two attempts; it grows with each. */
+/** Pause between two attempts; it grows with each. */
 const PAUSE_MS_MAX = 1_000
 const PAYMENTS_MAX = 6
-/** A hasty buyer believes a refusal when it has heard it so often, and nothing else in between. */
+/** Consecutive refusals after which a hasty buyer gives up. */
 const REFUSALS_BELIEVED = 3
 
-/** As the public clients are: one request at a time, and a new payment after a 402. */
+/** Like the public clients: one request at a time, and a new payment after a 402. */
 export async function buyCarefully(options: PurchaseOptions): Promise<readonly SignedPurchase[]> {
   const signed: SignedPurchase[] = []
   while (signed.length < PAYMENTS_MAX) {
@@ -68,7 +68,7 @@ export async function buyCarefully(options: PurchaseOptions): Promise<readonly S
   return signed
 }
 
-/** Sends copies at once, hangs up early, and never signs twice. */
+/** Sends copies concurrently, closes connections early, and never signs twice. */
 export async function buyHastily(options: PurchaseOptions): Promise<readonly SignedPurchase[]> {
   const { chance } = options
   const payment = await sign(options)
@@ -90,7 +90,7 @@ export async function buyHastily(options: PurchaseOptions): Promise<readonly Sig
   }
 }
 
-/** Sends a payment once. What comes back is told before it is returned. */
+/** Sends a payment once and reports the reply before returning it. */
 export async function send(
   { url, id, onReply }: Pick<PurchaseOptions, 'url' | 'id' | 'onReply'>,
   { header, nonce }: SignedPurchase,

@@ -8,7 +8,7 @@ const abi = parseAbi([
   'event Transfer(address indexed from, address indexed to, uint256 value)',
 ])
 
-/** Reads the token's own events, with nothing of the code that is tested. */
+/** Reads the token's events, independently of the code under test. */
 export class ChainReader {
   readonly #client: PublicClient
   readonly #token: Address
@@ -24,9 +24,9 @@ export class ChainReader {
     this.#payee = accounts.merchant.address
   }
 
-  /** Tells every transfer to the service that is in a block by now. */
+  /** Reports every transfer to the service that is in a block by now. */
   async catchUp(): Promise<void> {
-    // A reading that is under way may have begun before what the caller wants to see.
+    // A reading in progress may have begun before the transfer that the caller expects.
     await this.#reading?.catch(() => undefined)
     this.#reading ??= this.#read().finally(() => {
       this.#reading = null

@@ -25,15 +25,15 @@ import { HostProcess } from './host-process.ts'
 
 export type ChaosOptions = {
   readonly seed: number
-  /** How many things are bought. */
+  /** Number of purchases. */
   readonly purchases: number
-  /** Whether the service is killed again and again. */
+  /** Whether the service is killed repeatedly. */
   readonly kills: boolean
-  /** Of authorizations that run out while they are being settled. */
+  /** Share of authorizations that expire during settlement. */
   readonly shortLived: number
-  /** A payment that has no end after so long, the time left out in which the service was not there, never has one. */
+  /** Uptime of the service after which an unfinished payment counts as endless. */
   readonly patienceMs: number
-  /** Instead of the faults that are drawn. */
+  /** Replaces the drawn faults. */
   readonly everySettlement?: FacilitatorFault
   readonly defect?: HostDefect
   readonly onProgress?: (progress: Progress) => void
@@ -41,7 +41,7 @@ export type ChaosOptions = {
 
 type Progress = {
   readonly ended: number
-  /** Of buyers, those that reached the service. */
+  /** Requests of buyers that reached the service. */
   readonly requests: number
   readonly kills: number
 }
@@ -61,13 +61,13 @@ const WALLETS = 16
 const AT_ONCE = 32
 const FACILITATORS = 2
 const LIFETIME_SECONDS = 1_800
-/** The service wants six seconds to settle in. */
+/** The service requires six seconds for a settlement. */
 const SHORT_LIFETIME_SECONDS = 9
-/** After the last fault: what acts late has acted. */
+/** Pause after the last fault, in which delayed actions complete. */
 const CALM_MS = 1_000
 const KILL_AFTER_MS = { min: 300, max: 4_000 } as const
 
-/** Buyers, facilitators that fail, and a service that dies, over one chain whose word is final. */
+/** Buyers, failing facilitators and a service that is killed, on one chain that is the authority. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const cleanups: (() => Promise<unknown>)[] = []
   try {
@@ -201,7 +201,7 @@ class Run {
     for (const payment of signed) this.#signed.set(payment.nonce, { ...payment, id })
   }
 
-  /** Every answer is compared with the chain as it is when it comes. */
+  /** Compares each answer with the chain at its arrival. */
   async #note(nonce: string, reply: Reply): Promise<void> {
     const story = this.#stories.get(nonce) ?? []
     this.#stories.set(nonce, story)
@@ -217,7 +217,7 @@ class Run {
     this.#books.given(nonce, reply.answer)
   }
 
-  /** What a buyer heard, first and last. */
+  /** First and last replies to a buyer. */
   #storyOf(nonce: string): string {
     const story = this.#stories.get(nonce) ?? []
     const shown = [...story.slice(0, 10), ...story.slice(10).slice(-15)]
@@ -235,7 +235,7 @@ class Run {
     }
   }
 
-  /** Nothing goes wrong any more: whatever the chain took must be had for the payment that it took. */
+  /** Without further faults every charged payment must get its answer. */
   async #fetchAgain(): Promise<void> {
     await this.#reader.catchUp()
     const onReply = (nonce: string, reply: Reply) => this.#note(nonce, reply)
@@ -271,7 +271,7 @@ function startFacilitators(
   faults: Faults,
   { seed, everySettlement }: ChaosOptions,
 ): Promise<SimulatedFacilitator[]> {
-  // One key, one queue: who shares an account must not draw the same nonce.
+  // One queue per key: users of an account must not take the same nonce.
   const mechanism = exactEvmMechanism(chain.rpcUrl, chain.accounts.facilitator.privateKey)
   return Promise.all(
     Array.from({ length: FACILITATORS }, (_, at) => {
@@ -288,7 +288,7 @@ function startFacilitators(
   )
 }
 
-/** With what each holds. Enough for every purchase of its own, however often it is paid. */
+/** Wallets and balances; each suffices for all of its purchases, even if paid repeatedly. */
 async function fundedWallets(
   chain: EvmChain,
   purchases: number,
@@ -303,7 +303,7 @@ async function fundedWallets(
   return wallets
 }
 
-/** The status and the code of a problem, or what broke. */
+/** Status and code of a problem, or the error. */
 function wordsOf(detail: string): string {
   const code = /"code":"(\w+)"/.exec(detail)?.[1]
   const reason = /"reason":"(\w+)"/.exec(detail)?.[1]

@@ -11,20 +11,20 @@ import type {
 import type { Chance } from '../simulation/chance.ts'
 import type { NodeFault } from './flaky-node.ts'
 
-/** Of requests, one in three. */
+/** Share of faulty requests to facilitators. */
 const FAULTY = 0.33
 const names = Object.keys(facilitatorFaults) as FacilitatorFaultName[]
 
-/** Of what the service asks the chain's node, one in eight. */
+/** Share of faulty requests to the chain's node. */
 const NODE_FAULTY = 0.12
 const nodeFaults = ['cut', 'status 500', 'answer lost'] as const satisfies readonly NodeFault[]
 
-/** What goes wrong around the service, drawn from the seed and counted, until it ends. */
+/** Faults around the service, drawn from the seed and counted. */
 export class Faults {
   readonly counts = new Map<string, number>()
   #hasEnded = false
 
-  /** For the node that the service asks what became of a payment. */
+  /** Faults of the node that the service asks for the outcome of payments. */
   ofNode(chance: Chance): () => NodeFault | null {
     return () => {
       if (this.#hasEnded || !chance.is(NODE_FAULTY)) return null
@@ -34,7 +34,7 @@ export class Faults {
     }
   }
 
-  /** For one facilitator, so that none disturbs the draws of another. */
+  /** Faults of one facilitator; draws of facilitators are independent. */
   ofFacilitator(chance: Chance): (request: FacilitatorRequest) => FacilitatorFault | null {
     return ({ operation }) => {
       if (this.#hasEnded || operation === 'supported' || !chance.is(FAULTY)) return null
@@ -44,7 +44,7 @@ export class Faults {
     }
   }
 
-  /** Lets one facilitator after the other go away for a while, until they are told to stop. */
+  /** Takes down one facilitator after the other for a while, until stopped. */
   async outages(
     facilitators: readonly SimulatedFacilitator[],
     chance: Chance,

@@ -4,10 +4,10 @@ import { text } from 'node:stream/consumers'
 
 export type NodeFault = 'cut' | 'status 500' | 'answer lost'
 
-/** The chain's node by a way that breaks now and then. */
+/** A proxy to the chain's node that sometimes fails. */
 export type FlakyNode = { readonly url: string; close(): Promise<void> }
 
-/** @param faultOf asked for every request; null: nothing goes wrong */
+/** @param faultOf called for every request; null: no fault */
 export async function startFlakyNode(
   rpcUrl: string,
   faultOf: () => NodeFault | null,

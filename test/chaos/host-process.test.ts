@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import { ManualClock } from '../support/manual-clock.ts'
 import { HostProcess } from './host-process.ts'
 
-test('buyers are patient for as long as the service was there: what it takes to start again is no fault of it', async () => {
+test('the patience of buyers counts uptime only, without the time of a restart', async () => {
   const clock = new ManualClock(0)
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-chaos-host-'))
   const host = await HostProcess.built(clock, {

@@ -10,7 +10,7 @@ import type { Clock } from '../../src/domain/clock.ts'
 /** Its bundle finds native packages from here. */
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
 
-/** Something wrong that the checker must find. `forgets`: what was paid for is sent once and never again. */
+/** A planted defect. `forgets`: a paid answer is sent once and never again. */
 export type HostDefect = 'forgets' | 'other bytes' | 'believes'
 
 export type HostOptions = {
@@ -24,8 +24,8 @@ export type HostOptions = {
 }
 
 /**
- * The service as a real process, which can be ended at any instant. It is bundled once: it has to start within a
- * fraction of the time that it is let live, on a slow machine too.
+ * The service as a real process that can be killed at any instant. It is bundled once, because it must start within
+ * a fraction of its lifetime, also on a slow machine.
  */
 export class HostProcess {
   readonly #options: HostOptions
@@ -33,9 +33,9 @@ export class HostProcess {
   readonly #folder: string
   readonly #killAtExit = () => void this.#child?.kill('SIGKILL')
   #child: ChildProcess | null = null
-  /** In the lives before. */
+  /** Uptime of earlier processes. */
   #servedMs = 0
-  /** NaN: it is not there. */
+  /** NaN: not running. */
   #listensSinceMs = Number.NaN
 
   private constructor(options: HostOptions, clock: Clock, folder: string) {
@@ -53,7 +53,7 @@ export class HostProcess {
     return host
   }
 
-  /** For how long it was there, in all of its lives. */
+  /** Total uptime of all processes. */
   get servedMs(): number {
     const sinceMs = this.#listensSinceMs
     return this.#servedMs + (Number.isNaN(sinceMs) ? 0 : this.#clock.nowMs() - sinceMs)
@@ -70,7 +70,7 @@ export class HostProcess {
     this.#listensSinceMs = this.#clock.nowMs()
   }
 
-  /** SIGKILL: it learns nothing of it. */
+  /** SIGKILL, without a shutdown. */
   async kill(): Promise<void> {
     const child = this.#child
     this.#child = null

@@ -12,12 +12,12 @@ import { systemClock } from '../../src/roles/system-clock.ts'
 import type { HostOptions } from './host-process.ts'
 
 /**
- * The process that is killed: a small service that sells by the plugin, from a ledger on disk, by facilitators of
- * others. Started by `host-process.ts`.
+ * The process that is killed: a small service with the payment plugin, a ledger on disk and external facilitators.
+ * Started by `host-process.ts`.
  */
 
 const LIMIT = 1_000_000
-/** A hang of theirs shall not take all day. Honest answers take a tenth of it. */
+/** Limits for hanging facilitators; regular replies take a tenth of them. */
 const bounds = { verifyMsMax: 400, settleMsMax: 800 }
 const HANDLER_MS_MAX = 15
 const HANDLER_FAILS = 0.03
@@ -25,7 +25,7 @@ const HANDLER_FAILS = 0.03
 const options = JSON.parse(process.argv[2] ?? '{}') as HostOptions
 const { port, ledgerPath, payTo, rpcUrl, facilitatorUrls, defect } = options
 
-// Whoever started it is gone.
+// The parent process has ended.
 process.once('disconnect', () => process.exit())
 
 const ledger = new PaymentLedger(ledgerPath)
@@ -68,13 +68,13 @@ app.get('/answers/:id', { config: { x402 } }, async (request, reply) => {
   })
   if (Math.random() < HANDLER_FAILS) return reply.code(503).send('{"failed":true}')
   runs += 1
-  // No two runs, in whichever life of this process, give the same bytes.
+  // No two runs give the same bytes, also across restarts.
   return reply
     .type('application/json')
     .send(Buffer.from(JSON.stringify({ ...(request.params as object), by: process.pid, runs })))
 })
 
-/** A planted defect. What was bought before carries its receipt here; what is just being sold does not yet. */
+/** A planted defect. An answer bought before already has its receipt here; a new sale does not. */
 let replies = 0
 if (defect === 'forgets' || defect === 'other bytes')
   app.addHook('onSend', async (_request, reply, payload) => {

@@ -3,7 +3,7 @@ import { runChaos } from './chaos.ts'
 import { reportOf } from './report.ts'
 
 const PATIENCE_MS = 180_000
-/** Of the whole, so that expiry and its end are met, too. They take over a minute each. */
+/** Share of short-lived payments, to include expiry; each takes over a minute. */
 const SHORT_LIVED = 0.02
 
 type Given = {
@@ -13,7 +13,7 @@ type Given = {
   readonly kills: boolean
 }
 
-// So that whatever was started ends with this process: see their `exit` handlers.
+// Child processes end with this process: see their `exit` handlers.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 
 await new Command('chaos')

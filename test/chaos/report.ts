@@ -3,7 +3,7 @@ import type { ChaosResult } from './chaos.ts'
 
 const VIOLATIONS_SHOWN_MAX = 5
 
-/** What a run came to, line by line. */
+/** Report of a run, line by line. */
 export function reportOf(result: ChaosResult, elapsedMs: number, command: string): string[] {
   const { ended, requests, kills, payments, charges, refetched, violations } = result
   return [

@@ -2,19 +2,19 @@ import { timeframeMs } from '../../src/domain/timeframe.ts'
 import { isRecord } from '../../src/simulator/venue/subscription.ts'
 import type { Beginning } from './candle-truth.ts'
 
-/** A request for fewer bars than this is for a hole, not for a beginning. */
+/** A request for fewer bars fills a gap; it is not a cold start. */
 const COLD_QUARTERS_MIN = 500
 const DEEP_HOURS_MIN = 1_500
 
-/** From which bars on one engine counts, learnt from what it asks: it decides what averages are. */
+/** First bars that an engine computes from, derived from its requests; averages depend on them. */
 export class Beginnings {
   readonly #asked4h = new Map<string, { readonly fromMs: number; readonly askedMs: number }>()
   readonly #of = new Map<string, Beginning[]>()
 
-  /** Possible ones of a coin, the latest last. */
+  /** Candidates of a coin, the latest last. */
   readonly of = (coin: string): readonly Beginning[] => this.#of.get(coin) ?? []
 
-  /** Whether another engine counts from the same bars. */
+  /** Whether another engine computes from the same bars. */
   isSame(coin: string, other: Beginnings): boolean {
     const bars = (of: Beginnings) =>
       of.of(coin).map(({ quarterMs, hourMs, fourHoursMs }) => [quarterMs, hourMs, fourHoursMs])
@@ -23,7 +23,7 @@ export class Beginnings {
 
   /**
    * @param body of a request to the venue's `/info`
-   * @returns the coin, where it asks for all history of one
+   * @returns the coin if the request is for its full history, else null
    */
   asked(body: unknown): string | null {
     if (!isRecord(body) || body['type'] !== 'candleSnapshot' || !isRecord(body['req'])) return null

@@ -10,43 +10,43 @@ import { barOpenTimeMs, timeframeMs } from '../../src/domain/timeframe.ts'
 import type { Market } from '../../src/simulator/market/market.ts'
 import { lotsOf, sizeOf } from '../../src/simulator/market/precision.ts'
 
-/** How far back the states of a forming bar are kept: the longest that an answer may be out of date. */
+/** How long the states of a forming bar are kept: the greatest age of an answer. */
 const REMEMBERED_MS = 10 * 60_000
-/** Series until the present bar and the one before: an answer may not have closed the last one yet. */
+/** Series up to the current bar and the one before, because an answer may not have closed the latter yet. */
 const SERIES_KEPT_MAX = 2
 
 const QUARTER_MS = timeframeMs['15m']
 
-/** Bars from which on EMA 200 is published, by docs/numbers/pulse.md; what is sold has all else. */
+/** EMA 200 is published from this many bars on (docs/numbers/pulse.md). */
 const EMA_200_BARS = 1_122
-/** As good as all of them: 3e-10 of the seed is left. */
+/** Equivalent to the full history: 3e-10 of the seed's weight remains. */
 const WHOLE_BARS = 2_400
 
-/** From which bars on an engine counts: averages remember where they began. */
+/** First bars that an engine computes from; averages depend on their start. */
 export type Beginning = {
   readonly quarterMs: number
-  /** Of the hours that were asked for; null while they are derived from the quarters. */
+  /** First hour of the requested 1h bars; null while hours are derived from 15m bars. */
   readonly hourMs: number | null
   readonly fourHoursMs: number
-  /** Bars of four hours that had closed by then were asked for; later ones were derived. */
+  /** 4h bars closed by then were requested; later ones were derived. */
   readonly askedMs: number
 }
 
-/** What was true of the forming quarter from one instant until another. */
+/** State of the forming 15m bar during an interval. */
 export type QuarterState = {
   readonly fromMs: number
-  /** Infinity for the present one. */
+  /** Infinity for the current state. */
   untilMs: number
   readonly bar: Bar
 }
 
-/** The candles of one coin as the venue knows them, and the indicators that follow from them. */
+/** The venue's candles of one coin and the indicators computed from them. */
 export type TimeframeTruth = {
   readonly indicators: PulseIndicators
-  /** The forming one included. */
+  /** Includes the forming bar. */
   readonly bars: number
   readonly isWhole: boolean
-  /** Of the whole history; NaN where that has no 200 bars. */
+  /** Computed from the whole history; NaN with fewer than 200 bars. */
   readonly ema200: number
 }
 
@@ -68,7 +68,7 @@ export class CandleTruth {
     this.#sizeDecimals = instrument.sizeDecimals
   }
 
-  /** Every state of the forming quarter in the last minutes, the oldest first. */
+  /** Every state of the forming 15m bar in the last minutes, oldest first. */
   states(nowMs: number): readonly QuarterState[] {
     if (Number.isNaN(this.#toldMs)) this.#begin(nowMs - REMEMBERED_MS)
     const trades = this.#market.trades(this.#coin, this.#toldMs, nowMs)
@@ -94,7 +94,7 @@ export class CandleTruth {
     return this.#states
   }
 
-  /** What was true with that forming quarter; null where the bars do not reach back. */
+  /** Expected values with that forming 15m bar; null if the bars do not reach back far enough. */
   valued(timeframe: Timeframe, { bar }: QuarterState, from: Beginning): TimeframeTruth | null {
     const openMs = barOpenTimeMs(bar.openTimeMs, timeframe)
     const forming = timeframe === '15m' ? bar : this.#merged(timeframe, openMs, bar)
@@ -183,7 +183,7 @@ export class CandleTruth {
     }
   }
 
-  /** The longer bar with that forming quarter at its end. */
+  /** The longer bar that ends with that forming 15m bar. */
   #merged(timeframe: Timeframe, openMs: number, forming: Bar): Bar {
     const key = `${timeframe} ${forming.openTimeMs}`
     let closed = this.#longer.get(key)
@@ -194,7 +194,7 @@ export class CandleTruth {
     return mergedQuarters(closed === null ? [forming] : [closed, forming]) ?? forming
   }
 
-  /** Closed quarters between two instants. */
+  /** Closed 15m bars between two instants. */
   #quarters(fromMs: number, untilMs: number): readonly Bar[] {
     if (fromMs >= untilMs) return []
     return this.#market.candles(this.#coin, '15m', { fromMs, untilMs }, untilMs)
@@ -267,7 +267,7 @@ function withoutEma200(indicators: PulseIndicators): PulseIndicators {
   return { ...indicators, ema_200: null, trend: { ...indicators.trend, ema_stack: null } }
 }
 
-/** Seeded by the mean of the first 200; NaN for fewer. */
+/** Seeded with the mean of the first 200; NaN with fewer. */
 function average(closes: readonly number[]): number {
   if (closes.length < 200) return Number.NaN
   const seed = closes.slice(0, 200).reduce((sum, close) => sum + close, 0) / 200
@@ -289,7 +289,7 @@ function longerBars(quarters: readonly Bar[], timeframe: Timeframe): readonly Ba
   return [...groups.values()].map((group) => mergedQuarters(group)).filter((bar) => bar !== null)
 }
 
-/** The venue opens a bar with its first trade: a quarter without one gives nothing to a longer bar. */
+/** The venue opens a bar with its first trade, so a 15m bar without one adds nothing to a longer bar. */
 function mergedQuarters(quarters: readonly Bar[]): Bar | null {
   const first = quarters[0]
   const last = quarters.at(-1)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { noiseKey, uniform } from '../../src/simulator/market/noise.ts'
 
-/** Everything random in a run comes from its seed. Streams of different names do not disturb each other. */
+/** Seeded randomness of a run. Streams of different names are independent. */
 export class Chance {
   readonly #key: number
   #drawn = 0
@@ -20,7 +20,7 @@ export class Chance {
     return min + (max - min) * this.next()
   }
 
-  /** A whole number, both ends included. */
+  /** An integer, both ends included. */
   integer(min: number, max: number): number {
     return Math.floor(this.between(min, max + 1))
   }

@@ -22,9 +22,9 @@ import { statedAgeMs } from './reading.ts'
 
 export type Subject = 'candles' | 'book' | 'context' | 'settlements'
 
-/** One thing that an answer says, how old it is by the answer's own word, and what the market knows of it. */
+/** One statement of an answer, its stated age, and its verdict by the market. */
 export type Claim = {
-  /** The answer, or the component of it, that says so. */
+  /** The answer or the component that makes the statement. */
   readonly of: string
   readonly subject: Subject
   readonly ageMs: number
@@ -32,23 +32,23 @@ export type Claim = {
 }
 
 export type Verdict =
-  /** It was true until that instant; Infinity where it still is. */
+  /** True until that instant; Infinity if still true. */
   | { readonly kind: 'true'; readonly untilMs: number }
   | { readonly kind: 'wrong'; readonly detail: string }
-  /** Older than what the simulation remembers. */
+  /** Older than the states that the simulation keeps. */
   | { readonly kind: 'unknown' }
 
 export type BeginningsOf = (coin: string) => readonly Beginning[]
 
-/** How old an input of an answer is by the answer's own word; undefined where it has none. */
+/** Stated age of an input; undefined if the answer states none. */
 type AgeMsOf = (input: string) => number | undefined
 
 const DETAIL_LENGTH_MAX = 600
-/** What an answer promises of its averages. */
+/** Documented error bound of an answer's averages. */
 const SEED_ERROR_MAX = 1e-4
 const HOUR_MS = 3_600_000
 
-/** What answers say about the market, held against every state that the market had. */
+/** Compares statements of answers with every state that the market had. */
 export class Claims {
   readonly #market: ObservedMarket
   readonly #beginnings: BeginningsOf
@@ -84,7 +84,7 @@ export class Claims {
       case 'bundle':
         return this.#ofBundle(answered, ageMsOf)
       default:
-        // What the others say of all coins at once is proven by their own tests; here their schema is.
+        // Whole-market answers are proven by their own tests; here only their schema is checked.
         return []
     }
   }
@@ -97,7 +97,7 @@ export class Claims {
         this.#ofCandles(answered, ageMs, shown),
       ),
       ...this.#ofContext(answered, ageMsOf('funding'), isContextOf),
-      // A quote is the newer of whole book and best levels.
+      // A quote is the newer one of whole book and top of book.
       ...claimed(analysis, 'book', ageMsOf('book'), (ageMs) =>
         eitherOf(
           ofSeen(body, ageMs, this.#market.booksSeen(coin), isQuoteOf),
@@ -107,7 +107,7 @@ export class Claims {
     ]
   }
 
-  /** Its components are answers, each as old as the oldest of what it rests on; a pulse tells its own ages. */
+  /** Each component is an answer as old as its oldest input; a pulse states its own ages. */
   #ofBundle(answered: Answered, ageMsOf: AgeMsOf): readonly Claim[] {
     const { pulse, spread, funding } = answered.body as unknown as Readonly<Record<string, Body>>
     return [
@@ -130,7 +130,7 @@ export class Claims {
     )
   }
 
-  /** What was charged stays so: it is true for ever, or never was. */
+  /** Settled funding is final: true for ever, or never. */
   #ofSettlements({ coin, body, trueMs }: Answered): Verdict {
     for (const row of body.funding?.history ?? []) {
       if (!row.settled) continue
@@ -170,7 +170,7 @@ export class Claims {
     return { kind: 'wrong', detail: this.#difference(answered, shown, truth) }
   }
 
-  /** What distinguishes the answer from the present truth, for a reader. */
+  /** Readable difference between the answer and the current truth. */
   #difference({ coin, body, trueMs }: Answered, shown: readonly Timeframe[], truth: CandleTruth) {
     const now = truth.states(trueMs).at(-1)
     const from = this.#beginnings(coin).at(-1)
@@ -186,7 +186,7 @@ export class Claims {
   }
 }
 
-/** Nothing is claimed of what an answer states no age of: it does not rest on it. */
+/** No claim without a stated age: the answer does not use that input. */
 function claimed(
   of: string,
   subject: Subject,
@@ -233,7 +233,7 @@ function differs(stated: TimeframeBody, valued: TimeframeTruth): string | null {
   return null
 }
 
-/** With the digits that an answer shows. */
+/** Rounded to the digits of an answer. */
 function rounded(indicators: PulseIndicators): object {
   const { bollinger } = indicators
   return {

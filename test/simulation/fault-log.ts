@@ -4,21 +4,21 @@ import type { FaultKind, PlannedFault, SimulatedFault } from './fault-script.ts'
 import { endMs, isTraceless } from './fault-script.ts'
 import { DELAY_NOTICED_MS, noticedWithinMs, PONG_NOTICED_MS } from './promises.ts'
 
-/** The venue tells what happened within this time. */
-const TOLD_MS = 2_000
+/** The venue publishes an event within this time. */
+const PUBLISHED_MS = 2_000
 const frameLosses: ReadonlySet<FaultKind> = new Set([
   'drop-frames',
   'reorder-frames',
   'garble-frames',
 ])
 
-/** What was lost or bent in one moment may show until the next frame of its channel. */
+/** A lost or garbled frame may have an effect until the next frame of its channel. */
 const ECHO_MS = 15_000
 
-/** An engine that begins has heard within this time, refused subscriptions included, what its first frames tell. */
+/** An engine has received its first frames this long after its start, refused subscriptions included. */
 const STARTING_MS = 15_000
 
-/** What has gone wrong so far: the possible causes of what a checker finds. */
+/** Faults so far: the possible causes of a checker's findings. */
 export class FaultLog {
   readonly #begun: PlannedFault[] = []
   readonly counts: { [Kind in FaultKind]?: number } = {}
@@ -29,30 +29,30 @@ export class FaultLog {
     this.counts[kind] = (this.counts[kind] ?? 0) + 1
   }
 
-  /** Whether something about a coin may have been lost or bent without a trace in some part of a time. */
+  /** Whether frames of a coin may have been lost or garbled without a trace within an interval. */
   mayBeLost(fromMs: number, toMs: number, coin: string): boolean {
     return this.#between(fromMs, toMs).some(
       ({ fault }) => isTraceless(fault) && !('coin' in fault && fault.coin !== coin),
     )
   }
 
-  /** Whether the very frames that told of what happened at an instant may have been lost or bent. */
+  /** Whether the frames about an instant may have been lost or garbled. */
   wereFramesLost(atMs: number): boolean {
     return this.#begun.some(
       (planned) =>
         frameLosses.has(planned.fault.kind) &&
-        planned.atMs <= atMs + TOLD_MS &&
+        planned.atMs <= atMs + PUBLISHED_MS &&
         endMs(planned) >= atMs,
     )
   }
 
-  /** ... or what a stall of this coin kept back, which is over by now: the venue does not tell it later. */
+  /** Like `wereFramesLost`, or withheld by a stall of the coin that is over: the venue does not resend them. */
   wasLost(atMs: number, coin: string, nowMs: number): boolean {
     const isStallOver = this.#begun.some(
       (planned) =>
         planned.fault.kind === 'stall' &&
         planned.fault.coin === coin &&
-        planned.atMs <= atMs + TOLD_MS &&
+        planned.atMs <= atMs + PUBLISHED_MS &&
         endMs(planned) >= atMs &&
         endMs(planned) < nowMs,
     )
@@ -60,14 +60,14 @@ export class FaultLog {
   }
 
   /**
-   * By which rule a stream of this coin that fell silent without a word has to be noticed; null where none
-   * did. What takes longer hides what would be noticed sooner.
+   * The rule by which a silent stream of this coin must be detected; null without one. The slowest rule
+   * counts, because that silence hides the faster signs.
    */
   silence(fromMs: number, toMs: number, coin: string): Silence | null {
     const faults = this.#between(fromMs, toMs).map(({ fault }) => fault)
     const silences = faults.map((fault) => silenceOf(fault, coin)).filter((rule) => rule !== null)
     const stalls = faults.filter((fault) => fault.kind === 'stall' && fault.coin === coin)
-    // Of two at once, one may hide what would tell of the other.
+    // One of two simultaneous stalls may hide the sign of the other.
     if (stalls.length > 1) silences.push('candlesAndTrades')
     return silences.reduce<Silence | null>(
       (longest, silence) =>
@@ -76,23 +76,23 @@ export class FaultLog {
     )
   }
 
-  /** Whether one silence of this coin hides what happened at an instant, and may still show at a later one. */
+  /** Whether one silence of this coin lasts from the first instant to the second. */
   isSilentThroughout(fromMs: number, toMs: number, coin: string): boolean {
     return this.#between(toMs, toMs).some(
-      ({ atMs, fault }) => silenceOf(fault, coin) !== null && atMs <= fromMs + TOLD_MS,
+      ({ atMs, fault }) => silenceOf(fault, coin) !== null && atMs <= fromMs + PUBLISHED_MS,
     )
   }
 
   /**
-   * By how much frames may be late, or be taken for late, before anything can have told of it; 0 where
-   * that has not changed of late.
+   * Delay of frames, real or assumed, that the engine cannot have detected yet; 0 without a recent
+   * change.
    */
   unnoticedDelayMs(nowMs: number): number {
     let delayMs = 0
     for (const planned of this.#begun) {
       const { fault, atMs } = planned
       const sinceEndMs = nowMs - endMs(planned)
-      // What waited while we slept is as late as its stamps say.
+      // Frames that queued during a sleep have correct timestamps, except for steps of the venue clock.
       if (fault.kind === 'sleep' && sinceEndMs <= PONG_NOTICED_MS)
         delayMs += Math.min(fault.durationMs, this.#stampsForwardMs(atMs, endMs(planned)))
       if (fault.kind !== 'delay-frames') continue
@@ -105,7 +105,7 @@ export class FaultLog {
     return delayMs
   }
 
-  /** An engine that had heard nothing yet compares the first late frame with none. */
+  /** A started engine has no earlier frame to compare the first late frame with. */
   #isStarting(atMs: number): boolean {
     return this.#begun.some(
       ({ fault, atMs: crashedAtMs }) =>
@@ -113,7 +113,7 @@ export class FaultLog {
     )
   }
 
-  /** By how much the venue's clock was put forward in a time: what came late by then bears a stamp as if it had not. */
+  /** Forward steps of the venue clock in an interval; they make late frames look punctual. */
   #stampsForwardMs(fromMs: number, toMs: number): number {
     let sumMs = 0
     for (const planned of this.#begun) {
@@ -125,7 +125,7 @@ export class FaultLog {
     return sumMs
   }
 
-  /** Kinds that were at work, on this coin where they name one, in some part of a time. */
+  /** Kinds of faults active within an interval, for this coin if they name one. */
   kindsBetween(fromMs: number, toMs: number, coin?: string): readonly FaultKind[] {
     const kinds = this.#between(fromMs, toMs).flatMap(({ fault }) =>
       coin !== undefined && 'coin' in fault && fault.coin !== coin ? [] : [fault.kind],
@@ -140,16 +140,16 @@ export class FaultLog {
   }
 }
 
-/** What gives away that a stream says nothing any more. */
+/** The rule that detects a silent stream. */
 export type Silence = keyof typeof noticedWithinMs
 
-/** How a fault has to be noticed as a silence of a coin; null where it is none, or one that nobody watches. */
+/** The rule that detects a fault as a silence of a coin; null if it is none or is not monitored. */
 function silenceOf(fault: SimulatedFault, coin: string): Silence | null {
   if (fault.kind === 'half-open') return 'connection'
   if (fault.kind !== 'stall' || fault.coin !== coin) return null
   const channels: readonly CoinChannel[] = fault.channels ?? coinChannels
   const areBooksStalled = channels.includes('l2Book')
-  // Books that come again in time give nothing away.
+  // A stall of books shorter than the limit is not detected.
   const areBooksMissed = areBooksStalled && fault.durationMs >= noticedWithinMs.book
   if (areBooksMissed || !channels.includes('candle')) return areBooksStalled ? 'book' : null
   return channels.includes('trades') ? 'candlesAndTrades' : 'candles'

@@ -3,11 +3,11 @@ import type { VenueFault } from '../../src/simulator/venue/fault.ts'
 import { coinChannels } from '../../src/simulator/venue/fault.ts'
 import type { Chance } from './chance.ts'
 
-/** What goes wrong on our own side. */
+/** Faults of our own process and machine. */
 type OwnFault =
-  /** The engine dies as by SIGKILL: only what is in its file survives. */
+  /** The engine dies as by SIGKILL; only its files survive. */
   | { readonly kind: 'engine-crash' }
-  /** The local clock is put forward or back, until somebody puts it right. */
+  /** The local clock is stepped for a while, then corrected. */
   | { readonly kind: 'clock-step'; readonly byMs: number; readonly durationMs: number }
   /** The machine sleeps: frames queue up, timers are late. */
   | { readonly kind: 'sleep'; readonly durationMs: number }
@@ -20,27 +20,27 @@ export type PlannedFault = { readonly atMs: number; readonly fault: SimulatedFau
 
 type Maker = {
   readonly weight: number
-  /** At most so many of a run: of some kinds a few are enough to hide all the others. */
+  /** Most faults of this kind in a run; more of some kinds would hide all others. */
   readonly most: number
-  /** @returns null where there is nothing left for it to befall. */
+  /** @returns null without a remaining target. */
   readonly make: (chance: Chance, universe: Universe) => SimulatedFault | null
 }
 
 type Universe = { readonly traded: string[]; readonly unlisted: string[] }
 
-/** The universe always keeps most of its coins. */
+/** Least number of coins that stay listed. */
 const COINS_MIN = 12
-/** Share of kinds that a run has: with all of them at once, each hides what another would show. */
+/** Share of kinds in a run; all together would hide each other's effects. */
 const KIND_SHARE = 0.5
 const ALL_KINDS_SHARE = 0.2
 const ENDLESS_KINDS_MIN = 2
-/** Share of runs in which nothing is lost unnoticed: a lost frame would excuse wrong candles for minutes. */
+/** Share of runs without traceless faults, since a lost frame excuses wrong candles for minutes. */
 const TRACED_SHARE = 0.3
-/** Share of the faults of connections that befall a single one. */
+/** Share of connection faults that affect a single connection. */
 const ONE_CONNECTION_SHARE = 0.6
-/** The feed's sockets, and those of a twin. */
+/** Sockets of the feed and of a twin. */
 const CONNECTIONS = 6
-/** Nothing begins in a calm, so that what heals can be seen healed. */
+/** Periods without new faults, in which recovery can be checked. */
 const CALMS = 3
 const CALM_MS = 30_000
 
@@ -60,7 +60,7 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
   'refuse-subscriptions': {
     weight: 4,
     most: 6,
-    // The checker of limits takes every error text for a complaint about us.
+    // The limits checker counts every error text as a complaint.
     make: (chance) => ({
       kind: 'refuse-subscriptions',
       how: 'silent',
@@ -173,22 +173,22 @@ const makers: Readonly<Record<FaultKind, Maker>> = {
   },
 }
 
-/** What can go wrong, in the order in which it is reported. */
+/** All kinds of faults, in the order of the report. */
 export const faultKinds = Object.keys(makers) as readonly FaultKind[]
 
-/** What bends or loses what the venue says, and leaves no trace in what comes after. */
+/** Kinds that lose or garble frames without a trace in later frames. */
 const tracelessKinds: ReadonlySet<FaultKind> = new Set([
   'drop-frames',
   'reorder-frames',
   'garble-frames',
-  // A short one is over before anybody can notice it.
+  // A short stall ends before it can be detected.
   'stall',
-  // One that answers garbage.
+  // REST replies with garbage.
   'rest-outage',
 ])
 const tracedKinds = faultKinds.filter((kind) => !tracelessKinds.has(kind))
 
-/** Draws what goes wrong between two instants: overlapping, in bursts, with calms between. */
+/** Draws the faults between two instants: overlapping, in bursts, with calms between. */
 export function faultScript(
   chance: Chance,
   options: {
@@ -197,7 +197,7 @@ export function faultScript(
     readonly faults: number
     /** Coins that trade at the start. */
     readonly coins: readonly string[]
-    /** Where absent, a random half of all kinds, or all of them. */
+    /** If absent: a random half of all kinds, or all. */
     readonly kinds?: readonly FaultKind[]
   },
 ): readonly PlannedFault[] {
@@ -215,12 +215,12 @@ export function faultScript(
   return script
 }
 
-/** When a fault is over; an instant for what happens once. */
+/** End of a fault; its own instant for a fault without duration. */
 export function endMs({ atMs, fault }: PlannedFault): number {
   return 'durationMs' in fault ? atMs + fault.durationMs : atMs
 }
 
-/** Whether it bends or loses what the venue says, and leaves no trace in what comes after. */
+/** Whether a fault loses or garbles frames without a trace in later frames. */
 export function isTraceless(fault: SimulatedFault): boolean {
   return (
     tracelessKinds.has(fault.kind) && !(fault.kind === 'rest-outage' && fault.how !== 'garbage')
@@ -266,7 +266,7 @@ function instants(
   const found: number[] = []
   while (found.length < faults) {
     const atMs = chance.integer(fromMs, untilMs)
-    // A short run may be nothing but calms.
+    // A short run may consist of calms only.
     if (!isCalm(atMs) || untilMs - fromMs < 2 * CALMS * CALM_MS) found.push(atMs)
   }
   return found.toSorted((one, other) => one - other)

@@ -3,10 +3,10 @@ import type { Book, Context, Level, SettledFunding } from '../../src/simulator/m
 import type { Body, SettledRow, SpreadBody } from './reading.ts'
 
 const BPS = 10_000
-/** Rates are told with so many digits. */
+/** Step of published rates. */
 const RATE_STEP = 1e-8
 
-/** Whether the figures of an answer about the spread are those of this book. */
+/** Whether the figures of a spread answer follow from this book. */
 export function isSpreadOf({ mid_price, spread }: Body, { bids, asks }: Book): boolean {
   const [bid, ask] = [bids[0], asks[0]]
   if (bid === undefined || ask === undefined || spread === undefined) return false
@@ -28,7 +28,7 @@ export function isSpreadOf({ mid_price, spread }: Body, { bids, asks }: Book): b
   )
 }
 
-/** Whether price and spread of a pulse are those of this book. */
+/** Whether price and spread of a pulse follow from this book. */
 export function isQuoteOf({ price: shown, derivatives }: Body, { bids, asks }: Book): boolean {
   const [bid, ask] = [bids[0]?.price, asks[0]?.price]
   if (bid === undefined || ask === undefined) return false
@@ -40,7 +40,7 @@ export function isQuoteOf({ price: shown, derivatives }: Body, { bids, asks }: B
   )
 }
 
-/** Whether the derivative figures of a pulse are those of this context. */
+/** Whether the derivative figures of a pulse follow from this context. */
 export function isContextOf({ derivatives }: Body, context: Context): boolean {
   const { openInterestBase, markPrice, fundingRateHourly } = context
   return (
@@ -62,7 +62,7 @@ function isImpactOf(
   )
 }
 
-/** Whether an answer about open interest is of this context. */
+/** Whether an open interest answer follows from this context. */
 export function isInterestOf({ price: shown, oi }: Body, context: Context): boolean {
   const { openInterestBase, markPrice } = context
   return (
@@ -72,12 +72,12 @@ export function isInterestOf({ price: shown, oi }: Body, context: Context): bool
   )
 }
 
-/** Whether a map of liquidations was drawn around the mark price of this context. */
+/** Whether a liquidation map is centred on the mark price of this context. */
 export function isMarkOf({ mark_price: shown }: Body, { markPrice }: Context): boolean {
   return shown === price(markPrice)
 }
 
-/** Whether the running rate of an answer about funding is that of this context. */
+/** Whether the current rate of a funding answer follows from this context. */
 export function isRateOf({ funding }: Body, { fundingRateHourly }: Context): boolean {
   return Math.abs((funding?.current_rate ?? Number.NaN) - fundingRateHourly) < RATE_STEP
 }
@@ -86,7 +86,7 @@ export function isSettlementOf(row: SettledRow, { fundingRateHourly }: SettledFu
   return Math.abs(row.rate - fundingRateHourly) < RATE_STEP
 }
 
-/** Both sides up to one distance: 10 bps, or the last level of the side that ends nearer. */
+/** Both sides up to 10 bps, or up to the last level of the shorter side. */
 function isImbalanceOf(
   { imbalance, imbalance_reach_bps }: SpreadBody,
   bids: readonly Level[],
@@ -95,7 +95,7 @@ function isImbalanceOf(
 ): boolean {
   const ends = [bids, asks].map((side) => Math.abs((side.at(-1)?.price ?? mid) / mid - 1) * BPS)
   const reachBps = Math.min(10, ...ends)
-  // A level as far as the end is within it, whatever its distance is rounded to.
+  // Includes a level exactly at the limit, regardless of rounding.
   const [bid, ask] = [bids, asks].map((side) => depthUsd(side, mid, reachBps + 1e-9))
   if (bid === undefined || ask === undefined) return false
   const isReach = isNear(imbalance_reach_bps, reachBps)
@@ -115,7 +115,7 @@ function isSlippageOf(
   return isNear(row.buy_bps, (buy / mid - 1) * BPS) && isNear(row.sell_bps, (1 - sell / mid) * BPS)
 }
 
-/** null where the visible side cannot fill the notional. */
+/** null if the visible side cannot fill the notional. */
 function averagePrice(side: readonly Level[], notionalUsd: number): number | null {
   let usdLeft = notionalUsd
   let base = 0
@@ -134,7 +134,7 @@ function depthUsd(side: readonly Level[], mid: number, withinBps: number): numbe
     .reduce((sum, level) => sum + level.price * level.sizeBase, 0)
 }
 
-/** A cent apart: the same sum, added in another order. */
+/** Tolerance of a cent, because sums depend on the order of addition. */
 function isClose(shown: number | null | undefined, value: number): boolean {
   return typeof shown === 'number' && Math.abs(shown - value) <= 0.011 + Math.abs(value) * 1e-9
 }

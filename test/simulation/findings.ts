@@ -15,39 +15,39 @@ const checkers = [
 
 type Checker = (typeof checkers)[number]
 
-/** A broken promise, with all that is needed to look into it. */
+/** A violated promise, with the data for its analysis. */
 export type Violation = {
   readonly checker: Checker
   readonly atMs: number
   readonly coin: string | null
   readonly what: string
   readonly detail: string
-  /** Kinds of faults that were at work. */
+  /** Kinds of faults active at that time. */
   readonly during: readonly FaultKind[]
 }
 
-/** Something wrong that nothing promised against; counted, because less of it is better. */
+/** Errors that no promise excludes; counted, because fewer are better. */
 export type Excused = { readonly count: number; readonly longestMs: number }
 
-/** What a figure turned out to be: right and as old as it says; wrong or too young, with an excuse or without; or not to be known. */
+/** Right and as old as stated; wrong or too young, excused or not; or unknown. */
 export type Judgement = 'right' | 'wrong' | 'unknown'
 
-/** Of one subject. */
+/** Counts of one subject. */
 export type Held = Readonly<Record<Judgement, number>>
 
 export const NOTHING_HELD: Held = { right: 0, wrong: 0, unknown: 0 }
 
-/** Of one kind of violation so many are kept whole; the others are only counted. */
+/** Violations of one kind kept in full; more are only counted. */
 const KEPT_PER_KIND = 3
 
-/** What the checkers of one run found. */
+/** Findings of the checkers of one run. */
 export class Findings {
-  /** The first few of every kind. */
+  /** The first `KEPT_PER_KIND` of every kind. */
   readonly violations: Violation[] = []
   /** All of them, by `checker: what`. */
   readonly counts: Record<string, number> = {}
   readonly excused: Record<string, Excused> = {}
-  /** How many figures were held against the truth, by subject. */
+  /** Number of figures compared with the truth, by subject. */
   readonly held: Record<string, Held> = {}
   readonly #onViolation: (violation: Violation) => void
 
@@ -69,7 +69,7 @@ export class Findings {
     this.held[subject] = { ...held, [judgement]: held[judgement] + 1 }
   }
 
-  /** @param ms how long it has been so, or by how much it is wrong */
+  /** @param ms duration or size of the error */
   excuse(kind: string, ms: number): void {
     const { count, longestMs } = this.excused[kind] ?? { count: 0, longestMs: 0 }
     this.excused[kind] = { count: count + 1, longestMs: Math.max(longestMs, ms) }

@@ -6,23 +6,23 @@ import { venueContracts } from './venue-contracts.ts'
 
 export type Ailment = {
   readonly coin: string | null
-  /** The same words for the same trouble of any coin. */
+  /** Same text for the same trouble of any coin. */
   readonly ailment: string
   readonly detail: string
 }
 
 const ALL_TIMEFRAMES = '15m,1h,4h'
-/** What is true of a market rather than of our data. */
+/** Warnings about the market, not about our data. */
 const MARKET_WARNINGS: ReadonlySet<string> = new Set(['model_estimate', 'thin_book', 'leg_skew'])
 const isLateness = (warning: string) => warning === 'feed_degraded' || warning === 'stale_data'
-/** The shortest change of open interest is over five minutes, by readings up to a tenth of that apart. */
+/** The shortest change of open interest covers five minutes, with a tolerance of a tenth. */
 const PROMISE_MS_MAX = 6 * 60_000
-/** Every document is rendered anew within this time. */
+/** Every document is rendered again within this time. */
 const RENDERED_MS_MAX = 10_000
 const COIN_CHANNELS = ['candle', 'trades', 'l2Book'] as const
 const GLOBAL_CHANNELS = ['fastAssetCtxs', 'allDexsAssetCtxs'] as const
 
-/** What is not as it should be while nothing goes wrong outside; empty for a service that is well. */
+/** Troubles of a service without active faults; empty if healthy. */
 export function ailments(
   service: Service,
   usage: Usage,
@@ -57,9 +57,9 @@ function answerAilments(
     const reading = read(service, contract, coin, view)
     if (reading.kind === 'refused') {
       const { reason, noAnswer } = reading
-      // It is measured against BTC.
+      // Correlation needs BTC.
       if (id === 'correlation' && !market.tradable().includes('BTC')) return []
-      // A coin that was listed today has no history to be measured by.
+      // A newly listed coin has no history.
       if (noAnswer !== undefined && market.isNew(coin)) return []
       if (noAnswer?.kind === 'low-coverage' && isPromised(noAnswer.readyAtMs, service.nowMs))
         return []
@@ -69,7 +69,7 @@ function answerAilments(
       return [{ coin, ailment: `${id} unreadable`, detail: reading.text }]
     const { warnings, quality } = reading.body.meta
     const ill = warnings.filter((warning) => !MARKET_WARNINGS.has(warning))
-    // What goes by the history of days is not whole in a run of minutes; but nothing is late.
+    // Windows of days are incomplete in a run of minutes, but nothing may be late.
     const isWell =
       id === 'pulse' ? ill.length === 0 && quality.grade === 'A' : !ill.some(isLateness)
     if (isWell) return []
@@ -78,7 +78,7 @@ function answerAilments(
   })
 }
 
-/** The venue tells no past of open interest: its first change is there when the refusal says, and rendered then. */
+/** The venue has no history of open interest; the refusal states when the first change is available. */
 function isPromised(readyAtMs: number | undefined, nowMs: number): boolean {
   if (readyAtMs === undefined) return false
   return readyAtMs > nowMs - RENDERED_MS_MAX && readyAtMs < nowMs + PROMISE_MS_MAX

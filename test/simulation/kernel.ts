@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../src/domain/clock.ts'
 
-/** What is to happen at an instant. Cancelled by taking its task away. */
+/** A scheduled event of virtual time. Cancelled by removing its task. */
 export type Happening = {
   readonly timeMs: number
   readonly sequence: number
-  /** Runs the task; a machine that sleeps puts it off. null: it belongs to nobody's machine. */
+  /** Machine that runs the task; a sleeping machine defers it. null: no machine of ours. */
   readonly host: Host | null
   task: (() => void) | null
 }
@@ -13,8 +13,8 @@ export type Happening = {
 export type Host = { dispatch(happening: Happening): void }
 
 /**
- * Virtual time: happenings in the order of their instants, and of their planning where these are equal.
- * Its own time is the true one; machines have clocks of their own that can be wrong.
+ * Virtual time: events in the order of their instants, and of their scheduling at equal instants. Its
+ * time is the true time; the clocks of machines can be wrong.
  */
 export class Kernel {
   readonly #heap = new Heap()
@@ -29,12 +29,12 @@ export class Kernel {
     return this.#nowMs
   }
 
-  /** Happenings that wait, cancelled ones included until their instant. */
+  /** Pending events, including cancelled ones until their instant. */
   get waiting(): number {
     return this.#heap.size
   }
 
-  /** True time, for whatever is not on a machine of ours. */
+  /** True time, for everything outside our machines. */
   readonly clock: Clock = {
     nowMs: () => this.#nowMs,
     ...timersOf((delayMs, task) => {
@@ -53,7 +53,7 @@ export class Kernel {
     return happening
   }
 
-  /** Lets everything happen up to and including an instant. */
+  /** Runs all events up to and including an instant. */
   runUntil(untilMs: number): void {
     for (let next = this.#heap.first; next !== undefined; next = this.#heap.first) {
       if (next.timeMs > untilMs) break
@@ -81,7 +81,7 @@ export function timersOf(after: Clock['after']): Pick<Clock, 'after' | 'every'> 
   }
 }
 
-/** A binary heap, the earliest first. */
+/** A binary heap, earliest first. */
 class Heap {
   readonly #items: Happening[] = []
 

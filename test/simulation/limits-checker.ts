@@ -15,10 +15,10 @@ import type { Service } from './service.ts'
 
 const MINUTE_MS = 60_000
 const ALREADY = '"data":"Already '
-/** What the venue did not grant is asked for again within this time, and may be ended before. */
+/** A subscription that the venue refused is requested again within this time; it may be unsubscribed before. */
 const REGRANTED_MS = 60_000
 
-/** The most that was used of every limit. */
+/** Peak use of every limit. */
 export type Peaks = { -readonly [Name in keyof typeof limits]: number }
 
 const limits = {
@@ -38,7 +38,7 @@ const ownLimits: ReadonlySet<string> = new Set([
   'checkpoint bytes',
 ])
 
-/** The venue's limits are never passed, and nothing of ours grows beyond its bound. */
+/** The venue's limits are never exceeded, and our resources stay within their bounds. */
 export class LimitsChecker {
   readonly peaks: Peaks = {
     connections: 0,
@@ -78,12 +78,12 @@ export class LimitsChecker {
     }
   }
 
-  /** The venue answered 429, did not take a connection, or complained about a message. */
+  /** The venue answered 429, refused a connection, or replied with an error to a message. */
   complaint(atMs: number, text: string): void {
     const during = this.#log.kindsBetween(atMs, atMs)
     if (text.startsWith('429') && during.includes('rest-429')) return
     const lately = this.#log.kindsBetween(atMs - REGRANTED_MS, atMs)
-    // What is not answered in time is asked once more, or ended as if it had been granted.
+    // A subscription without a timely reply is requested again, or ended as if granted.
     if (text.includes(ALREADY) && (during.length > 0 || lately.includes('refuse-subscriptions')))
       this.#findings.excuse('asked once more what the venue had granted', 0)
     else this.#violation(atMs, 'the venue complained', text)
@@ -96,7 +96,7 @@ export class LimitsChecker {
   }
 }
 
-/** Sum of what happened in the last minute; what is older is forgotten. */
+/** Sum of the last minute; drops older events. */
 function inLastMinute(events: Usage['messages'], nowMs: number): number {
   const first = events.findIndex(({ atMs }) => atMs > nowMs - MINUTE_MS)
   events.splice(0, first === -1 ? events.length : first)

@@ -6,13 +6,13 @@ import type { Chance } from './chance.ts'
 import type { Happening, Host, Kernel } from './kernel.ts'
 import { timersOf } from './kernel.ts'
 
-/** A timer of the platform fires after a whole millisecond at least. */
+/** A platform timer fires after at least one millisecond. */
 const TIMER_MS_MIN = 1
 
 /**
- * A computer of ours: its wall clock can be stepped, and it can sleep. What came due meanwhile happens
- * when it wakes, an overdue interval once; whether timers or arrivals come first then is chance. Every
- * other sleep is a suspension, in which the monotonic clock stands still.
+ * One of our computers: its wall clock can be stepped, and it can sleep. Events that become due during a
+ * sleep run at the wake-up, an overdue interval once, with timers or arrivals first at random. Every
+ * other sleep is a suspension, in which the monotonic clock stops.
  */
 export class Machine {
   readonly #kernel: Kernel
@@ -61,12 +61,12 @@ export class Machine {
     this.#kernel.at(wakesAtMs, null, () => this.#wake())
   }
 
-  /** @param anchor of the clock of another process that this one's continues */
+  /** @param anchor clock anchor of an earlier process, which this one continues */
   process(onDeath: (cause: unknown) => void, anchor?: ClockAnchor): Process {
     return new Process(this, onDeath, anchor)
   }
 
-  /** Puts off what comes due while the machine sleeps. */
+  /** Defers an event that becomes due while the machine sleeps. */
   defer(due: Due): void {
     if (due.isArrival) this.#arrivals.push(due)
     else this.#timers.push(due)
@@ -92,10 +92,10 @@ type Due = {
   readonly isArrival: boolean
 }
 
-/** Errors that a library wants thrown later, outside of the call in which they arose. */
+/** Errors that a library throws later, outside the call that caused them. */
 const thrownLater: (() => void)[] = []
 
-/** What runs on a machine. It dies of an exception that nobody caught, and can be killed. */
+/** A process on a machine. An uncaught exception ends it, and it can be killed. */
 export class Process {
   readonly #machine: Machine
   readonly #onDeath: (cause: unknown) => void
@@ -125,7 +125,7 @@ export class Process {
     return this.#isAlive
   }
 
-  /** Timers that are running. */
+  /** Number of active timers. */
   get timers(): number {
     return this.#timers
   }
@@ -155,12 +155,12 @@ export class Process {
     }
   }
 
-  /** Something reaches the process from outside at an instant of true time. */
+  /** Runs `task` when external input reaches the process at an instant of true time. */
   arrive(atMs: number, task: () => void): void {
     this.#machine.kernel.at(atMs, this.#arrivalHost, task)
   }
 
-  /** `task` runs when the process is gone, however it went. @returns a function that forgets it. */
+  /** Runs `task` at the end of the process, for any reason. @returns a function that cancels it. */
   onEnd(task: () => void): () => void {
     this.#onEnd.add(task)
     return () => this.#onEnd.delete(task)
@@ -185,7 +185,7 @@ export class Process {
     }
   }
 
-  /** As SIGKILL: nothing of it runs any more. */
+  /** Like SIGKILL: none of its tasks run any more. */
   kill(): void {
     if (!this.#isAlive) return
     this.#isAlive = false
@@ -194,7 +194,7 @@ export class Process {
   }
 }
 
-/** RxJS's own action, on the timers of a process. */
+/** An RxJS action on the timers of a process. */
 class Action<T> extends Subscription implements SchedulerAction<T> {
   readonly #process: Process
   readonly #work: (this: SchedulerAction<T>, state?: T) => void
@@ -224,8 +224,8 @@ class Action<T> extends Subscription implements SchedulerAction<T> {
 }
 
 /**
- * Runs a simulation in which no real timer may exist. RxJS reports an error that nobody handles from a
- * timer of its own; here it is thrown at once, in the process in which it arose.
+ * Runs a simulation without real timers. RxJS reports an unhandled error from a timer of its own; here it
+ * is thrown immediately, in the process that caused it.
  */
 export function withoutRealTimers<Result>(simulation: () => Result): Result {
   const { setTimeout: realSetTimeout, setInterval: realSetInterval } = globalThis
@@ -245,7 +245,7 @@ export function withoutRealTimers<Result>(simulation: () => Result): Result {
   }
 }
 
-/** Runs what may ask neither the real clock nor chance, so that a seed decides everything. */
+/** Runs code without access to the real clock or randomness, so that the seed determines everything. */
 export function withoutRealTime<Result>(simulation: () => Result): Result {
   const { setImmediate, queueMicrotask } = globalThis
   const { now } = Date

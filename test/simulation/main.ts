@@ -9,7 +9,7 @@ import { Report, violationLines } from './report.ts'
 import type { SimulationOptions } from './simulation.ts'
 import { simulate } from './simulation.ts'
 
-/** Set in the processes that run seeds for this one. */
+/** Flag of the child processes that run seeds for this one. */
 const WORKER = '--worker'
 const MINUTES = 10
 const FAULTS = 200
@@ -28,15 +28,15 @@ else await command().parseAsync()
 
 function command(): Command {
   return new Command('simulate')
-    .description('The service against a venue on which everything goes wrong, in virtual time.')
-    .addOption(new Option('--seed <n>', 'run one seed and tell its story').argParser(wholeNumber))
-    .addOption(new Option('--seeds <n>', 'run so many seeds').argParser(wholeNumber))
+    .description('Run the service against a faulty simulated venue, in virtual time.')
+    .addOption(new Option('--seed <n>', 'run one seed and print its events').argParser(wholeNumber))
+    .addOption(new Option('--seeds <n>', 'number of seeds').argParser(wholeNumber))
     .addOption(
-      new Option('--workers <n>', 'in so many processes')
+      new Option('--workers <n>', 'number of processes')
         .argParser(wholeNumber)
         .default(availableParallelism()),
     )
-    .addOption(new Option('--from <seed>', 'the first of them').argParser(wholeNumber).default(1))
+    .addOption(new Option('--from <seed>', 'the first seed').argParser(wholeNumber).default(1))
     .addOption(
       new Option('--minutes <n>', 'virtual minutes in which faults begin')
         .argParser(wholeNumber)
@@ -46,7 +46,7 @@ function command(): Command {
     .addOption(
       new Option(
         '--kinds <names>',
-        `only these faults, by commas: ${faultKinds.join(', ')}`,
+        `only these faults, separated by commas: ${faultKinds.join(', ')}`,
       ).argParser(kindsFrom),
     )
     .action(async (given: Shape & Seeds & { seed?: number }) => {
@@ -58,7 +58,7 @@ function command(): Command {
     })
 }
 
-/** @returns how many kinds of violations there were. */
+/** @returns the number of kinds of violations. */
 function one(options: SimulationOptions): number {
   const startedMs = performance.now()
   const first = simulate({
@@ -80,7 +80,7 @@ function one(options: SimulationOptions): number {
   return Object.keys(result.counts).length
 }
 
-/** @returns how many seeds had violations. */
+/** @returns the number of seeds with violations. */
 async function many({ from, seeds, workers }: Required<Seeds>, shape: Shape): Promise<number> {
   const report = new Report((seed) => commandFor(seed, shape))
   const startedMs = performance.now()
@@ -113,7 +113,7 @@ async function many({ from, seeds, workers }: Required<Seeds>, shape: Shape): Pr
   return report.failed
 }
 
-/** Runs the seeds that the parent sends, one after the other. */
+/** Runs the seeds from the parent in sequence. */
 function work(): void {
   process.on('message', (options: SimulationOptions) => {
     process.send?.(outcomeOf(options, () => performance.now()))

@@ -12,17 +12,17 @@ import type { Process } from './machine.ts'
 const LATENCY_MS_MIN = 2
 const LATENCY_MS_MAX = 60
 const JITTER_MS_MAX = 6
-/** A request over REST takes longer now and then. */
+/** Share of slow REST requests. */
 const SLOW_SHARE = 0.08
 const SLOW_MS_MAX = 2_500
-/** As the service's own client: no answer for so long is a failure. */
+/** Timeout of the service's own client. */
 const HEADERS_MS_MAX = 10_000
 const TOO_MANY_REQUESTS = 429
 const CANDLES_A_WEIGHT = 60
 
-/** What one address has asked of the venue. Checkers compare it with the venue's limits. */
+/** Use of the venue by one address. Checkers compare it with the venue's limits. */
 export type Usage = {
-  /** Attempts to connect, messages, and REST weight by the venue's own count. */
+  /** Connection attempts, messages, and REST weight as counted by the venue. */
   readonly connected: Cost[]
   readonly messages: Cost[]
   readonly weights: Cost[]
@@ -33,23 +33,23 @@ export type Usage = {
   requestsOpenMost: number
 }
 
-/** Spent at a true instant. */
+/** A cost at a true instant. */
 type Cost = { readonly atMs: number; readonly cost: number }
 
-/** What passes, for stories, checkers and tests that bend it. */
+/** Observes traffic, for stories, checkers and tests that alter it. */
 export type NetworkTap = {
-  /** @returns what reaches the venue instead. */
+  /** @returns the message that reaches the venue instead. */
   readonly onMessage?: (text: string, address: string) => string
-  /** @returns the frame that arrives instead, or null for none. */
+  /** @returns the frame that arrives instead; null drops it. */
   readonly onFrame?: (text: string, address: string) => string | null
-  /** The venue did not take a connection. */
+  /** The venue refused a connection. */
   readonly onRefused?: (address: string) => void
   readonly onRequest?: (body: unknown, address: string) => void
   /** The venue answered 429. */
   readonly onTooMany?: (body: unknown) => void
 }
 
-/** Sockets and requests without sockets: everything takes some time and keeps its order. */
+/** Simulated WebSockets and requests, with latency and in order. */
 export class Network {
   readonly #kernel: Kernel
   readonly #venue: Venue
@@ -147,7 +147,7 @@ export class Network {
             session.close()
           })
         }
-        // The kernel of the machine ends the connections of a process that was killed.
+        // As an operating system closes the connections of a killed process.
         const forget = process.onEnd(close)
         return () => {
           sending.unsubscribe()
@@ -198,7 +198,7 @@ export class Network {
       })
   }
 
-  /** When what is sent now arrives: in the order in which it was sent. */
+  /** @returns arrival times in the order of sending. */
   #lane(): () => number {
     const latencyMs = this.#chance.integer(LATENCY_MS_MIN, LATENCY_MS_MAX)
     let lastMs = 0
@@ -210,7 +210,7 @@ export class Network {
   }
 }
 
-/** What rows of candles cost on top of the request. */
+/** Additional weight of candle rows in a reply. */
 function rowWeight(body: unknown, reply: string | undefined): number {
   const isCandles = isRecord(body) && body['type'] === 'candleSnapshot'
   if (!isCandles || reply === undefined) return 0

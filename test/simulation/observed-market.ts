@@ -11,9 +11,9 @@ import { candleIntervalMs } from '../../src/simulator/market/market.ts'
 import { modelCoins } from '../../src/simulator/market/seeded-market.ts'
 
 /**
- * Twenty coins and a day's trading of each, less than the catalogue says where that would cost time.
- * Names in thousands, names that begin with a digit, a delisted one, most with a leverage of 3 at most,
- * and two that hardly trade.
+ * Twenty coins and their day notional, reduced from the catalogue where that saves time. They include
+ * coins quoted in thousands, names that begin with a digit, a delisted coin, many with a leverage of at
+ * most 3, and two that hardly trade.
  */
 const coins: readonly (readonly [coin: string, dayNotionalUsd: number])[] = [
   ['BTC', 2e7],
@@ -38,14 +38,14 @@ const coins: readonly (readonly [coin: string, dayNotionalUsd: number])[] = [
   ['BANANA', 2e3],
 ]
 
-/** How long what the venue told is remembered at least. */
+/** Minimum time for which published states are kept. */
 export const REMEMBERED_MS = 240_000
 
 export type Seen<Value> = { readonly atMs: number; readonly value: Value }
 
 /**
- * The market of one run. It remembers which books and figures the venue took from it, so that a checker
- * knows every state that the venue can have told, by the true instant of that state.
+ * The market of one run. It records the books and contexts that the venue reads, so that a checker knows
+ * every state that the venue may have published, by its true instant.
  */
 export class ObservedMarket extends CoinMarkets {
   readonly #books = new Map<string, Seen<Book>[]>()
@@ -84,7 +84,7 @@ export class ObservedMarket extends CoinMarkets {
     return context
   }
 
-  /** Closed bars do not change, and are asked for again and again. */
+  /** Caches closed bars: they do not change and are read repeatedly. */
   override candles(
     coin: string,
     interval: CandleInterval,
@@ -114,22 +114,22 @@ export class ObservedMarket extends CoinMarkets {
     return [...known, ...super.candles(coin, interval, open, atMs)]
   }
 
-  /** Whole books, the newest last. */
+  /** Whole books, newest last. */
   booksSeen(coin: string): readonly Seen<Book>[] {
     return this.#books.get(coin) ?? []
   }
 
-  /** Best levels alone, the newest last. */
+  /** Top of book, newest last. */
   topsSeen(coin: string): readonly Seen<Book>[] {
     return this.#tops.get(coin) ?? []
   }
 
-  /** The newest last. */
+  /** Contexts, newest last. */
   contextsSeen(coin: string): readonly Seen<Context>[] {
     return this.#contexts.get(coin) ?? []
   }
 
-  /** Listed while the run went on. */
+  /** Whether the coin was listed during the run. */
   isNew(coin: string): boolean {
     return !coins.some(([name]) => name === coin)
   }
@@ -153,7 +153,7 @@ function remember<Value>(
     return
   }
   const last = known.at(-1)
-  // Views wander back by a few milliseconds; the order of the instants is kept all the same.
+  // Read instants may go back by a few milliseconds; the list stays ordered.
   if (last !== undefined && last.atMs > seen.atMs) return
   known.push(seen)
   const first = known[0]

@@ -1,10 +1,10 @@
 import type { SimulationOptions, SimulationResult } from './simulation.ts'
 import { simulate } from './simulation.ts'
 
-/** A few seeds are run twice: whatever they draw, they have to draw it again. */
+/** The first seeds run twice, to prove that a run is deterministic. */
 const REPEATED_SEEDS = 10
 
-/** One seed with all that is asked of it. Plain data: it crosses from one process to another. */
+/** Outcome of one seed. Plain data, because it is sent between processes. */
 export type Outcome = { readonly result: SimulationResult; readonly runMs: number }
 
 export function outcomeOf(options: SimulationOptions, nowMs: () => number): Outcome {
@@ -15,7 +15,7 @@ export function outcomeOf(options: SimulationOptions, nowMs: () => number): Outc
   return { result, runMs }
 }
 
-/** Runs a seed once more. Other bytes are a violation of their own. */
+/** Runs a seed again. Different bytes are a violation. */
 export function repeated(first: SimulationResult, options: SimulationOptions): SimulationResult {
   const second = simulate(options)
   if (second.digest === first.digest) return first

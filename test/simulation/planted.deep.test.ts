@@ -11,17 +11,17 @@ import { CHECKPOINT_BYTES_MAX } from './promises.ts'
 import type { Defect, SimulationOptions } from './simulation.ts'
 import { simulate } from './simulation.ts'
 
-/** Without faults, so that whatever is found was planted. */
+/** Without faults, so that only the planted defect is found. */
 const CALM = { seed: 5, minutes: 1, faults: 0, kinds: [] } as const
 /** With a twin. */
 const CALM_TWINS = { ...CALM, seed: 8 }
 
-describe('a planted defect is found:', () => {
-  test('nothing, where nothing was planted', () => {
+describe('the simulation finds a planted defect:', () => {
+  test('nothing without a planted defect', () => {
     expect(found({}, CALM_TWINS)).toEqual([])
   })
 
-  test('an engine that does not say the same twice', () => {
+  test('an engine that is not deterministic', () => {
     let runs = 0
     const defect: Defect = {
       onStart: () => {
@@ -37,7 +37,7 @@ describe('a planted defect is found:', () => {
     expect(kinds).toEqual(['determinism: the same seed gave other bytes'])
   })
 
-  test('a checkpoint that came back with other numbers', () => {
+  test('a checkpoint restored with different numbers', () => {
     const kinds = found({ onLaunch: onSecond(tamperWithCheckpoint) }, crashing(CALM_TWINS))
     expect(kinds).toContain('restored: a restored engine says other than an uninterrupted one')
     expect(kinds).toContain('numbers: candles never were so')
@@ -57,7 +57,7 @@ describe('a planted defect is found:', () => {
     expectFound('replica: readers do not get what the engine said last', { carried })
   })
 
-  test('an answer that takes back by when it was confirmed', () => {
+  test('an answer whose confirmation time goes back', () => {
     let documents = 0
     const carried = onDocuments('spread', (text) => {
       documents += 1
@@ -68,7 +68,7 @@ describe('a planted defect is found:', () => {
     expectFound('replica: as_of went back: book', { carried })
   })
 
-  test('a price of less than nothing', () => {
+  test('a negative price', () => {
     const carried = onDocuments('spread', (text) =>
       text.replace(/"mid_price":\d(?=\d)/, '"mid_price":-'),
     )
@@ -85,7 +85,7 @@ describe('a planted defect is found:', () => {
     expectFound('sanity: an answer that cannot be: spread', { carried })
   })
 
-  test('a candle that is off by its last digit', () => {
+  test('a candle with a wrong last digit', () => {
     const onFrame = (text: string) =>
       text.startsWith('{"channel":"candle"')
         ? text.replace(
@@ -96,13 +96,13 @@ describe('a planted defect is found:', () => {
     expectFound('numbers: candles never were so', { onFrame })
   })
 
-  test('a book with another size', () => {
+  test('a book with a wrong size', () => {
     const onFrame = (text: string) =>
       text.startsWith('{"channel":"l2Book"') ? text.replaceAll('"sz":"', '"sz":"1') : text
     expectFound('numbers: book never were so', { onFrame })
   })
 
-  test('figures of derivatives that the venue did not tell', () => {
+  test('derivative figures that the venue never published', () => {
     const onFrame = (text: string) =>
       text.includes('"openInterest"')
         ? text.replaceAll('"openInterest":"', '"openInterest":"1')
@@ -110,7 +110,7 @@ describe('a planted defect is found:', () => {
     expectFound('numbers: context never were so', { onFrame })
   })
 
-  test('figures that never were, also while frames are lost and everything has an excuse', () => {
+  test('invented figures, also while lost frames excuse every error', () => {
     const onFrame = (text: string) =>
       text.includes('"openInterest"')
         ? text.replaceAll('"openInterest":"', '"openInterest":"1')
@@ -119,14 +119,14 @@ describe('a planted defect is found:', () => {
     expect(kinds).toContain('numbers: context were wrong too often, whatever the excuses')
   })
 
-  test('an hour of funding that was not charged so', () => {
+  test('a wrong settled funding rate', () => {
     const carried = onDocuments('funding', (text) =>
       text.replaceAll(/("rate":-?0\.\d{5})\d/g, (_, head) => `${head}9`),
     )
     expectFound('numbers: settlements never were so', { carried })
   })
 
-  test('an old book under a new stamp', () => {
+  test('an old book with a new timestamp', () => {
     const before = new Map<string, string[]>()
     const onFrame = (text: string) => {
       if (!text.startsWith('{"channel":"l2Book"')) return text
@@ -139,19 +139,19 @@ describe('a planted defect is found:', () => {
     expectFound('ages: book younger by their own word, near nothing in particular', { onFrame })
   })
 
-  test('an answer about another coin than the reader meant', () => {
+  test('an answer about another coin than requested', () => {
     const carried = onDocuments('spread', (text) => text.replace('"coin":"XRP"', '"coin":"LTC"'))
     expectFound('sanity: an answer that cannot be: spread', { carried })
   })
 
-  test('a liquidation map whose sides are more than the open interest', () => {
+  test('a liquidation map whose sides exceed the open interest', () => {
     const carried = onDocuments('liquidations', (text) =>
       text.replace(/"open_interest_usd":\d+/, '"open_interest_usd":1'),
     )
     expectFound('sanity: an answer that cannot be: liquidations', { carried })
   })
 
-  test('frames that come late and count as new', () => {
+  test('late frames that count as new', () => {
     const late: string[] = []
     const onFrame = (text: string) => {
       if (!text.startsWith('{"channel":"candle"')) return text
@@ -166,12 +166,12 @@ describe('a planted defect is found:', () => {
     expectFound('health: not warm in time: spread', { onFrame })
   })
 
-  test('a name that the venue does not know', () => {
+  test('a coin name unknown to the venue', () => {
     const onMessage = (text: string) => text.replace('"coin":"XRP"', '"coin":"XRPP"')
     expectFound('limits: the venue complained', { onMessage })
   })
 
-  test('more connections than the venue grants', () => {
+  test('more connections than the venue allows', () => {
     const onStart: Defect['onStart'] = (venue) => {
       const peer = { send: () => {}, drop: () => {}, queuedBytes: () => 0 }
       for (let more = 0; more < 8; more += 1) venue.connect('service', peer)
@@ -179,15 +179,15 @@ describe('a planted defect is found:', () => {
     expectFound('limits: the venue complained', { onStart })
   })
 
-  test('a checkpoint that grows without end', () => {
+  test('a checkpoint that grows without bound', () => {
     const onLaunch = onSecond((dir) =>
-      // Of the file itself: a log that is long is copied and emptied within seconds.
+      // Appended to the file itself, because SQLite empties a long log within seconds.
       appendFileSync(join(dir, 'history.db'), new Uint8Array(CHECKPOINT_BYTES_MAX)),
     )
     expectFound('bounds: checkpoint bytes', { onLaunch }, crashing(CALM))
   })
 
-  test('an exception that nobody catches', () => {
+  test('an uncaught exception', () => {
     let messages = 0
     const onSaid = () => {
       messages += 1
@@ -197,7 +197,7 @@ describe('a planted defect is found:', () => {
   })
 })
 
-/** @param kind how it begins */
+/** @param kind start of the violation's kind */
 function expectFound(kind: string, defect: Defect, options: SimulationOptions = CALM): void {
   const kinds = found(defect, { ...options, until: kind })
   const isFound = kinds.some((each) => each.startsWith(kind))
@@ -209,7 +209,7 @@ function found(defect: Defect, options: SimulationOptions = CALM): readonly stri
   return Object.keys(simulate({ ...options, defect }).counts)
 }
 
-/** The engine dies once, and is started again. */
+/** The engine crashes once and is restarted. */
 function crashing(options: SimulationOptions): SimulationOptions {
   return { ...options, faults: 1, kinds: ['engine-crash'] }
 }
@@ -222,17 +222,17 @@ function onSecond(task: (dir: string) => void): (dir: string) => void {
   }
 }
 
-/** Of the numbers of a saved coin, about these are the indicators of its candles. */
+/** Approximate range of the candle indicators among the numbers of a saved coin. */
 const SERIES_FROM = 80
 const SERIES_UNTIL = 500
 
-/** Other averages than those of the bars that were seen, under a checksum that is right. */
+/** Changes the saved averages and corrects the checksum. */
 function tamperWithCheckpoint(dir: string): void {
   const db = new Database(join(dir, 'engine.db'))
   const rows = db.prepare<[], { name: string; state: Buffer }>('SELECT name, state FROM coin').all()
   for (const { name, state } of rows) {
     const numbers = new Float64Array(new Uint8Array(state).buffer)
-    // Averages and closes; counts and instants are whole numbers.
+    // Averages and closes are fractions; counts and instants are integers.
     for (let at = SERIES_FROM; at < SERIES_UNTIL; at += 1) {
       const number = numbers[at] ?? 0
       if (!Number.isInteger(number)) numbers[at] = number * 1.01
@@ -243,7 +243,7 @@ function tamperWithCheckpoint(dir: string): void {
   db.close()
 }
 
-/** Changes the text of documents, which must keep its length. */
+/** Changes the text of documents without changing its length. */
 function onDocuments(
   analysis: string,
   change: (text: string) => string,

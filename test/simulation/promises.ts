@@ -1,47 +1,47 @@
 /**
- * What an answer promises, as numbers that a checker can hold it to. The venue of the simulation tells
- * what is 0.2 to 0.9 s old, in blocks of half a second, over a way of up to 66 ms.
+ * Promises of answers as numbers for the checkers. The simulated venue publishes states that are 0.2 to
+ * 0.9 s old, in blocks of half a second, with a latency of up to 66 ms.
  */
 
 /**
- * By so much an answer may claim to be younger than what it tells: the above, and a second by which a
- * frame has to be late before it counts as held up.
+ * How much younger than its data an answer may claim to be: the delays above, and the second by which a
+ * frame must be late before it counts as delayed.
  */
 export const AGE_TOLERANCE_MS = 3_000
 
-/** A bar is held open for the venue's last word on it, and rendered within a second after that. */
+/** A bar stays open for the venue's last update of it, and is rendered within a second after that. */
 export const CLOSING_MS = 5_000
 
 /**
- * A stream that falls silent without a word is noticed within these times; until
- * then an answer cannot know better.
+ * A silent stream is detected within these times; until then an answer cannot
+ * reflect it.
  */
 export const noticedWithinMs = {
-  /** A connection whose far end is gone: a ping, and no pong. */
+  /** A half-open connection: a ping without a pong. */
   connection: 37_000,
-  /** A coin's book, which comes every 5.4 s: the coin's connection may be the cause, so a few more. */
+  /** A coin's book, sent every 5.4 s; several are awaited, because the connection may be the cause. */
   book: 25_000,
-  /** A coin's candles, while its trades go on. */
+  /** A coin's candles, while its trades continue. */
   candles: 15_000,
-  /** Both: only the day's volume tells of them, three times, every 13.6 s. */
+  /** Both: detected by three rises of the day volume, 13.6 s apart. */
   candlesAndTrades: 45_000,
 } as const
 
-/** That frames come late is noticed with the next one that bears a time: a book comes every 5.4 s. */
+/** Late frames are detected with the next timestamped frame; a book is sent every 5.4 s. */
 export const DELAY_NOTICED_MS = 7_000
 
-/** What the stamps hide, a pong that comes as late tells; one is asked for every 20 s. */
+/** A delay that timestamps hide is detected by a late pong; a ping is sent every 20 s. */
 export const PONG_NOTICED_MS = 20_000
 
 /**
- * Wrong figures that came from frames which were lost or bent unnoticed are put right within this time:
- * one coin is compared with the venue's account every ten seconds, and begins anew where it differs.
+ * Wrong figures from frames that were lost or garbled undetected are corrected within this time: every
+ * ten seconds one coin is compared with the venue's data, and restarted if it differs.
  */
 export const AUDIT_MS = 8 * 60_000
 
 /**
- * What an analysis rests on is at most so old, by the name of the input, or nothing is sold: written
- * anew here, so that a limit which is lost there shows.
+ * Greatest age of each input, beyond which nothing is sold. Repeated here independently, so that a limit
+ * lost in a contract is found.
  */
 export const inputAgeMsMax: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   spread: { book: 60_000 },
@@ -52,8 +52,8 @@ export const inputAgeMsMax: Readonly<Record<string, Readonly<Record<string, numb
 }
 
 /**
- * Of all figures about one subject at most this share may be wrong or too young, whatever the excuses: most runs have
- * less than a hundredth, for what is lost or bent is about some coins, and put right soon.
+ * Largest share of wrong or too young figures of one subject, including excused ones. Most runs have less than 1 %,
+ * because losses affect few coins and are corrected soon.
  */
 export const wrongShareMax: Readonly<Record<string, number>> = {
   candles: 0.15,
@@ -62,7 +62,7 @@ export const wrongShareMax: Readonly<Record<string, number>> = {
   settlements: 0,
 }
 
-/** After the last fault everything is well again within this time: the longest back-off, and some more. */
+/** The service is healthy this long after the last fault: the longest back-off plus a margin. */
 export const HEAL_MS = 6 * 60_000
 
 /** A cold start with twenty coins, within the venue's REST weight. */
@@ -75,7 +75,7 @@ export const SUBSCRIPTIONS_MAX = 1_000
 export const MESSAGES_PER_MINUTE_MAX = 2_000
 export const REST_WEIGHT_PER_MINUTE_MAX = 1_200
 
-/** What may pile up inside of one engine, as far as it shows from outside. */
+/** Bounds of an engine's resources that can be observed externally. */
 export const ENGINE_TIMERS_MAX = 64
 export const OPEN_REQUESTS_MAX = 4
 export const CHECKPOINT_BYTES_MAX = 16 * 1024 * 1024

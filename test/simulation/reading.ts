@@ -6,7 +6,7 @@ import type { Document, NoAnswer } from '../../src/domain/document.ts'
 import { viewOf } from '../../src/domain/document.ts'
 import type { Service } from './service.ts'
 
-/** What a caller of one analysis gets at one instant. */
+/** The response to a caller of one analysis at one instant. */
 export type Reading = Answered | Refused | Unreadable
 
 export type Answered = {
@@ -15,7 +15,7 @@ export type Answered = {
   readonly coin: string
   readonly view: string
   readonly trueMs: number
-  /** What the service's own clock shows. */
+  /** Local time of the service. */
   readonly localMs: number
   readonly document: Document
   readonly text: string
@@ -25,11 +25,11 @@ export type Answered = {
 type Refused = {
   readonly kind: 'refused'
   readonly reason: string
-  /** Set where the document says that there is no answer. */
+  /** Set if the document states that there is no answer. */
   readonly noAnswer?: NoAnswer
 }
 
-/** Not even JSON. */
+/** Invalid JSON. */
 export type Unreadable = {
   readonly kind: 'unreadable'
   readonly analysis: string
@@ -37,10 +37,10 @@ export type Unreadable = {
   readonly text: string
 }
 
-/** The members of an answer that the simulation reads; the schema is checked apart. */
+/** The members of an answer that the simulation reads; its schema is checked separately. */
 export type Body = {
   readonly coin: string
-  /** Of a pulse an object, of other answers the price itself. */
+  /** An object in a pulse, a number in other answers. */
   readonly price?: { readonly current: number } | number
   readonly timeframes?: Readonly<Record<string, TimeframeBody>>
   readonly derivatives?: Readonly<Record<string, number | null>>
@@ -88,7 +88,7 @@ export type SpreadBody = {
   }[]
 }
 
-/** As the gateway's route does it, in the same order and by the same code, without HTTP. */
+/** Same code and order as the gateway's route, without HTTP. */
 export function read(
   { replica, machine, nowMs }: Service,
   contract: AnalysisContract,
@@ -136,7 +136,7 @@ function parsed(text: string): Body | null {
   }
 }
 
-/** How old an input is by the answer's own word; never negative, as a reader would compute it. */
+/** Stated age of an input, as a reader would compute it; never negative. */
 export function statedAgeMs({ localMs, body }: Answered, input: string): number | undefined {
   const asOf = body.meta.as_of[input]
   return asOf === undefined ? undefined : Math.max(0, localMs - Date.parse(asOf))

@@ -7,11 +7,11 @@ import { AUDIT_MS } from './promises.ts'
 import type { Answered } from './reading.ts'
 import type { Service } from './service.ts'
 
-/** What an engine says reaches readers within this time while their machine is awake. */
+/** A document reaches readers within this time while their machine is awake. */
 const CARRIED_MS = 100
-/** A fault that hides something from an engine is found by it within this time. */
+/** An engine detects a fault within this time. */
 const REVISED_MS = 90_000
-/** Faults that hide nothing. */
+/** Faults without a loss of data. */
 const harmless: ReadonlySet<FaultKind> = new Set([
   'duplicate-frames',
   'late-flat-bars',
@@ -21,18 +21,18 @@ const harmless: ReadonlySet<FaultKind> = new Set([
   'rest-429',
 ])
 
-/** A frame that comes later than usual by more than this is dated by when it was sent, the one before by when it came. */
+/** A frame delayed by more than this is dated by its sending, the frame before by its arrival. */
 const DATED_MS = 1_000
 
-/** Inputs that rest on all coins: it is the oldest of them that counts, and the coins change. */
+/** Inputs from all coins: the oldest coin counts, and the set of coins changes. */
 const ofAllCoins: ReadonlySet<string> = new Set(['sentiment'])
 
-/** Inputs that rest on candles. */
+/** Inputs computed from candles. */
 const ofCandles: ReadonlySet<string> = new Set(['candles', 'pulse'])
 
 type Said = { readonly version: number; readonly atMs: number; readonly launch: number }
 
-/** Readers get what the engine said last, and never again what it said before that. */
+/** Readers get the engine's newest document and never an older one after it. */
 export class ReplicaChecker {
   readonly #findings: Findings
   readonly #log: FaultLog
@@ -42,7 +42,7 @@ export class ReplicaChecker {
     string,
     { readonly confirmedMs: number; readonly readAtMs: number }
   >()
-  /** Stretches of local time that a clock which was put back went through twice. */
+  /** Intervals of local time that occurred twice because the clock was stepped back. */
   readonly #twice: { readonly fromMs: number; readonly untilMs: number }[] = []
 
   #putBackAtMs = Number.NEGATIVE_INFINITY
@@ -79,7 +79,7 @@ export class ReplicaChecker {
     const before = this.#versions.get(key)
     this.#versions.set(key, version)
     if (before !== undefined && version < before) {
-      // Versions count by the clock, and who puts it back begins again.
+      // Versions follow the clock and restart after a backward step.
       if (trueMs - this.#putBackAtMs <= REVISED_MS)
         this.#findings.excuse('a version went back with our clock', trueMs - this.#putBackAtMs)
       else this.#violation(trueMs, coin, 'a version went back', `${key}: ${before} to ${version}`)
@@ -90,7 +90,7 @@ export class ReplicaChecker {
         this.#checkConfirmed(`${key} ${view} ${input}`, Date.parse(instant), trueMs, coin)
   }
 
-  /** @param toMs what our clock shows now */
+  /** @param toMs current local time */
   clockPutBack(toMs: number, byMs: number, atMs: number): void {
     this.#putBackAtMs = atMs
     this.#twice.push({ fromMs: toMs, untilMs: toMs + byMs })
@@ -109,15 +109,15 @@ export class ReplicaChecker {
       this.#findings.excuse(`as_of went back, as a late frame is dated: ${input}`, backMs)
       return
     }
-    // It went back at some time since it was read last.
+    // The confirmation time went back at some time since the last reading.
     const during = this.#log.kindsBetween(before.readAtMs - REVISED_MS, atMs, coin)
-    // Whoever learns that it knows less than it thought has to say so, as has an engine that begins
-    // again: it does where a clock that was put back is followed, a minute after the fault.
+    // An engine that finds its data incomplete must state an earlier time, and so must a restarted engine,
+    // which happens a minute after the clock was stepped back.
     const isAnew = this.#putBackAtMs >= before.readAtMs
-    // A bar that a lost or bent frame made wrong is doubted once it was compared.
+    // A bar made wrong by a lost or garbled frame loses its confirmation after the audit.
     const isDoubted =
       ofCandles.has(input) && this.#log.mayBeLost(before.readAtMs - AUDIT_MS, atMs, coin)
-    // Contexts carry no names: until the longer universe was asked for, none tells that nobody traded.
+    // Contexts carry no names, so until the longer universe is loaded none confirms a bar without trades.
     const isUnread = ofCandles.has(input) && during.includes('list')
     if (isAnew || isUnread || isDoubted || during.some((kind) => !harmless.has(kind)))
       this.#findings.excuse(`as_of went back, after a fault: ${input}`, backMs)

@@ -8,7 +8,7 @@ import type { Outcome } from './outcome.ts'
 const DETAIL_LENGTH_MAX = 500
 const FAULTS_NAMED_MAX = 6
 
-/** What many seeds came to. */
+/** Summary of many seeds. */
 export class Report {
   readonly #command: (seed: number) => string
   readonly #faults = new Map<FaultKind, number>()
@@ -26,7 +26,7 @@ export class Report {
   #healedMs = 0
   #warmUpMs = 0
 
-  /** @param command the one that runs a seed again */
+  /** @param command returns the command that repeats a seed */
   constructor(command: (seed: number) => string) {
     this.#command = command
   }
@@ -128,7 +128,7 @@ export class Report {
     ]
   }
 
-  /** Code that says something else has another one, whichever worker came first. */
+  /** Checksum of all outputs, independent of the order of the workers. */
   #checksum(): string {
     const hash = createHash('sha1')
     for (const [seed, digest] of [...this.#digests].toSorted(([one], [other]) => one - other))
@@ -137,7 +137,7 @@ export class Report {
   }
 }
 
-/** Enough to look for it: when, which coin, what instead of what, and what was going wrong. */
+/** Details of a violation: time, coin, actual and expected value, active faults. */
 export function violationLines({ atMs, coin, detail, during }: Violation): readonly string[] {
   const faults = during.slice(0, FAULTS_NAMED_MAX).join(' ')
   return [

@@ -2,15 +2,15 @@ import type { FaultLog } from './fault-log.ts'
 import type { FaultKind } from './fault-script.ts'
 import type { Findings } from './findings.ts'
 
-/** What an engine lacks after a start it asks for at once, as far as the venue's weight allows. */
+/** A started engine requests missing history within this time, as far as the venue's request weight allows. */
 const BEGINNING_MS = 60_000
-/** One or two may have been listed, or doubted, shortly before. */
+/** A few coins may have been listed, or distrusted after an audit, shortly before. */
 const COLD_COINS_MAX = 3
-/** A checkpoint of a time that has not come yet, or is long over, is of unknown age. */
+/** The age of a checkpoint is unknown if its time is in the future or long past. */
 const clockFaults: readonly FaultKind[] = ['clock-step', 'sleep']
 const CLOCK_MS = 300_000
 
-/** An engine that is started again goes on from its checkpoint: it does not buy all history once more. */
+/** A restarted engine continues from its checkpoint and does not request all history again. */
 export class RestartChecker {
   readonly #findings: Findings
   readonly #log: FaultLog
@@ -22,13 +22,13 @@ export class RestartChecker {
     this.#log = log
   }
 
-  /** An engine was started that is not the first. */
+  /** An engine other than the first was started. */
   relaunched(atMs: number): void {
     this.#launchedMs = atMs
     this.#cold.clear()
   }
 
-  /** The engine asks for all history of a coin. */
+  /** The engine requests the full history of a coin. */
   askedCold(coin: string, atMs: number): void {
     if (!(atMs - this.#launchedMs <= BEGINNING_MS)) return
     this.#cold.add(coin)

@@ -13,7 +13,7 @@ type LiquidationsBody = Priced<Static<typeof LiquidationsAnswer>>
 
 const DETAIL_LENGTH_MAX = 800
 
-/** Every answer satisfies its schema, shows no figure that no market has, and rests on nothing that is too old to be sold. */
+/** Every answer satisfies its schema, contains no impossible figure, and uses no input that is too old for sale. */
 export class SanityChecker {
   readonly #findings: Findings
   readonly #log: FaultLog
@@ -23,7 +23,7 @@ export class SanityChecker {
     this.#log = log
   }
 
-  /** @param asked the coin that the reader meant */
+  /** @param asked the requested coin */
   check(answered: Answered, asked: string): void {
     const { analysis, coin, body, text, trueMs } = answered
     const schema = schemas.get(analysis)
@@ -55,16 +55,16 @@ export class SanityChecker {
 
 const schemas = new Map(contracts.map(({ id, document }) => [id, Compile(document)] as const))
 
-/** Their answers are about all coins and name none. */
+/** Whole-market answers, which name no coin. */
 const ofWholeMarket = new Set(
   contracts.filter(({ scope }) => scope === 'market').map(({ id }) => id),
 )
 
-/** Names of figures that are prices, or the open interest, of which every coin here has some: above nothing. */
+/** Names of prices and of open interest, which must be positive. */
 const PRICES =
   /^(current|mid_price|best_bid|best_ask|ema_\d+|vwap_20|middle|impact_bid|impact_ask)$/
 
-/** Names of figures that are distances between a bid and an ask, of one book. */
+/** Names of spreads of one book. */
 const SPREADS = /^(spread_bps|bid_ask_bps)$/
 
 function impossibility(analysis: string, asked: string, body: Body): string | null {
@@ -75,7 +75,7 @@ function impossibility(analysis: string, asked: string, body: Body): string | nu
   return (analysis === 'liquidations' ? overfullSide(body) : null) ?? badFigure(body)
 }
 
-/** Every contract has one long and one short: no side of the map holds more than the open interest. */
+/** Every contract has one long and one short, so no side of the map exceeds the open interest. */
 function overfullSide(body: Body): string | null {
   const { zones, below_3x, beyond, without_liquidation_price_usd, summary } =
     body as unknown as LiquidationsBody
@@ -90,7 +90,7 @@ function overfullSide(body: Body): string | null {
   return null
 }
 
-/** What it rests on and is older than what is sold. */
+/** An input that is too old for sale. */
 function staleness(answered: Answered): string | null {
   for (const [input, limitMs] of Object.entries(inputAgeMsMax[answered.analysis] ?? {})) {
     const ageMs = statedAgeMs(answered, input)
@@ -104,7 +104,7 @@ function badFigure(value: object): string | null {
   for (const [name, member] of Object.entries(value)) {
     if (typeof member === 'number' && PRICES.test(name) && member <= 0)
       return `${name} is ${member}`
-    // A book that is crossed has a spread of less than nothing.
+    // A crossed book has a negative spread.
     if (typeof member === 'number' && SPREADS.test(name) && member < 0)
       return `${name} is ${member}`
     if (typeof member === 'number' && !Number.isFinite(member)) return `${name} is ${member}`

@@ -14,10 +14,10 @@ import type { Network } from './network.ts'
 const WS_URL = 'ws://venue/ws'
 const INFO_URL = 'http://venue/info'
 const WEIGHT_PER_MINUTE = 1_000
-/** A thread starts, loads its code and opens its file. */
+/** Time in which a thread starts, loads its code and opens its files. */
 const LAUNCH_MS_MIN = 100
 const LAUNCH_MS_SPAN = 200
-/** Between two threads of one process. */
+/** Latency of a message between two threads. */
 const MESSAGE_MS = 1
 const ENGINE_FILES = ['engine', 'history', 'documents'].flatMap((name) => [
   `${name}.db`,
@@ -28,22 +28,22 @@ export type ServiceOptions = {
   readonly machine: Machine
   readonly network: Network
   readonly chance: Chance
-  /** Also its address on the network. */
+  /** Name and network address. */
   readonly name: string
-  /** A directory of its own; every engine works in another one below it. */
+  /** Directory of the service; every engine uses a new subdirectory. */
   readonly dir: string
   readonly log: Logger
   readonly onSaid: (message: EngineMessage) => void
-  /** What of it reaches the gateway; null for nothing. A test may bend it. */
+  /** The message that reaches the gateway, or null; a test may alter it. */
   readonly carried?: (message: EngineMessage) => EngineMessage | null
   /** Called before an engine starts in a directory. */
   readonly onLaunch?: (dir: string) => void
-  /** An exception that nobody caught ended the engine or the gateway. */
+  /** An uncaught exception ended the engine or the gateway. */
   readonly onDeath: (process: string, cause: unknown) => void
   readonly onNotice: (notice: SupervisorNotice) => void
 }
 
-/** One instance of ours: gateway and engine on one machine, without HTTP and without payment. */
+/** One instance of the service: gateway and engine on one machine, without HTTP and payment. */
 export class Service {
   readonly replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
   readonly #options: ServiceOptions
@@ -81,7 +81,7 @@ export class Service {
     return this.#engine?.isAlive === true
   }
 
-  /** Timers of the running engine. */
+  /** Number of active timers of the engine. */
   get engineTimers(): number {
     return this.#engine?.timers ?? 0
   }
@@ -90,7 +90,7 @@ export class Service {
     return this.#checkpointFiles().reduce((sum, file) => sum + statSync(file).size, 0)
   }
 
-  /** As SIGKILL: whatever was in its memory is gone, and its file stays as it is. */
+  /** Like SIGKILL: memory is lost, files stay as they are. */
   crashEngine(): void {
     if (this.#engine === null) return
     this.#engine.kill()
@@ -156,8 +156,8 @@ export class Service {
   }
 
   /**
-   * SQLite's lock is the process's, which here outlives the engine. So the next one gets a copy of the
-   * files as they are at this moment, which is what a killed process leaves.
+   * SQLite's lock belongs to the process, which here outlives the engine. The next engine therefore gets a
+   * copy of the current files, as a killed process would leave them.
    */
   #nextDir(): string {
     this.#launches += 1

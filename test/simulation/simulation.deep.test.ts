@@ -2,12 +2,12 @@ import { describe, expect, test } from 'vitest'
 import { outcomeOf } from './outcome.ts'
 import { Report } from './report.ts'
 
-/** Shorter than the runs of `npm run simulate`: what they miss, those find. */
+/** Shorter than the runs of `npm run simulate`, which find more. */
 const SHAPE = { minutes: 3, faults: 60 }
-/** The first has a twin that is never interrupted, the second is run twice and does the same, to the byte. */
+/** The first has a twin that is never interrupted; the second runs twice with identical bytes. */
 const FIXED_SEEDS = [4, 10]
 
-describe('the service on a venue on which everything goes wrong', () => {
+describe('the service on a faulty venue', () => {
   test.each(FIXED_SEEDS)('keeps its promises with seed %i', keepsItsPromises)
 })
 

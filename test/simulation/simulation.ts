@@ -38,22 +38,22 @@ import { venueContracts } from './venue-contracts.ts'
 
 export type SimulationOptions = {
   readonly seed: number
-  /** For so long faults begin, after the warm-up. */
+  /** Duration after the warm-up in which faults begin. */
   readonly minutes: number
   readonly faults: number
-  /** Which kinds of faults; drawn where absent. */
+  /** Kinds of faults; drawn if absent. */
   readonly kinds?: readonly FaultKind[]
-  /** Called with what happens, and its true instant. */
+  /** Called with each event and its true instant. */
   readonly onStory?: (atMs: number, text: string) => void
   readonly defect?: Defect
-  /** How a kind of violation begins, where only that one is looked for: the run ends when it is found. */
+  /** Start of a kind of violation; the run ends when such a violation is found. */
   readonly until?: string
 }
 
-/** What a test breaks on purpose, to see it found. */
+/** A planted defect. */
 export type Defect = {
   readonly onFrame?: NetworkTap['onFrame']
-  /** @returns what the service sends instead. */
+  /** @returns the message that the service sends instead. */
   readonly onMessage?: (text: string) => string
   readonly carried?: (message: EngineMessage) => EngineMessage | null
   readonly onSaid?: (message: EngineMessage) => void
@@ -61,29 +61,29 @@ export type Defect = {
   readonly onStart?: (venue: Venue) => void
 }
 
-/** Plain data: it crosses from one process to another. */
+/** Plain data, because it is sent between processes. */
 export type SimulationResult = {
   readonly seed: number
-  /** The first few of every kind; `counts` has all of them. */
+  /** The first few of every kind; `counts` counts all of them. */
   readonly violations: readonly Violation[]
   readonly counts: Readonly<Record<string, number>>
   readonly excused: Readonly<Record<string, Excused>>
-  /** How many figures were held against the truth, by subject. */
+  /** Number of figures compared with the truth, by subject. */
   readonly held: Readonly<Record<string, Held>>
   readonly faults: { readonly [Kind in FaultKind]?: number }
   readonly peaks: Peaks
   readonly answers: number
   readonly refusals: Readonly<Record<string, number>>
   readonly launches: number
-  /** Of everything that the engine said, in order. */
+  /** Hash of all messages of the engine, in order. */
   readonly digest: string
   readonly warmUpMs: number
-  /** From the end of the last fault until everything was well; null where it never was. */
+  /** Time from the end of the last fault to a healthy service; null if never. */
   readonly healedMs: number | null
   readonly virtualMs: number
 }
 
-/** Slower than the venue's where that saves most, so that a second of true time holds minutes. */
+/** Slower than the venue where that saves most, so that a second of real time simulates minutes. */
 const CADENCES: VenueCadences = {
   ...venueCadences,
   blockMs: 500,
@@ -91,36 +91,36 @@ const CADENCES: VenueCadences = {
   fastAssetCtxsMs: 5_000,
 }
 const SERVICE = 'service'
-/** Hears the same venue and is never interrupted on its own side. */
+/** Connected to the same venue and never interrupted by faults of its own. */
 const TWIN = 'twin'
-/** Every so many seeds have one. */
+/** One seed of this many has a twin. */
 const TWIN_SEEDS = 4
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 /**
- * Drivers of the regime are those of its last evaluation. Where one fell among the faults the twins may have known
- * different prices, and where a candle came just then only one of them may have known it: that happens to one, and
- * hardly ever to the next as well.
+ * Regime drivers are those of the last evaluation. During faults the twins may have had different prices, and one of
+ * them may have lacked a candle that arrived at that moment. This may affect one evaluation, but hardly two in a
+ * row.
  */
 const TWIN_AGREEMENT_MS = 2 * REGIME_STEP_MS + MINUTE_MS
 const DAY_MS = 24 * 60 * MINUTE_MS
 const FIRST_DAY_MS = Date.UTC(2026, 5, 1)
 const DAYS = 300
-/** Typical length of the warm-up: as a rule a bar's end is put into what follows. */
+/** Typical length of the warm-up; usually a bar ends after it. */
 const WARM_UP_GUESS_MS = 80_000
 const READ_GAP_MS_MIN = 50
 const READ_GAP_MS_MAX = 450
-/** How often it is looked whether everything is well, and how long it has to stay so. */
+/** Period of the health check, and how long the service must stay healthy. */
 const LOOK_MS = 5_000
-/** How often the story says what readers got. */
+/** Period of the summary of readings in the story. */
 const SUMMARY_MS = 10_000
 const WELL_MS = 10_000
 
 const pulseViews = ['1h,4h', '15m,1h,4h', '15m', '1h', '4h']
 const ALL_TIMEFRAMES = '15m,1h,4h'
 
-/** One seed: a market, a service, what goes wrong, and who looks. Nothing here waits for real time. */
+/** One seed: a market, a service, faults and checkers, all in virtual time. */
 export function simulate(options: SimulationOptions): SimulationResult {
   const dir = mkdtempSync(join(tmpdir(), 'perpscope-simulation-'))
   try {
@@ -155,7 +155,7 @@ class Simulation {
   readonly #digest = createHash('sha1')
   readonly #refusals: Record<string, number> = {}
   #answers = 0
-  #told: Readonly<Record<string, number>> = {}
+  #reported: Readonly<Record<string, number>> = {}
 
   constructor(options: SimulationOptions, dir: string) {
     const { seed, minutes, defect = {} } = options
@@ -164,7 +164,7 @@ class Simulation {
     this.#kernel = new Kernel(this.#startMs)
     this.#readers = new Chance(seed, 'readers')
     this.#findings = new Findings(({ checker, what, detail }) =>
-      this.#tell(`VIOLATION ${checker}: ${what}. ${detail}`),
+      this.#trace(`VIOLATION ${checker}: ${what}. ${detail}`),
     )
     this.#market = new ObservedMarket(seed, this.#startMs)
     this.#venue = new Venue({
@@ -219,7 +219,7 @@ class Simulation {
     const calmMs = this.#disturb()
     while (this.#kernel.nowMs < calmMs && !this.#isFound)
       this.#kernel.runUntil(Math.min(this.#kernel.nowMs + LOOK_MS, calmMs))
-    this.#tell('nothing goes wrong any more')
+    this.#trace('nothing goes wrong any more')
     const healedMs = this.#heal(calmMs)
     this.#audit(calmMs)
     this.#compareTwins()
@@ -252,7 +252,7 @@ class Simulation {
     return Object.keys(this.#findings.counts).some((kind) => kind.startsWith(until))
   }
 
-  /** Until every coin is answered well. */
+  /** Runs until every coin has a healthy answer. */
   #warmUp(): number {
     const untilMs = this.#startMs + WARM_UP_MS
     let ill = this.#ailments()
@@ -262,11 +262,11 @@ class Simulation {
     }
     if (!this.#isFound) this.#report('not warm in time', ill)
     const warmUpMs = this.#kernel.nowMs - this.#startMs
-    this.#tell(`warm after ${warmUpMs / SECOND_MS} s`)
+    this.#trace(`warm after ${warmUpMs / SECOND_MS} s`)
     return warmUpMs
   }
 
-  /** @returns when the last fault is over. */
+  /** @returns the end of the last fault. */
   #disturb(): number {
     const { seed, minutes, faults, kinds } = this.#options
     const fromMs = this.#kernel.nowMs
@@ -284,7 +284,7 @@ class Simulation {
 
   #begin(planned: PlannedFault): void {
     const { fault } = planned
-    this.#tell(`FAULT ${JSON.stringify(fault)}`)
+    this.#trace(`FAULT ${JSON.stringify(fault)}`)
     this.#log.begin(planned)
     switch (fault.kind) {
       case 'engine-crash':
@@ -308,7 +308,7 @@ class Simulation {
     }
   }
 
-  /** @returns how long it took; null if it did not. */
+  /** @returns the time until the service was healthy; null if never. */
   #heal(calmMs: number): number | null {
     let wellSinceMs = Number.NaN
     while (!this.#isFound) {
@@ -317,7 +317,7 @@ class Simulation {
       if (ill.length > 0) wellSinceMs = Number.NaN
       else if (Number.isNaN(wellSinceMs)) wellSinceMs = nowMs
       if (nowMs - wellSinceMs >= WELL_MS) {
-        this.#tell(`well ${(wellSinceMs - calmMs) / SECOND_MS} s after the last fault`)
+        this.#trace(`well ${(wellSinceMs - calmMs) / SECOND_MS} s after the last fault`)
         return wellSinceMs - calmMs
       }
       if (nowMs >= calmMs + HEAL_MS) {
@@ -329,7 +329,7 @@ class Simulation {
     return null
   }
 
-  /** What was lost without a trace is found, too, and put right. */
+  /** Losses without a trace must also be detected and corrected. */
   #audit(calmMs: number): void {
     const untilMs = calmMs + AUDIT_MS + MINUTE_MS
     this.#readAll()
@@ -351,15 +351,15 @@ class Simulation {
     twins.report(this.#findings, this.#log)
   }
 
-  /** For the story: what readers got since the last time. */
+  /** Adds the readings since the last summary to the story. */
   #summarise(): void {
     const got = { answers: this.#answers, ...this.#refusals }
     const news = Object.entries(got).flatMap(([what, count]) => {
-      const fresh = count - (this.#told[what] ?? 0)
+      const fresh = count - (this.#reported[what] ?? 0)
       return fresh === 0 ? [] : [`${fresh} ${what}`]
     })
-    this.#told = got
-    this.#tell(`readers got ${news.join(', ') || 'nothing'}`)
+    this.#reported = got
+    this.#trace(`readers got ${news.join(', ') || 'nothing'}`)
   }
 
   #ailments(): readonly Ailment[] {
@@ -379,7 +379,7 @@ class Simulation {
       })
   }
 
-  /** Readers come at random instants, and ask in their own spelling. */
+  /** Readings at random instants, in different spellings. */
   #readOn(): void {
     const chance = this.#readers
     this.#kernel.clock.after(chance.integer(READ_GAP_MS_MIN, READ_GAP_MS_MAX), () => {
@@ -398,7 +398,7 @@ class Simulation {
         this.#read(analysis, coin, analysis.id === 'pulse' ? ALL_TIMEFRAMES : analysis.defaultView)
   }
 
-  /** @param ticker how the reader spells the coin */
+  /** @param ticker the reader's spelling of the coin */
   #read(
     analysis: (typeof venueContracts)[number],
     coin: string,
@@ -434,7 +434,7 @@ class Simulation {
       dir: join(dir, name),
       onDeath: (process, cause) => this.#died(`${name}'s ${process}`, cause),
       onNotice: (notice) => {
-        this.#tell(`${name}: ${JSON.stringify(notice)}`)
+        this.#trace(`${name}: ${JSON.stringify(notice)}`)
         if (name === SERVICE && notice.kind === 'clock-followed' && notice.byMs < 0)
           this.#replica.clockPutBack(this.#service.nowMs, -notice.byMs, this.#kernel.nowMs)
       },
@@ -470,7 +470,7 @@ class Simulation {
       },
       onRefused: (address) => this.#limits.complaint(this.#kernel.nowMs, `${address}: refused`),
       onRequest: (body, address) => {
-        this.#tell(`${address} asks ${JSON.stringify(body)}`)
+        this.#trace(`${address} asks ${JSON.stringify(body)}`)
         if (address === TWIN) this.#twinBeginnings.asked(body)
         else {
           const coin = this.#beginnings.asked(body)
@@ -495,27 +495,27 @@ class Simulation {
     if (this.#options.onStory === undefined) return silent
     return pino(
       { level: 'debug', base: null, timestamp: false },
-      { write: (line: string) => this.#tell(`engine: ${line.trim()}`) },
+      { write: (line: string) => this.#trace(`engine: ${line.trim()}`) },
     )
   }
 
-  #tell(text: string): void {
+  #trace(text: string): void {
     this.#options.onStory?.(this.#kernel.nowMs, text)
   }
 }
 
 const silent = pino({ level: 'silent' })
 
-/** Shortly before the end of a bar of any timeframe, so that it falls into the run. */
+/** A start shortly before the end of a bar of any timeframe, so that it falls into the run. */
 function startOf(chance: Chance, durationMs: number): number {
   const stepMs = timeframeMs[chance.pick(timeframes)]
   const dayMs = FIRST_DAY_MS + chance.integer(0, DAYS) * DAY_MS
   const boundaryMs = dayMs + chance.integer(1, DAY_MS / stepMs) * stepMs
-  // Now and then it falls into the warm-up.
+  // Sometimes it falls into the warm-up.
   return boundaryMs - chance.integer(0, WARM_UP_GUESS_MS + durationMs)
 }
 
-/** null where a message is about all coins, or about none. */
+/** null if a message concerns all coins or none. */
 function subscribedCoin(text: string): string | null {
   const message = JSON.parse(text) as { method?: string; subscription?: { coin?: string } }
   return (message.method === 'subscribe' && message.subscription?.coin) || null

@@ -14,7 +14,7 @@ import {
 } from './promises.ts'
 import type { Answered } from './reading.ts'
 
-/** How long ago frames about it can have gone wrong and still show; candles remember for good. */
+/** How long a wrong frame can affect a subject; candles keep it for good. */
 const echoMs: Readonly<Record<Subject, number>> = {
   candles: Number.POSITIVE_INFINITY,
   book: 30_000,
@@ -22,7 +22,7 @@ const echoMs: Readonly<Record<Subject, number>> = {
   settlements: 0,
 }
 
-/** Within this time after the last frame that was lost or bent, what it made wrong is right again. */
+/** Time after the last lost or garbled frame in which its errors are corrected. */
 const putRightWithinMs: Readonly<Record<Subject, number>> = {
   candles: AUDIT_MS,
   book: 15_000,
@@ -30,19 +30,19 @@ const putRightWithinMs: Readonly<Record<Subject, number>> = {
   settlements: 0,
 }
 
-/** Why an answer may be wrong, or younger by its own word, for a while. */
+/** Reason why an answer may be wrong, or state too young an age, for a while. */
 type Excuse = 'frames lost or bent' | 'a silence not noticed yet' | 'a delay not noticed yet'
 
-/** A bar that closed during a silence is taken back, and told anew, within this time. */
-const RETOLD_MS = 10_000
+/** A bar that closed during a silence is withdrawn and published again within this time. */
+const REPUBLISHED_MS = 10_000
 
-/** A trade within this time of a candle may be in it: the venue tells either one first. */
+/** A trade within this time of a candle may be part of it; the venue sends them in either order. */
 const TRADE_COVERED_MS = 2_000
 
-/** So often the day's volume has to rise unexplained before it tells of anything. */
+/** Unexplained rises of the day volume that reveal a loss. */
 const VOLUME_RISES = 3
 
-/** Which of several faults is named, where an age is wrong. */
+/** Order in which a fault is named for a wrong age. */
 const suspects: readonly FaultKind[] = [
   'clock-step',
   'sleep',
@@ -56,16 +56,16 @@ const suspects: readonly FaultKind[] = [
 ]
 
 /**
- * The promise that matters most: the numbers are right, and no older than they say. Every figure of an
- * answer is looked up among the states that the venue had; none may be of a state that never was, and
- * none of one that was over, by more than a tolerance, when the answer's input was confirmed.
+ * The most important promise: numbers are right and no older than stated. Every figure of an answer is
+ * looked up among the states of the venue; it must match a state that existed, and that had not ended, by
+ * more than a tolerance, when the answer's input was confirmed.
  */
 export class TruthChecker {
   readonly #market: ObservedMarket
   readonly #log: FaultLog
   readonly #findings: Findings
   readonly #claims: Claims
-  /** Subjects of answers that are wrong at present with an excuse, and since when. */
+  /** Subjects of answers that are wrong now with an excuse, and since when. */
   readonly #wrong = new Map<string, { readonly sinceMs: number; readonly excuse: Excuse }>()
 
   constructor(options: {
@@ -80,7 +80,7 @@ export class TruthChecker {
     this.#claims = new Claims(options.market, options.beginningsOf)
   }
 
-  /** Answers that are wrong at present: `analysis/coin subject`. */
+  /** Answers that are wrong now: `analysis/coin subject`. */
   get wrongNow(): readonly string[] {
     return [...this.#wrong.keys()]
   }
@@ -90,7 +90,7 @@ export class TruthChecker {
       this.#findings.judged(claim.subject, this.#judge(answered, claim))
   }
 
-  /** Ends what is still open, for the counts; and says where excuses were the rule. */
+  /** Closes open errors for the counts, and reports subjects with too many excuses. */
   finish(nowMs: number): void {
     for (const [subject, { right, wrong }] of Object.entries(this.#findings.held)) {
       const share = wrong / (right + wrong)
@@ -123,7 +123,7 @@ export class TruthChecker {
     const tooYoungMs = answered.trueMs - ageMs - verdict.untilMs
     const isBarEnd = subject === 'candles' && verdict.untilMs % timeframeMs['15m'] === 0
     const isAged = tooYoungMs <= AGE_TOLERANCE_MS + (isBarEnd ? CLOSING_MS : 0)
-    // What is wrong can look, by chance, like something that was.
+    // A wrong figure can match an earlier state by chance.
     if (!isAged && this.#wrong.has(key)) return 'wrong'
     this.#right(key, answered.trueMs)
     if (isAged) return 'right'
@@ -140,13 +140,13 @@ export class TruthChecker {
     let isExcused = false
     if (this.#log.mayBeLost(sinceMs - ageMs - echoMs[subject], trueMs, coin)) {
       excuse = 'frames lost or bent'
-      // What is bent again and again has its time from the last time on, and what came last is as old as it says.
+      // After repeated losses the time counts from the last one; the newest frame is as old as stated.
       const putRightMs = putRightWithinMs[subject]
       const fromMs = trueMs - ageMs - putRightMs
       isExcused = lastsMs < putRightMs || this.#log.mayBeLost(fromMs, trueMs, coin)
     } else if (silence !== null) {
       excuse = 'a silence not noticed yet'
-      isExcused = lastsMs < noticedWithinMs[silence] + RETOLD_MS
+      isExcused = lastsMs < noticedWithinMs[silence] + REPUBLISHED_MS
     }
     if (excuse !== null) this.#wrong.set(key, { sinceMs, excuse })
     if (isExcused) return
@@ -194,9 +194,9 @@ export class TruthChecker {
   }
 
   /**
-   * By when a silence has to be noticed in which something was over at an instant; null where nothing tells of it.
-   * Candles are missed by a trade that comes too long after the last of them: one right after it may be what that
-   * candle told of. Candles and trades together are missed by the day's volume, which has to rise three times.
+   * Time within which a silence that hid the end of a state must be detected; null if it cannot be. Missing candles
+   * are detected by a trade long after the last candle; a trade right after it may be part of that candle. Missing
+   * candles and trades are detected by three rises of the day volume.
    */
   #silenceMs({ trueMs, coin }: Answered, subject: Subject, untilMs: number): number | null {
     const silence = this.#log.silence(trueMs, trueMs, coin)
@@ -208,9 +208,9 @@ export class TruthChecker {
         : candlesAndTrades
     if (silence !== 'candles') return noticedWithinMs[silence]
     const missed = this.#market.trades(coin, untilMs + TRADE_COVERED_MS, trueMs - candles)
-    // What was not told itself tells of nothing.
-    const isTold = missed.some(({ timeMs }) => !this.#log.wereFramesLost(timeMs))
-    return isTold ? candles : candlesAndTrades
+    // A trade whose own frame was lost reveals nothing.
+    const isRevealed = missed.some(({ timeMs }) => !this.#log.wereFramesLost(timeMs))
+    return isRevealed ? candles : candlesAndTrades
   }
 
   #ageExcuse(
@@ -225,14 +225,14 @@ export class TruthChecker {
     const { trueMs, coin } = answered
     const silenceMs = this.#silenceMs(answered, subject, untilMs)
     if (silenceMs !== null && tooYoungMs <= silenceMs) return 'a silence not noticed yet'
-    // What was taken for young when it came keeps that age until something newer comes.
+    // Data that was dated too young on arrival keeps that age until newer data arrives.
     const unnoticedMs = [trueMs, trueMs - ageMs].map((atMs) => this.#log.unnoticedDelayMs(atMs))
     if (tooYoungMs <= Math.max(...unnoticedMs)) return 'a delay not noticed yet'
-    // While it goes on it has to be noticed; what was lost in one that is over, nobody can.
+    // A continuing silence must be detected; losses in a silence that is over cannot be.
     const isOver = silenceMs === null || !this.#log.isSilentThroughout(untilMs, trueMs, coin)
     const isLost =
       (isOver && this.#log.mayBeLost(untilMs - 1_000, trueMs, coin)) ||
-      // Nor can it be noticed by a silence in which this was lost on top, or in another one that is over.
+      // Nor can frames that were also lost otherwise, or in another silence that is over.
       this.#log.wasLost(untilMs, coin, trueMs)
     return isLost && tooYoungMs <= AUDIT_MS ? 'frames lost or bent' : null
   }

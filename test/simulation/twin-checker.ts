@@ -6,13 +6,13 @@ import type { Service } from './service.ts'
 import { venueContracts } from './venue-contracts.ts'
 
 /**
- * An engine that crashed and was restored says the same as one that was never interrupted. Both hear
- * the same venue, a little apart; so each coin has to agree once, not at every instant.
+ * A crashed and restored engine publishes the same as one that was never interrupted. Both receive the
+ * same venue at slightly different times, so each coin must agree once, not at every instant.
  */
 export class TwinChecker {
   readonly #service: Service
   readonly #twin: Service
-  /** Coins that have not agreed yet, and the latest difference. */
+  /** Coins without agreement yet, and their latest difference. */
   readonly #open = new Map<string, string>()
 
   constructor(service: Service, twin: Service, coins: readonly string[]) {
@@ -77,18 +77,18 @@ export class TwinChecker {
 }
 
 /**
- * These follow from what the venue tells everybody. The others rest as well on what each service asked,
- * of which account and when, so two of them never agree in every figure.
+ * Analyses computed from broadcast data alone. Others also depend on each service's own requests, of which
+ * account and when, so two services never agree in every figure.
  */
 const comparable: ReadonlySet<string> = new Set(['pulse', 'spread'])
 
-/** What an answer says about the market, without the instants and names of its rendering. */
+/** Market figures of an answer, without times and names of its rendering. */
 function figures({ body }: Answered): ReadonlyMap<string, unknown> {
   const { meta: _, ...about } = body
   return new Map(leavesOf(about))
 }
 
-/** Everything that is no object, by its path. */
+/** All values other than objects, by path. */
 function* leavesOf(value: unknown, path = ''): Generator<readonly [string, unknown]> {
   if (typeof value !== 'object' || value === null) yield [path, value]
   else
@@ -98,8 +98,8 @@ function* leavesOf(value: unknown, path = ''): Generator<readonly [string, unkno
 }
 
 /**
- * By name or path: instants of a rendering; what counts single trades, which are not told again; and the regime,
- * which changes when several evaluations agree: those of an interruption are not made up for. Its drivers are compared.
+ * By name or path: rendering times; counts of single trades, which the venue does not resend; and the regime, which
+ * changes after several equal evaluations and misses those of an interruption. Its drivers are compared.
  */
 const apart = new Set([
   'timestamp_iso',

@@ -1,7 +1,7 @@
 import { contracts } from '../../src/compute/analyses/registry.ts'
 
-/** Cannot be answered by a service that hears the venue alone, as it does here. */
+/** Analyses that need external sources, which the simulation lacks. */
 const NEEDS_EXTERNAL: ReadonlySet<string> = new Set(['basis', 'cex-dex', 'arb', 'depeg'])
 
-/** What the simulated service sells. */
+/** Analyses that the simulated service sells. */
 export const venueContracts = contracts.filter(({ id }) => !NEEDS_EXTERNAL.has(id))
