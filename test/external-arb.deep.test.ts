@@ -19,19 +19,19 @@ import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
 
-/** The measure across chains on what our adapters make of the simulated chains, in virtual time. */
+/** The `/arb` measure on events of our adapters at the simulated chains, in virtual time. */
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 0)
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
 const LATENCY_MS = 40
-/** When every chain has been discovered and read. */
+/** Time until the pools of every chain are discovered and read. */
 const SETTLED_MS = 3 * MINUTE_MS
 const SEED = 5
 const venue = seededMarket({ seed: SEED, startMs: START_MS })
 
 describe('on the simulated chains', () => {
-  test('a market in which nothing happens is calm, on all chains, without an opportunity', () => {
+  test('a quiet market is calm on all chains, without an opportunity', () => {
     const samples = run([], 8 * MINUTE_MS).filter(({ sampledAtMs }) => isSettled(sampledAtMs))
     expect(samples.length).toBeGreaterThan(20)
     for (const { chains: scanned, assets, stress, opportunities } of samples) {
@@ -54,7 +54,7 @@ describe('on the simulated chains', () => {
     }
     const samples = run([gap], 8 * MINUTE_MS)
     const open = samples.filter(({ opportunities }) => opportunities.length > 0)
-    // A block, the time until it is asked for, and two samples; and again until it is gone.
+    // A block, its polling delay and two samples; the same until the gap is gone.
     expect((open[0]?.sampledAtMs ?? 0) - START_MS - fromMs).toBeLessThanOrEqual(40 * SECOND_MS)
     expect((open.at(-1)?.sampledAtMs ?? 0) - START_MS - untilMs).toBeLessThanOrEqual(20 * SECOND_MS)
     const found = open.flatMap(({ opportunities }) => opportunities)
@@ -64,7 +64,7 @@ describe('on the simulated chains', () => {
     expect(Math.max(...found.map(({ ageMs }) => ageMs))).toBeGreaterThanOrEqual(80 * SECOND_MS)
   })
 
-  test('with four chains gone there is no answer within a minute, and there is again', () => {
+  test('with four chains down there is no answer within a minute, and one after their recovery', () => {
     const [fromMs, untilMs] = [4 * MINUTE_MS, 6 * MINUTE_MS]
     const dead = (['base', 'bsc', 'solana', 'polygon'] as const).map(
       (source): ScenarioEvent => ({
@@ -89,7 +89,7 @@ function isSettled(atMs: number): boolean {
   return atMs >= START_MS + SETTLED_MS
 }
 
-/** Everything that was sampled. */
+/** All samples. */
 function run(scenario: readonly ScenarioEvent[], ms: number): readonly ArbMeasurement[] {
   const kernel = new Kernel(START_MS)
   const reference = new ReferencePrices({ market: venue, seed: SEED, scenario })
@@ -107,7 +107,7 @@ function run(scenario: readonly ScenarioEvent[], ms: number): readonly ArbMeasur
   return samples
 }
 
-/** Oracle networks and exchanges, whose adapters are not the subject here. */
+/** Events of oracle networks and exchanges, whose adapters are not under test here. */
 function tellRates(reference: ReferencePrices, market: MarketState, nowMs: number): void {
   for (const asset of ['USDC', 'USDT', 'ETH', 'BTC', 'SOL', 'BNB', 'AVAX', 'POL']) {
     const usd = reference.seenUsd('pyth-hermes', asset, nowMs)

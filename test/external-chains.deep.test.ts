@@ -27,7 +27,7 @@ import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
 
-/** Our adapters of chains at the simulated nodes, without sockets, in virtual time. */
+/** Our chain adapters at the simulated nodes, without sockets, in virtual time. */
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const SECOND_MS = 1_000
@@ -38,14 +38,14 @@ const BPS = 1e-4
 const names = evmChains.map(({ chain }) => chain)
 const market = seededMarket({ seed: 5, startMs: START_MS })
 
-/** What a node makes of a request: the simulated answer, or whatever else. */
+/** Reply of a node: the simulated answer or a fault. */
 type Node = (answer: () => string, body: unknown) => string | 'dead' | 'silent'
 
 class Run {
   readonly events: MarketEvent[] = []
   readonly notices: SourceNotice[] = []
   readonly reference: ReferencePrices
-  /** By URL: nodes beyond the simulated one. */
+  /** Additional nodes by URL. */
   readonly nodes: Record<string, Node>
   readonly asked: { readonly url: string; readonly method: string; readonly atMs: number }[] = []
   readonly #kernel = new Kernel(START_MS)
@@ -88,11 +88,11 @@ class Run {
     )
   }
 
-  /** The newest word of every pool that was told after the discovery. */
+  /** The newest event of every pool after the discovery. */
   get pools() {
-    const told = this.of('pool')
-    const newestMs = told.at(-1)?.timeReceivedMs
-    return told.filter(({ timeReceivedMs }) => timeReceivedMs === newestMs)
+    const pools = this.of('pool')
+    const newestMs = pools.at(-1)?.timeReceivedMs
+    return pools.filter(({ timeReceivedMs }) => timeReceivedMs === newestMs)
   }
 
   /** `state after seconds: reason`. */
@@ -122,10 +122,10 @@ class Run {
             const answer = () => this.#answer(body)
             return isDead ? 'dead' : (this.nodes[url]?.(answer, body) ?? 'dead')
           }),
-          concatMap((told) => {
-            if (told === 'silent') return NEVER
-            if (told === 'dead') return throwError(() => new OperatingError('refused', url))
-            return of<HttpReply>({ status: 200, body: told })
+          concatMap((reply) => {
+            if (reply === 'silent') return NEVER
+            if (reply === 'dead') return throwError(() => new OperatingError('refused', url))
+            return of<HttpReply>({ status: 200, body: reply })
           }),
         ),
     }
@@ -173,7 +173,7 @@ describe.each(names)('%s', (chain) => {
       const truth = pool.timeExchangeMs
       const worth = reference.priceUsd(pool.asset, truth) ?? 0
       const quoteUsd = reference.priceUsd(pool.quote, truth) ?? 0
-      // The block's second is its time, cut; so the price may be of a moment later.
+      // Block times are truncated to seconds, so the price may be up to a second newer.
       const offBps = Math.abs(Math.log((pool.price * quoteUsd) / worth)) / BPS
       expect(offBps, `${pool.asset}/${pool.quote}`).toBeLessThan(isRoute ? 12 : 8)
       expect((pool.twapPrice ?? pool.price) / pool.price).toBeCloseTo(1, 2)
@@ -342,9 +342,9 @@ describe('scheduled events', () => {
   test('a frozen chain has new blocks with old prices', () => {
     const run = new Run('bsc', [{ kind: 'frozen', source: 'bsc', ...during }])
     run.runUntil(4 * MINUTE_MS)
-    const told = run.of('pool').filter(({ timeExchangeMs: at }) => at > during.fromMs)
-    const prices = new Set(told.filter(({ asset }) => asset === 'ETH').map(({ price }) => price))
-    expect(told.length).toBeGreaterThan(10)
+    const pools = run.of('pool').filter(({ timeExchangeMs: at }) => at > during.fromMs)
+    const prices = new Set(pools.filter(({ asset }) => asset === 'ETH').map(({ price }) => price))
+    expect(pools.length).toBeGreaterThan(10)
     expect(prices.size).toBe(1)
   })
 
@@ -401,9 +401,9 @@ describe('faulty nodes', () => {
     const answerOld = answerOf('base', new ReferencePrices({ market, seed: 5 }), old)
     const run = new Run('base', [], {
       lame: (answer, body) => {
-        const told = isFirst ? answer() : answerOld(body)
+        const reply = isFirst ? answer() : answerOld(body)
         if ((body as { method: string }).method === 'eth_gasPrice') isFirst = false
-        return told
+        return reply
       },
       right: other,
     }).runUntil(30 * SECOND_MS)

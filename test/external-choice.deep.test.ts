@@ -18,19 +18,19 @@ import type { FeedRule } from './support/pushed-feed.ts'
 import { feedRules, readingsOf } from './support/pushed-feed.ts'
 
 /**
- * Planted truths and what is made of them: mean and p95 of the error of the choice, and of each single source. The
- * choice may be worse than the best of them by a tenth.
+ * Known prices and their measurement: mean and p95 error of the chosen source and of each single source. The choice
+ * may be 10 % worse than the best single source.
  */
 
 const START_MS = Date.UTC(2026, 0, 1)
 const SECOND_MS = 1_000
 const BPS = 1e-4
 const SECONDS = 7_200
-/** The first round of every feed has come. */
+/** Time until the first round of every feed. */
 const WARM_SECONDS = 300
 const STEP_SECONDS = 2
 const WORSE_TIMES_MAX = 1.1
-/** Smaller errors than a tick of the answer are one. */
+/** Errors smaller than a tick of the answer count as equal. */
 const EQUAL_BPS = 0.01
 
 type Errors = Map<string, number[]>
@@ -82,7 +82,7 @@ function expectNoWorse(
   }
 }
 
-/** A random walk of this many bps a root second, one price a second. */
+/** A random walk in bps per root second, one price per second. */
 function walk(seed: number, driftBps: number, startUsd = 100): readonly number[] {
   const key = noiseKey(seed, 'walk')
   let log = Math.log(startUsd)
@@ -154,7 +154,7 @@ describe.each([0.5, 1.5, 5])('with a price that moves %d bps a root second', (dr
   })
 })
 
-/** Of a coin whose hours are not known 1.5 bps a root second are taken. */
+/** Default drift in bps per root second of a coin without hourly bars. */
 const USUAL_BPS = 1.5
 
 describe.each([0, 8, 35, -80])('a planted basis of %d bps', (plantedBps) => {
@@ -192,7 +192,7 @@ describe.each([0, 8, 35, -80])('a planted basis of %d bps', (plantedBps) => {
 describe('whether a basis is significant', () => {
   const HOUR_SECONDS = 3_600
 
-  /** Of what is rendered in the second hour, the share that is significant, by one reading and with the hour's mean. */
+  /** Share of significant renderings in the second hour, by one reading and with the hourly mean. */
   const sharesOf = (names: readonly Name[], plantedBps: (second: number) => number) => {
     const seeds = [41, 42]
     const seen = seeds.flatMap((seed) => {
@@ -200,7 +200,7 @@ describe('whether a basis is significant', () => {
       const tapes = tapesOf(names, 'BTC', pricesUsd)
       const market = newMarket(new PulsePool(3))
       market.apply(universe(['BTC']))
-      const told: { second: number; now: boolean; known: number | null }[] = []
+      const rendered: { second: number; now: boolean; known: number | null }[] = []
       for (const [second, truthUsd] of pricesUsd.entries()) {
         const nowMs = START_MS + second * SECOND_MS
         for (const { events } of tapes) {
@@ -220,9 +220,9 @@ describe('whether a basis is significant', () => {
           .of(basisMeasure)
           .windowMean('BTC', reading.oracle.network, market, nowMs)
         const isNow = Math.abs(reading.basisBps) > Math.max(1, reading.band.totalBps)
-        told.push({ second, now: isNow, known: significantBasis(reading, hour) })
+        rendered.push({ second, now: isNow, known: significantBasis(reading, hour) })
       }
-      return told
+      return rendered
     })
     const share = (is: (one: (typeof seen)[number]) => boolean) =>
       seen.filter(is).length / seen.length
@@ -262,7 +262,7 @@ describe('whether a basis is significant', () => {
 })
 
 describe('a planted gap between exchanges and chains', () => {
-  /** Fee, seconds between blocks, and whether it is deep. */
+  /** Fee, seconds between blocks, and depth. */
   const pools = [
     { chain: 'base', feeBps: 5, blockSeconds: 2 },
     { chain: 'ethereum', feeBps: 5, blockSeconds: 12 },
@@ -300,7 +300,7 @@ describe('a planted gap between exchanges and chains', () => {
       }
       for (const { chain, feeBps, blockSeconds } of used) {
         if (second % blockSeconds !== 0) continue
-        // Nobody trades away what is less than the fee.
+        // Gaps below the fee are not arbitraged away.
         const away = (2 * uniform(noiseKey(7, chain), second) - 1) * feeBps * BPS
         const event = poolOf('BTC', truthUsd * (1 + away), nowMs, { pool: chain, chain, feeBps })
         newest.set(chain, event)
@@ -338,7 +338,7 @@ describe('a planted depeg of USDC', () => {
   type PegName = keyof typeof feeds
 
   const paths: Readonly<Record<string, (second: number) => number>> = {
-    'nothing but a walk of 0.1 bps': calmBps,
+    'a walk of 0.1 bps only': calmBps,
     [JUMP]: (second) => calmBps(second) - (second < 1_200 ? 0 : 150),
     'a slide to -300 bps in 20 minutes': (second) =>
       calmBps(second) - 300 * Math.min(1, Math.max(0, (second - 600) / 1_200)),
@@ -360,7 +360,7 @@ describe('a planted depeg of USDC', () => {
   describe.each(Object.keys(paths))('as %s', (what) => {
     test.each(combinations)('is measured as the best of $names does, books: $hasBooks', (of) => {
       const errors = pegErrors(of.names, of.hasBooks, isDefined(paths[what]))
-      // What one network alone sees of a jump is not believed until another one follows.
+      // A jump of a single network is not used until another network confirms it.
       const isHeldUp = what === JUMP && !of.hasBooks
       expectNoWorse(errors, `${what} by ${of.names.join(', ')}`, {
         figures: isHeldUp ? ['p95'] : ['mean', 'p95'],
@@ -411,7 +411,7 @@ describe('a planted depeg of USDC', () => {
       measure.advance({ external, log }, nowMs)
       const { sample } = measure
       if (second < WARM_SECONDS || sample === null) continue
-      // Two that contradict each other without a majority: no answer.
+      // Two sources that disagree without a majority: no answer.
       if (sample.price === null) continue
       noteError(errors, 'choice', aboveBps(sample.price.priceUsd, truthUsd))
       for (const [name, usd] of newest) noteError(errors, name, aboveBps(usd, truthUsd))

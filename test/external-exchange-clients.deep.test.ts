@@ -14,13 +14,13 @@ import { startSimulatedVenue } from '../src/simulator/venue/simulated-venue.ts'
 import { externalFeed } from '../src/streams/external/external-feed.ts'
 import type { SourceNotice } from '../src/streams/external/source.ts'
 
-/** Real sockets to the simulated exchanges: of our adapters, and of a public client that must not notice. */
+/** Real sockets to the simulated exchanges, from our adapters and from a public client. */
 
 const SEED = 5
 let venue: SimulatedVenue
 let reference: ReferencePrices
 
-// For each test anew: an exchange takes a few connections a second from one address, and tests are fast.
+// A new exchange per test, because exchanges limit connections per second and address.
 beforeEach(async () => {
   const market = seededMarket({ seed: SEED, startMs: systemClock.nowMs() })
   reference = new ReferencePrices({ market, seed: SEED })
@@ -34,7 +34,7 @@ function urlOf(exchange: Exchange): string {
   return `${venue.externalUrl.replace(/^http/, 'ws')}${exchange}`
 }
 
-/** @returns of the price that the world has for it, now */
+/** @returns the distance from the current reference price */
 function awayBps(asset: string, quote: string, mid: number): number {
   const nowMs = systemClock.nowMs()
   const unitUsd = quote === 'USD' ? 1 : (reference.priceUsd(quote, nowMs) ?? Number.NaN)
@@ -61,17 +61,17 @@ describe('our adapters', () => {
       get: () => EMPTY,
       follow: () => EMPTY,
     }
-    const heard = () =>
+    const received = () =>
       new Set(events.flatMap((one) => (one.kind === 'exchange-quote' ? keyOf(one) : [])))
     await new Promise<void>((resolve) => {
       const feed = externalFeed(addresses, context, runtime).subscribe((batch) => {
         events.push(...batch)
-        if (heard().size < PRODUCTS) return
+        if (received().size < PRODUCTS) return
         feed.unsubscribe()
         resolve()
       })
     })
-    expect([...heard()].filter((key) => key.includes('PEPE')).toSorted()).toEqual([
+    expect([...received()].filter((key) => key.includes('PEPE')).toSorted()).toEqual([
       'binance PEPE/USDT',
       'bybit PEPE/USDT',
       'coinbase PEPE/USD',
@@ -92,7 +92,7 @@ function keyOf({ exchange, asset, quote }: MarketEvent & { readonly kind: 'excha
   return [`${exchange} ${asset}/${quote}`]
 }
 
-/** Its own pings come every few seconds; this test has less time. */
+/** Shorter than the client's default, to keep the test short. */
 const KEEP_ALIVE_MS = 200
 
 const clients = {
@@ -125,7 +125,7 @@ describe.each(exchanges)('the public client ccxt 4.5.84 at %s', (exchange) => {
 
   beforeEach(async () => {
     client = clients[exchange]()
-    // Without it the client refuses any URL that is not encrypted.
+    // Otherwise the client refuses unencrypted URLs.
     await client.loadHttpProxyAgent()
     client.setMarkets(['BTC', 'ETH', 'NOPE'].map((base) => marketOf(base, currency, separator)))
   })
@@ -158,7 +158,7 @@ describe.each(exchanges)('the public client ccxt 4.5.84 at %s', (exchange) => {
 
   test('receives the error of the exchange for an unknown symbol', async () => {
     if (exchange === 'binance' || exchange === 'kraken') {
-      // The first says nothing; what the second says, the client does not match with what it asked.
+      // The first exchange does not reply; the client does not match the reply of the second to its request.
       const both = await client.watchBidsAsks([`NOPE/${currency}`, `BTC/${currency}`])
       expect(Object.keys(both)).toEqual([`BTC/${currency}`])
     } else {
@@ -171,13 +171,13 @@ describe.each(exchanges)('the public client ccxt 4.5.84 at %s', (exchange) => {
   })
 })
 
-/** @returns the first value beyond one */
+/** @returns the first value above `beyond` */
 async function poll(value: () => number, beyond: number): Promise<number> {
   await expect.poll(value, { timeout: 10_000 }).toBeGreaterThan(beyond)
   return value()
 }
 
-/** As the client would have made it of the exchange's list, had it been asked. */
+/** A market as the client would derive it from the exchange's list. */
 function marketOf(base: string, quote: string, separator: string) {
   const id = `${base}${separator}${quote}`
   const names = { base, quote, baseId: base, quoteId: quote, lowercaseId: id.toLowerCase() }

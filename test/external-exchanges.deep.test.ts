@@ -16,13 +16,13 @@ import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
 
-/** Our adapters at the simulated exchanges, without sockets, in virtual time: what an outage of minutes does. */
+/** Our adapters at the simulated exchanges, without sockets, in virtual time, with outages of minutes. */
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const SECOND_MS = 1_000
 const LATENCY_MS = 40
 
-/** What some of the simulated exchanges call otherwise, and what all of them list. */
+/** Assets that all simulated exchanges list, some under another name. */
 const FEW = ['BTC', 'ETH', 'PEPE', 'LUNC', 'NEIRO', 'CELO']
 
 class Run {
@@ -116,7 +116,7 @@ class Run {
   }
 }
 
-/** What the world has for a quote's middle, as the exchange sees it. */
+/** Distance of a quote's mid from the exchange's reference price. */
 function awayBps({ reference }: Run, event: ExchangeQuoteEvent): number {
   const { asset, ask, bid, exchange, quote, timeReceivedMs } = event
   const atMs = timeReceivedMs - LATENCY_MS
@@ -150,8 +150,8 @@ describe.each(exchanges)('%s', (exchange) => {
   test('emits the unscaled price of every asset, whatever its name on the exchange', () => {
     const run = new Run(exchange)
     run.runUntil(30 * SECOND_MS)
-    const heard = new Set(run.quotes.map(({ asset }) => asset))
-    expect([...heard].toSorted()).toEqual(expect.arrayContaining(FEW.toSorted()))
+    const received = new Set(run.quotes.map(({ asset }) => asset))
+    expect([...received].toSorted()).toEqual(expect.arrayContaining(FEW.toSorted()))
     for (const quote of run.quotes) expect(awayBps(run, quote)).toBeLessThan(5)
     expect(run.states).toEqual(['down 0', 'up 0'])
     expect(run.notices).toEqual([])
@@ -161,8 +161,8 @@ describe.each(exchanges)('%s', (exchange) => {
     const run = new Run(exchange)
     run.assets = ['NOPE', 'BTC', 'NADA', 'ETH', 'SOL', 'NUL', 'XRP']
     run.runUntil(120 * SECOND_MS)
-    const heard = new Set(run.quotes.map(({ asset }) => asset))
-    expect([...heard].filter((asset) => !asset.startsWith('USD')).toSorted()).toEqual(
+    const received = new Set(run.quotes.map(({ asset }) => asset))
+    expect([...received].filter((asset) => !asset.startsWith('USD')).toSorted()).toEqual(
       ['BTC', 'ETH', 'SOL', 'XRP'].toSorted(),
     )
     expect(run.notices.map(({ kind }) => kind)).toEqual(

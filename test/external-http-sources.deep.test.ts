@@ -21,7 +21,7 @@ import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
 
-/** Our adapters of what is reached by HTTP, at the simulated sources: through sockets, and for hours without. */
+/** Our HTTP adapters at the simulated sources: through sockets, and for hours of virtual time without. */
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const SECOND_MS = 1_000
@@ -128,7 +128,7 @@ class Run {
   }
 }
 
-/** How far a price is from what the world has its network see at the instant that it is stamped with. */
+/** Distance of a price from its network's reference price at its timestamp. */
 function awayBps({ reference }: Run, event: OraclePriceEvent): number {
   const seen = reference.seenUsd(event.network, event.asset, event.timeExchangeMs)
   return seen === undefined ? Number.NaN : 1e4 * Math.abs(event.priceUsd / seen - 1)
@@ -168,7 +168,7 @@ describe('Hermes, simulated', () => {
       { kind: 'stalled', source: 'pyth-hermes', ...minutes(10, 12) },
     ])
     run.runUntil(20 * MINUTE_MS)
-    // One stream goes and comes before the other.
+    // The two streams go down and recover at different times.
     const whole = run.states.filter((state) => !state.startsWith('degraded'))
     expect(whole.map((state) => state.split(' ')[0])).toEqual([
       'down',
@@ -260,14 +260,14 @@ describe('through real sockets', () => {
     await venue.close()
   })
 
-  /** Everything that a source tells until what is awaited has come. */
+  /** All events of a source until `isDone`. */
   const listen = (source: SourceId, isDone: (events: readonly MarketEvent[]) => boolean) =>
     new Promise<readonly MarketEvent[]>((resolve) => {
       const events: MarketEvent[] = []
       const address = { urls: [`${venue.externalUrl}${source}`], key: 'any' }
       const context = { assets: () => FEW, onNotice: () => {} }
-      const told = sources[source]?.(address, context, systemRuntime(systemClock))
-      const subscription = told?.subscribe((batch) => {
+      const feed = sources[source]?.(address, context, systemRuntime(systemClock))
+      const subscription = feed?.subscribe((batch) => {
         events.push(...batch)
         if (isDone(events)) resolve(events)
       })

@@ -14,7 +14,7 @@ import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const UNTIL_MS = START_MS + 600_000
 const always = { fromMs: START_MS, untilMs: UNTIL_MS }
-/** What one second's noise of a source can be: four deviations of the widest, and a stablecoin's wander. */
+/** Largest noise of a source: four deviations of the noisiest, plus the drift of a stablecoin. */
 const NOISE_BPS = 3
 const COINS = ['BTC', 'SOL', 'kPEPE']
 const networks = ['pyth-hermes', 'redstone'] as const satisfies OracleNetwork[]
@@ -34,10 +34,10 @@ type CexDex = {
   }
 }
 
-/** The simulated world knows the truth, and what was planted in it. */
+/** Compares answers with the simulated reference prices and the planted events. */
 describe('scenario events', () => {
   test.each(COINS)('without events %s is aligned', (coin) => {
-    const { basis: measured, cexDex: divergence } = heard([]).of(coin)
+    const { basis: measured, cexDex: divergence } = answersAfter([]).of(coin)
     expect(Math.abs(measured.basis_usd_adjusted_bps)).toBeLessThan(NOISE_BPS)
     expect(Math.abs(divergence.divergence_bps)).toBeLessThan(NOISE_BPS)
     expect(measured.source).toBe('pyth-hermes')
@@ -48,17 +48,17 @@ describe('scenario events', () => {
     { coin: 'kPEPE', bps: -25 },
   ])('a basis of $bps bps of $coin is measured', ({ coin, bps }) => {
     const asset = assetOf(coin)?.asset ?? ''
-    const { basis: measured, cexDex: divergence } = heard([
+    const { basis: measured, cexDex: divergence } = answersAfter([
       { kind: 'basis', asset, bps, ...always },
     ]).of(coin)
     expect(Math.abs(measured.basis_usd_adjusted_bps - bps)).toBeLessThan(NOISE_BPS)
     expect(measured.significant).toBe(true)
-    // Exchanges and networks agree on what it is worth.
+    // Exchanges and networks agree on its value.
     expect(Math.abs(divergence.divergence_bps)).toBeLessThan(NOISE_BPS)
   })
 
   test('a depeg of USDT changes the raw basis only', () => {
-    const { basis: measured, cexDex: divergence } = heard([
+    const { basis: measured, cexDex: divergence } = answersAfter([
       { kind: 'depeg', asset: 'USDT', bps: -300, ...always },
     ]).of('BTC')
     expect(measured.basis_bps).toBeGreaterThan(300)
@@ -67,7 +67,7 @@ describe('scenario events', () => {
   })
 
   test('a network with wrong prices is outvoted', () => {
-    const { basis: measured } = heard([
+    const { basis: measured } = answersAfter([
       { kind: 'offset', source: 'pyth-hermes', bps: 80, ...always },
     ]).of('SOL')
     expect(measured.source).toBe('redstone')
@@ -76,7 +76,7 @@ describe('scenario events', () => {
   })
 
   test('a network with a wide confidence interval is not used', () => {
-    const { basis: measured } = heard([
+    const { basis: measured } = answersAfter([
       { kind: 'confidence', network: 'pyth-hermes', factor: 60, ...always },
     ]).of('SOL')
     expect(measured.source).toBe('redstone')
@@ -84,7 +84,7 @@ describe('scenario events', () => {
   })
 
   test('an exchange that is 700 bps off is not used', () => {
-    const { cexDex: divergence } = heard([
+    const { cexDex: divergence } = answersAfter([
       { kind: 'offset', source: 'okx', asset: 'BTC', bps: 700, ...always },
     ]).of('BTC')
     const okx = divergence.exchanges.venues.find(({ exchange }) => exchange === 'okx')
@@ -94,7 +94,7 @@ describe('scenario events', () => {
 })
 
 /** The answers after a few seconds of a scenario, with events of every source each second. */
-function heard(scenario: readonly ScenarioEvent[]) {
+function answersAfter(scenario: readonly ScenarioEvent[]) {
   const market = seededMarket({ seed: 3, startMs: START_MS })
   const reference = new ReferencePrices({ market, seed: 3, scenario })
   const processor = new Processor({ coin: [basis, cexDex], market: [] }, '0')

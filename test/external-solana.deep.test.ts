@@ -23,7 +23,7 @@ import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
 import { until } from './support/service.ts'
 
-/** Our adapter of Solana at the simulated node: in virtual time, and once over real sockets. */
+/** Our Solana adapter at the simulated node, in virtual time and over real sockets. */
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const SECOND_MS = 1_000
@@ -36,7 +36,7 @@ const market = seededMarket({ seed: SEED, startMs: START_MS })
 const SOL_USDC = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE'
 const PYTH_SOL = '7AviUf9nL62mcxNbQGKm4nKDQnPjswo6c5MX4D57HmyE'
 
-/** What a node makes of a request: the simulated answer, or whatever else. */
+/** Reply of a node: the simulated answer or a fault. */
 type Node = (
   answer: () => string,
   keys: readonly string[],
@@ -113,10 +113,10 @@ class Run {
             if (this.reference.isDead('solana', nowMs)) return 'dead'
             return this.#nodes[url]?.(() => this.#answer(body), keys, nowMs, id) ?? 'dead'
           }),
-          concatMap((told) => {
-            if (told === 'silent') return NEVER
-            if (told === 'dead') return throwError(() => new OperatingError('refused', url))
-            return of(typeof told === 'string' ? { status: 200, body: told } : told)
+          concatMap((reply) => {
+            if (reply === 'silent') return NEVER
+            if (reply === 'dead') return throwError(() => new OperatingError('refused', url))
+            return of(typeof reply === 'string' ? { status: 200, body: reply } : reply)
           }),
         ),
     }
@@ -176,7 +176,7 @@ describe('solana', () => {
     for (const { asset, quote, price, timeExchangeMs } of run.of('pool')) {
       const [usd, quoteUsd] = [asset, quote].map((of) => run.reference.priceUsd(of, timeExchangeMs))
       assert(usd !== undefined && quoteUsd !== undefined)
-      // Two draws of noise of 0.8 bps each, and the block's second is its time, cut.
+      // Two noise draws of 0.8 bps each, and block times truncated to seconds.
       expect(Math.abs(Math.log(price / (usd / quoteUsd))) / BPS, asset).toBeLessThan(8)
     }
   })
@@ -202,7 +202,7 @@ describe('solana', () => {
       const published = run.reference.seenUsd('pyth-solana', asset, timeExchangeMs) ?? Number.NaN
       expect(priceUsd / published, asset).toBeCloseTo(1, 3)
       const now = run.reference.seenUsd('pyth-solana', asset, timeReceivedMs) ?? Number.NaN
-      // The pusher looks every five seconds.
+      // The pusher checks the price every five seconds.
       expect(Math.abs(priceUsd / now - 1), asset).toBeLessThan(60 * BPS)
       const isStable = asset.startsWith('USD')
       expect((confidenceUsd ?? 0) / priceUsd / BPS).toBeCloseTo(isStable ? 1.25 : 2.5, 1)
@@ -335,8 +335,8 @@ describe('nodes', () => {
     }
     const run = new Run([], { without }).runUntil(5 * MINUTE_MS)
     expect(discoveriesOf(run)).toBe(5)
-    const told = run.of('pool').slice(-3)
-    expect(told.map(({ asset }) => asset)).toEqual(['ETH', 'BTC', 'SOL'])
+    const pools = run.of('pool').slice(-3)
+    expect(pools.map(({ asset }) => asset)).toEqual(['ETH', 'BTC', 'SOL'])
   })
 })
 
@@ -344,7 +344,7 @@ function discoveriesOf({ asked }: Run): number {
   return asked.filter(({ keys }) => keys.length === 28).length
 }
 
-/** A node on which time goes on and nothing else does. */
+/** A node whose time advances without other changes. */
 function unmoved(): Node {
   const answers = new Map<string, string>()
   return (answer, keys, nowMs, id) => {
@@ -376,7 +376,7 @@ const wrong: readonly Node[] = [
   () =>
     JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -32005, message: 'Node is behind' } }),
   (answer) => answer().replace(/"id":\d+/, '"id":-1'),
-  // A day that has not come.
+  // A time one day in the future.
   (answer) => {
     const reply = JSON.parse(answer())
     if (reply.result.value[0]?.space === 40)

@@ -23,10 +23,10 @@ import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
 
 /**
- * What is planted in the simulated world against what is measured of it, at both sides of every band. The noise
- * is that of docs/simulated-world.md: independent normal draws, 0.2 bps for networks, 0.4 for exchanges and
- * chains. Two hundred worlds are told to the market as events of one instant, without protocols between; a few go
- * the whole way through the adapters.
+ * Compares planted deviations with their measurement, at both sides of every band. The noise is that of
+ * docs/simulated-world.md: independent normal draws, 0.2 bps for networks, 0.4 for exchanges and chains. Two
+ * hundred simulated worlds are applied directly as events of one instant; a few run through the adapters and
+ * their protocols.
  */
 
 const SEEDS = Array.from({ length: 200 }, (_, seed) => seed)
@@ -34,7 +34,7 @@ const START_MS = RIG_START_MS
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const BPS = 1e-4
-/** What the issue grants on either side of a band. */
+/** Tolerance on either side of a band. */
 const MARGIN_BPS = 2
 const ALWAYS = { fromMs: START_MS, untilMs: START_MS + 3_600_000 }
 
@@ -51,7 +51,7 @@ function isDefined<Value>(value: Value | undefined): Value {
   return value
 }
 
-/** One deviation of errors around nothing. */
+/** Root mean square of errors. */
 function deviationOf(errors: readonly number[]): number {
   return Math.sqrt(errors.reduce((sum, error) => sum + error ** 2, 0) / errors.length)
 }
@@ -59,11 +59,11 @@ function deviationOf(errors: readonly number[]): number {
 describe('a basis, in 200 worlds', () => {
   const STEP_MS = 2_000
 
-  /** How far the venue stands above the asset's worth in USD with nothing planted: what USDT is off. */
+  /** Basis without a planted deviation, caused by the deviation of USDT. */
   const usualBps = (seed: number, atMs: number) =>
     (1 / isDefined(worldOf(seed).priceUsd('USDT', atMs)) - 1) / BPS
 
-  /** Four samples of the answer while the venue stands so far above, and how far each is from the truth. */
+  /** Four samples of the answer with a planted basis, and the error of each. */
   const answersOf = (seed: number, plantedBps: number) => {
     const bps = plantedBps - usualBps(seed, START_MS)
     const reference = worldOf(seed, { kind: 'basis', asset: 'ETH', bps, ...ALWAYS })
@@ -75,8 +75,8 @@ describe('a basis, in 200 worlds', () => {
       const worth = isDefined(reference.priceUsd('ETH', nowMs))
       const venue = worth / usdt / (1 - bps * BPS)
       tellBasis(market, reference, venue, nowMs)
-      const told = answerOf(market, nowMs).basis
-      return { ...told, awayBps: told.basis_bps - (venue / worth - 1) / BPS }
+      const measured = answerOf(market, nowMs).basis
+      return { ...measured, awayBps: measured.basis_bps - (venue / worth - 1) / BPS }
     })
   }
 
@@ -108,8 +108,8 @@ function tellBasis(
 ): void {
   const seen = (asset: string) => isDefined(reference.seenUsd('pyth-hermes', asset, nowMs))
   const confidenceUsd = seen('ETH') * reference.confidenceBps('pyth-hermes', 'ETH', nowMs) * BPS
-  const heard = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-  market.apply({ ...context('ETH', { oraclePrice: venue, markPrice: venue }), ...heard })
+  const times = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
+  market.apply({ ...context('ETH', { oraclePrice: venue, markPrice: venue }), ...times })
   market.apply({ ...oraclePrice('ETH', seen('ETH'), nowMs), confidenceUsd })
   market.apply(oraclePrice('USDT', seen('USDT'), nowMs))
   market.advance(nowMs)
@@ -130,20 +130,20 @@ describe('a gap between chains, in 200 worlds', () => {
   const LEG_BPS = 5 + 0.5
   const GAS_BPS = 0.2
   const REBALANCE_BPS = 2
-  /** What the cheapest pair costs on this tape: fee, impact and gas of both, and to bring inventory back. */
+  /** Cost of the cheapest pair: fee, impact and gas of both legs, plus rebalancing. */
   const COST_BPS = 2 * LEG_BPS + 2 * GAS_BPS + REBALANCE_BPS
-  /** Half of what is no gap: the costs of one leg, and 2 bps. */
+  /** Half of the neutral band: the costs of one leg, plus 2 bps. */
   const BAND_BPS = LEG_BPS + GAS_BPS + 2
   /** Of one chain against the other, one deviation. */
 
   type Seen = {
-    /** By sample: whether a trade on that chain would pay, and whether its gap is beyond its band. */
+    /** By sample: whether a trade on that chain is profitable, and whether its gap exceeds the band. */
     readonly paying: readonly boolean[]
     readonly isBeyond: readonly boolean[]
     readonly errors: readonly number[]
   }
 
-  /** Samples of a world in which ETH stands so far off on one chain from the second one on. */
+  /** Samples of a world with a planted gap of ETH on one chain from the second sample on. */
   const samplesOf = (seed: number, plantedBps: number, count = 3): Seen => {
     const chain = isDefined(chains[seed % chains.length])
     const bps = sideOf(seed) * plantedBps
@@ -178,14 +178,14 @@ describe('a gap between chains, in 200 worlds', () => {
   const seedsWhere = (plantedBps: number, is: (seen: Seen) => boolean) =>
     SEEDS.filter((seed) => is(samplesOf(seed, plantedBps)))
 
-  test('is measured to the noise of a chain against the middle of eight', () => {
+  test('is measured up to the noise of one chain relative to the median of eight', () => {
     const errors = SEEDS.flatMap((seed) => samplesOf(seed, COST_BPS, 3).errors)
     expect(deviationOf(errors)).toBeGreaterThan(0.7 * noiseBps.chain)
     expect(deviationOf(errors)).toBeLessThan(1.1 * noiseBps.chain)
     expect(Math.max(...errors.map(Math.abs))).toBeLessThan(5 * noiseBps.chain)
   })
 
-  test('2 bps beyond the band it is seen in two samples, and 2 bps within not twice', () => {
+  test('2 bps beyond the band it is detected in two samples, and 2 bps within not twice', () => {
     const missed = seedsWhere(BAND_BPS + MARGIN_BPS, ({ isBeyond }) => !isBeyond.includes(true))
     const alarmed = seedsWhere(
       BAND_BPS - MARGIN_BPS,
@@ -199,7 +199,7 @@ describe('a gap between chains, in 200 worlds', () => {
     expect(missed).toEqual([])
   })
 
-  test('within the costs by 2 bps it is found in none', () => {
+  test('2 bps within the costs it is found in none', () => {
     const alarmed = seedsWhere(COST_BPS - MARGIN_BPS, ({ paying }) => paying.includes(true))
     expect(alarmed).toEqual([])
   })
@@ -210,7 +210,7 @@ describe('a gap between chains, in 200 worlds', () => {
   })
 })
 
-/** Every chain's pools as of this very instant, by what it believes; a swap costs a dollar. */
+/** Every chain's pools at this instant, at its own prices; the gas of a swap is one dollar. */
 function chainEvents(reference: ReferencePrices, nowMs: number): ExternalEvent[] {
   const by = (asset: string) => isDefined(reference.seenUsd('pyth-hermes', asset, nowMs))
   const usd = { USDC: by('USDC'), USDT: by('USDT') }
@@ -233,10 +233,10 @@ describe('a depeg of USDC, in 200 worlds', () => {
   const STEP_MS = 5_000
   const AFTER_MS = START_MS + MINUTE_MS
 
-  const tell = (market: MarketState, reference: ReferencePrices, nowMs: number) => {
+  const applyChains = (market: MarketState, reference: ReferencePrices, nowMs: number) => {
     const quoted = (source: Parameters<ReferencePrices['seenUsd']>[0], asset: string) => {
       const isChain = (chains as readonly string[]).includes(source)
-      // What a chain counts in is worth what it is worth: its own noise shows once.
+      // The quote currency has its exact value, so a chain's noise counts once.
       return isDefined(
         isChain && asset === 'USDT'
           ? reference.priceUsd(asset, nowMs)
@@ -247,16 +247,16 @@ describe('a depeg of USDC, in 200 worlds', () => {
     market.advance(nowMs)
   }
 
-  /** How far beyond its threshold the price must be: what confidence and resolution explain. */
+  /** Required distance beyond a threshold: the sum of confidence and resolution. */
   const explainedBps = (() => {
     const market = newMarket(new PulsePool(3))
-    tell(market, worldOf(0), START_MS)
+    applyChains(market, worldOf(0), START_MS)
     const price = market.of(depegMeasure).sample?.price
     assert(price)
     return price.confidenceBps + price.resolutionBps
   })()
 
-  /** The level at the end of the time that it needs and one sample more, and every error of the price. */
+  /** The level after its required duration plus one sample, and all errors of the price. */
   const levelOf = (seed: number, level: number, beyondBps: number) => {
     const { fromBps, neededMs } = isDefined(pegLevels[level])
     const wanted = sideOf(seed) * (fromBps + explainedBps + beyondBps)
@@ -269,7 +269,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
     let early = 0
     const untilMs = AFTER_MS + neededMs
     for (let nowMs = AFTER_MS - 2 * STEP_MS; nowMs <= untilMs; nowMs += STEP_MS) {
-      tell(market, reference, nowMs)
+      applyChains(market, reference, nowMs)
       const { sample, level: reached } = market.of(depegMeasure)
       const truthBps = (isDefined(reference.priceUsd('USDC', nowMs)) - 1) / BPS
       errors.push((sample?.price?.deviationBps ?? Number.NaN) - truthBps)
@@ -278,7 +278,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
     return { level: market.of(depegMeasure).level.level, early, errors }
   }
 
-  test('has its level when it has lasted, 2 bps beyond the threshold, and not 2 bps within', () => {
+  test('reaches its level after the required duration 2 bps beyond the threshold, and not 2 bps within', () => {
     const wrong: string[] = []
     const errors: number[] = []
     for (const seed of SEEDS) {
@@ -296,7 +296,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
   })
 })
 
-/** The same through the whole service, as a caller receives it: protocols, cadences, blocks of different ages. */
+/** The same through the whole service: protocols, cadences, blocks of different ages. */
 test.each([1, 2, 3])('reference %i is measured through the adapters as it is', (seed) => {
   const during = (from: number, until: number) => ({
     fromMs: START_MS + from * SECOND_MS,
@@ -328,27 +328,27 @@ test.each([1, 2, 3])('reference %i is measured through the adapters as it is', (
   for (let seconds = 60; seconds <= 540; seconds += 2) {
     rig.runUntil(seconds * SECOND_MS)
     const at = `at ${seconds} s`
-    const [basisTold, arbTold, depegTold] = [rig.basis('ETH'), rig.arb, rig.depeg]
-    assert(basisTold.status === 200 && arbTold.status === 200 && depegTold.status === 200)
+    const [basisResult, arbResult, depegResult] = [rig.basis('ETH'), rig.arb, rig.depeg]
+    assert(basisResult.status === 200 && arbResult.status === 200 && depegResult.status === 200)
 
-    const { basis_bps, significant } = basisTold.body.basis
-    // Rendered every two seconds, of a price that came every three.
+    const { basis_bps, significant } = basisResult.body.basis
+    // Rendered every two seconds from a price received every three.
     const isBasis = isIn(planted.basis, 6 * SECOND_MS)
     if (isBasis || isOutOf(planted.basis, 6 * SECOND_MS)) {
-      // The two prices are of instants up to a second apart, and the market may have moved between them.
-      const { mark, oracle } = basisTold.body.meta.as_of
+      // The two prices are up to a second apart, and the market may have moved in between.
+      const { mark, oracle } = basisResult.body.meta.as_of
       const movedBps = (priceAt(mark) / priceAt(oracle) - 1) / BPS
       if (Math.abs(movedBps) < 1) expect(significant, at).toBe(isBasis)
       const truthBps = (isBasis ? basisBps : 0) - worthBps('USDT') + movedBps
       expect(Math.abs(basis_bps - truthBps), at).toBeLessThan(3)
     }
 
-    const { assets, opportunities } = arbTold.body
+    const { assets, opportunities } = arbResult.body
     const isFound = opportunities.some(
       (one: { asset: string; sell_chain: string }) =>
         one.asset === 'ETH' && one.sell_chain === 'base',
     )
-    // Two samples of ten seconds, of blocks that are asked for every ten.
+    // Two samples, ten seconds apart, of blocks polled every ten seconds.
     if (isIn(planted.gap, 32 * SECOND_MS)) {
       expect(isFound, at).toBe(true)
       const [eth] = assets
@@ -356,7 +356,7 @@ test.each([1, 2, 3])('reference %i is measured through the adapters as it is', (
     }
     if (isOutOf(planted.gap, 32 * SECOND_MS)) expect(opportunities, at).toEqual([])
 
-    const { usdc, level } = depegTold.body
+    const { usdc, level } = depegResult.body
     if (isIn(planted.depeg, 12 * SECOND_MS) || rig.nowMs < planted.depeg.fromMs)
       expect(Math.abs(usdc.signed_deviation_bps - worthBps('USDC')), at).toBeLessThan(1.5)
     const lastedMs = rig.nowMs - planted.depeg.fromMs

@@ -53,11 +53,11 @@ function anvil() {
   return createTestClient({ mode: 'anvil', chain: baseChain, transport }).extend(publicActions)
 }
 
-/** What a node is asked, and what it answers in place of the truth; undefined is the truth. */
+/** A request to a node, and a false reply to it. */
 type Question = { readonly id: number; readonly method: string; readonly params?: unknown[] }
 type Answer = { readonly result?: unknown; readonly error?: { code: number; message: string } }
 
-/** The chain's node, seen by somebody who counts, and may answer for it. */
+/** A proxy to the chain's node that records requests and may answer in its place. */
 async function watchedNode(answer: (question: Question) => Answer | undefined = () => undefined) {
   const asked: string[] = []
   const app = Fastify({ forceCloseConnections: true })
@@ -80,7 +80,7 @@ async function fundedBuyer(funds = FUNDS): Promise<PrivateKeyAccount> {
   return buyer
 }
 
-/** A contract that pays with what its owner signs. */
+/** A contract wallet that pays with signatures of its owner. */
 async function wallet(owner = newBuyer(), funds = FUNDS): Promise<PrivateKeyAccount> {
   const { address } = newBuyer()
   await anvil().setCode({ address, bytecode: artefact.wallet as Hex })
@@ -94,7 +94,7 @@ async function signed(buyer: PrivateKeyAccount, choices: Partial<PaymentChoices>
   return signedPayload(buyer, { amount: PRICE, payTo, nowMs: systemClock.nowMs(), ...choices })
 }
 
-/** A payment as a facilitator sees it. */
+/** A payment as a facilitator receives it. */
 async function paymentOf(
   buyer: PrivateKeyAccount,
   by: LocalFacilitator = facilitator,
@@ -108,7 +108,7 @@ async function paymentOf(
   return method.read(payload, { requirement, resourceUrl: 'https://api.example.com/' })
 }
 
-/** Blocks are made only when the test calls for one, until it ends. */
+/** Mines blocks only on request until the test ends. */
 async function withoutBlocks() {
   const client = anvil()
   await client.setAutomine(false)
@@ -122,7 +122,7 @@ async function withoutBlocks() {
   }
 }
 
-/** How many transactions the facilitator has sent. */
+/** Number of transactions that the facilitator has sent. */
 const sentSoFar = () => anvil().getTransactionCount({ address: facilitator.gasAccount })
 
 const transactionOf = (settlement: Settlement) =>
@@ -134,20 +134,20 @@ describe('in the good case', () => {
     const warm = await paymentOf(await fundedBuyer(), node.facilitator)
     expect(await warm.verify()).toEqual({ kind: 'valid' })
     expect(await warm.settle('confirmed')).toMatchObject({ kind: 'settled' })
-    // Until then the next one would wait for company.
+    // Until then the next settlement would wait for a batch.
     await new Promise<void>((resolve) => systemClock.after(120, resolve))
     const payment = await paymentOf(await fundedBuyer(), node.facilitator)
     node.asked.length = 0
     return { node, payment }
   }
 
-  test('a verification is a simulation and a look at the payer’s code', async () => {
+  test('a verification is one simulation and one read of the payer’s code', async () => {
     const { node, payment } = await counted()
     await payment.verify()
     expect(node.asked).toEqual(['eth_call', 'eth_getCode'])
   })
 
-  test('a payment that the chain would refuse is one question', async () => {
+  test('a payment that the chain would refuse costs one request', async () => {
     const { node } = await counted()
     const payment = await paymentOf(newBuyer(), node.facilitator)
     node.asked.length = 0
@@ -182,7 +182,7 @@ describe('in the good case', () => {
 })
 
 describe('many settlements at once', () => {
-  test('all succeed, in few transactions, to the last millionth', async () => {
+  test('all succeed in few transactions, with exact amounts', async () => {
     const buyers = await Promise.all(Array.from({ length: 60 }, () => fundedBuyer()))
     const payments = await Promise.all(buyers.map((buyer) => paymentOf(buyer)))
     await Promise.all(payments.map((payment) => payment.verify()))
@@ -235,7 +235,7 @@ describe('many settlements at once', () => {
     expect(await chain.balanceOf(burner.address)).toBe(FUNDS)
   })
 
-  test('go on while one waits for its block', async () => {
+  test('continue while one waits for its block', async () => {
     const blocks = await withoutBlocks()
     const payments = await Promise.all([1, 2].map(async () => paymentOf(newBuyer())))
     for (const { authorization } of payments) {
@@ -255,7 +255,7 @@ describe('many settlements at once', () => {
   })
 })
 
-test('somebody else who sends with the same key does not cost a settlement', async () => {
+test('another sender with the same key does not make a settlement fail', async () => {
   const [one, two] = [await paymentOf(await fundedBuyer()), await paymentOf(await fundedBuyer())]
   await two.verify()
   expect(await one.settle('confirmed')).toMatchObject({ kind: 'settled' })
@@ -316,7 +316,7 @@ describe('a node', () => {
     { what: 'an empty wallet', reason: 'insufficient_funds' },
     { what: 'a used nonce', reason: 'invalid_exact_evm_nonce_already_used' },
   ])('that does not repeat the reason is asked for $what', async ({ what, reason }) => {
-    // The call to the token, not the look behind it.
+    // The call to the token, not the read of the payer's code.
     const node = await watchedNode(({ method, params = [] }) => {
       const { to } = (params[0] ?? {}) as { to?: string }
       return method === 'eth_call' && to === chain.usdc ? silent : undefined
@@ -327,13 +327,13 @@ describe('a node', () => {
     expect(await payment.verify()).toEqual({ kind: 'invalid', reason })
   })
 
-  test('that names no reason and answers no question blames nobody', async () => {
+  test('that gives no reason and answers no request does not refuse the payment', async () => {
     const node = await watchedNode(({ method }) => (method === 'eth_call' ? silent : undefined))
     const payment = await paymentOf(await fundedBuyer(), node.facilitator)
     expect(await payment.verify()).toMatchObject({ kind: 'unreachable' })
   })
 
-  test('that knows no pending state is asked for the latest', async () => {
+  test('without a pending state is asked for the latest', async () => {
     const node = await watchedNode(({ params = [] }) =>
       params[1] === 'pending' && typeof params[0] === 'object'
         ? { error: { code: -32_000, message: 'pending block is not available' } }
@@ -361,7 +361,7 @@ describe('what gas costs', () => {
     return { clock, questions, fees: new GasFees(nodeClient(base, node.url), clock) }
   }
 
-  test('is remembered, asked anew beside the payment, and too old after 30 seconds', async () => {
+  test('is cached, refreshed during a payment, and too old after 30 seconds', async () => {
     const { clock, questions, fees } = await watchedFees()
     const [first, again] = [await fees.current(), await fees.current()]
     expect(again).toBe(first)
@@ -379,7 +379,7 @@ describe('what gas costs', () => {
     expect(maxFeePerGas).toBe(200_000_000n + maxPriorityFeePerGas)
   })
 
-  test('is not paid at any price', async () => {
+  test('is not paid above the limit', async () => {
     const { fees } = await watchedFees('0x2540be401')
     await expect(fees.current()).rejects.toMatchObject({ code: 'gas_too_dear' })
   })
@@ -417,7 +417,7 @@ describe('a contract wallet', () => {
     expect(await chain.balanceOf(payer.address)).toBe(FUNDS - PRICE)
   })
 
-  test('does not pay with what somebody else signed, and that does not use up its limit', async () => {
+  test('does not pay with a signature of another key, which does not count against its limit', async () => {
     const buy = await hosted(1)
     const [owner, thief] = [newBuyer(), newBuyer()]
     const payer = await wallet(owner)
@@ -447,14 +447,14 @@ describe('a contract wallet', () => {
     expect(asked).toBe(1)
   })
 
-  test('that judges for ever is refused', async () => {
+  test('whose check never ends is refused', async () => {
     const buy = await hosted()
     const payer = await wallet()
     await anvil().setStorageAt({ address: payer.address, index: 1, value: pad('0x1') })
     expect((await buy(await signed(payer))).status).toBe(402)
   })
 
-  test('is not refused because the node is away', async () => {
+  test('is not refused while the node is down', async () => {
     const payTo = chain.accounts.merchant.address
     const contractWallets = new ContractWallets(nodeClient(base, 'http://127.0.0.1:1'))
     const methods = [exactEvm({ network: base, payTo, facilitator, contractWallets })]
@@ -471,7 +471,7 @@ describe('at the start', () => {
   const node = () => nodeClient(base, chain.rpcUrl)
   const nobody = '0x00000000000000000000000000000000000000b1'
 
-  test('a right chain, token and gas account are left in peace', async () => {
+  test('a correct chain, token and gas account are accepted', async () => {
     const { gasAccount } = facilitator
     expect(await examineChain(node(), base, gasAccount)).toEqual({ faults: [], warnings: [] })
     expect(await facilitator.gasBalance()).toBeGreaterThan(0n)
@@ -506,7 +506,7 @@ describe('at the start', () => {
     expect(faults).toEqual([expect.stringMatching(/has 18 decimals/)])
   })
 
-  test('an empty gas account is a fault, one that runs out is worth a warning', async () => {
+  test('an empty gas account is an error, a low one a warning', async () => {
     const { address } = newBuyer()
     const { faults } = await examineChain(node(), base, address)
     expect(faults).toEqual([expect.stringMatching(/has no ether on base\. Send ether to it/)])
@@ -517,7 +517,7 @@ describe('at the start', () => {
     })
   })
 
-  test('a node that does not answer is told apart from a wrong one', async () => {
+  test('a node that does not answer is distinguished from a wrong one', async () => {
     const away = nodeClient(base, 'http://127.0.0.1:1/key')
     const examined = examineChain(away, base, null)
     await expect(examined).rejects.toMatchObject({ code: 'node_unanswered' })

@@ -49,7 +49,7 @@ import { freePort, runCommand, untilAnswerable } from './support/service.ts'
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const FUNDS = 1_000_000n
 const KEY = 'Bearer sk_live_f00dfeed'
-/** A hang ends soon; an honest answer comes sooner. */
+/** Short limits for hanging facilitators; regular replies are faster. */
 const bounds = { verifyMsMax: 1_500, settleMsMax: 1_500 }
 const exactOnBase = { scheme: 'exact', network: base.network, asset: base.asset }
 
@@ -67,14 +67,14 @@ afterEach(async () => {
 afterAll(() => chain?.close())
 
 type Stage = SimulatedFacilitator & {
-  /** What came here, as it came. */
+  /** Received requests, in order. */
   readonly asked: readonly FacilitatorRequest[]
-  /** From now on this goes wrong with every request of that kind. */
-  tell(operation: FacilitatorOperation, fault: FacilitatorFault | null): void
+  /** Sets the fault of all further requests of that kind; null ends it. */
+  inject(operation: FacilitatorOperation, fault: FacilitatorFault | null): void
 }
 
 async function facilitator(authorization?: string): Promise<Stage> {
-  const told = new Map<FacilitatorOperation, FacilitatorFault | null>()
+  const faults = new Map<FacilitatorOperation, FacilitatorFault | null>()
   const asked: FacilitatorRequest[] = []
   const { privateKey } = chain.accounts.facilitator
   const simulated = await startSimulatedFacilitator({
@@ -82,15 +82,15 @@ async function facilitator(authorization?: string): Promise<Stage> {
     clock: systemClock,
     faultOf: (request) => {
       asked.push(request)
-      return told.get(request.operation) ?? null
+      return faults.get(request.operation) ?? null
     },
     ...(authorization === undefined ? {} : { authorization }),
   })
   opened.push(simulated)
   return Object.assign(simulated, {
     asked,
-    tell: (operation: FacilitatorOperation, fault: FacilitatorFault | null) =>
-      void told.set(operation, fault),
+    inject: (operation: FacilitatorOperation, fault: FacilitatorFault | null) =>
+      void faults.set(operation, fault),
   })
 }
 
@@ -118,7 +118,7 @@ function hosted(
   return { group, clock, notices }
 }
 
-/** What the chain says of a payment. */
+/** Client of the chain's node. */
 const node = () => createPublicClient({ transport: http(chain.rpcUrl) })
 const onChain: ChainView<ExactEvmPayment> = {
   outcome: (payment) => chainOutcome(node(), payment),
@@ -160,7 +160,7 @@ async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
 const spent = async (buyer: PrivateKeyAccount) => FUNDS - (await chain.balanceOf(buyer.address))
 
 const never: readonly FacilitatorFaultName[] = ['cut', 'hangs', 'garbage', 'nonsense', 'status 500']
-const unheard: readonly FacilitatorFaultName[] = ['status 401', 'status 429']
+const rejected: readonly FacilitatorFaultName[] = ['status 401', 'status 429']
 const perhaps: readonly FacilitatorFaultName[] = [
   ...never,
   ...(['drops its answer', 'acts and hangs', 'acts and fails', 'acts and talks garbage'] as const),
@@ -179,14 +179,14 @@ describe('several facilitators', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test.each([...never, ...unheard])(
+  test.each([...never, ...rejected])(
     'stand in for one whose verification ends with "%s", and for the next payment at once',
     async (fault) => {
       const [first, second] = [await facilitator(), await facilitator()]
       const { group } = hosted([first, second])
       const host = await selling(group)
       const buyer = await fundedBuyer()
-      first.tell('verify', facilitatorFaults[fault])
+      first.inject('verify', facilitatorFaults[fault])
       expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
       expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
       expect(first.calls, 'who verifies, settles').toMatchObject({ verify: 1, settle: 0 })
@@ -195,13 +195,13 @@ describe('several facilitators', () => {
     },
   )
 
-  test.each(unheard)(
+  test.each(rejected)(
     'settle in place of one that said "%s", and surely never began',
     async (fault) => {
       const [first, second] = [await facilitator(), await facilitator()]
       const { group } = hosted([first, second])
       const buyer = await fundedBuyer()
-      first.tell('settle', facilitatorFaults[fault])
+      first.inject('settle', facilitatorFaults[fault])
       expect((await buy(await selling(group), await paymentOf(buyer))).status).toBe(200)
       expect([first.calls.settle, second.calls.settle]).toEqual([1, 1])
       expect(await spent(buyer)).toBe(PRICE)
@@ -224,26 +224,26 @@ describe('several facilitators', () => {
     const host = await selling(group)
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    first.tell('settle', facilitatorFaults[fault])
+    first.inject('settle', facilitatorFaults[fault])
     const open = await buy(host, payment)
     expect(open.status, 'a 402 would make the buyer pay twice').toBe(503)
     expect(open.problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
-    first.tell('settle', null)
+    first.inject('settle', null)
     await expect.poll(async () => (await buy(host, payment)).status).toBe(200)
     expect(host.runs(), 'the answer is the stored one').toBe(1)
     expect(second.calls.settle).toBe(0)
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('wait for the one that holds a payment in doubt, also when it has gone', async () => {
+  test('wait for the one that holds a pending payment, also while it is down', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const host = await selling(group)
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    first.tell('settle', facilitatorFaults.cut)
+    first.inject('settle', facilitatorFaults.cut)
     expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
-    first.tell('settle', null)
+    first.inject('settle', null)
     await first.goDown()
     expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
     expect(second.calls.settle).toBe(0)
@@ -252,45 +252,45 @@ describe('several facilitators', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('keep a payment in doubt with its holder, also after that refused it', async () => {
+  test('keep a pending payment with its holder, also after a refusal', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const host = await selling(group)
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     for (const fault of ['cut', 'refuses', 'status 429'] as const) {
-      first.tell('settle', facilitatorFaults[fault])
+      first.inject('settle', facilitatorFaults[fault])
       const { problem } = await buy(host, payment)
       expect(problem(), fault).toMatchObject({ code: 'settlement_unknown', charged: null })
     }
     expect([first.calls.settle, second.calls.settle]).toEqual([3, 0])
-    first.tell('settle', null)
+    first.inject('settle', null)
     expect((await buy(host, payment)).status).toBe(200)
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('without a view of the chain leave what is unknown unknown', async () => {
+  test('without access to the chain leave an unknown outcome unknown', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const facilitatorOfNone = group.of<ExactEvmPayment>(exactOnBase)
     const host = await selling(group, { facilitator: facilitatorOfNone })
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    first.tell('settle', facilitatorFaults['drops its answer'])
+    first.inject('settle', facilitatorFaults['drops its answer'])
     for (const _ of [1, 2])
       expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
     expect(second.calls.settle).toBe(0)
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('believe a refusal, and ask nobody else', async () => {
+  test('trust a refusal without asking another facilitator', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const host = await selling(group)
     const poor = await buy(host, await paymentOf(newBuyer()))
     expect(poor.status).toBe(402)
     const buyer = await fundedBuyer()
-    first.tell('settle', facilitatorFaults.refuses)
+    first.inject('settle', facilitatorFaults.refuses)
     expect((await buy(host, await paymentOf(buyer))).status).toBe(402)
     expect(second.calls).toMatchObject({ verify: 0, settle: 0 })
     expect(await spent(buyer)).toBe(0n)
@@ -305,28 +305,28 @@ describe('several facilitators', () => {
       const payment = await paymentOf(buyer)
       expect((await buy(await selling(group), payment)).status).toBe(200)
       const another = await selling(group)
-      first.tell('verify', { acts: 'never', answer: { reason } })
+      first.inject('verify', { acts: 'never', answer: { reason } })
       expect((await buy(another, payment)).status, 'nothing was begun there').toBe(409)
       expect((await buy(another, await paymentOf(buyer))).status, 'this one has not').toBe(402)
       expect(await spent(buyer)).toBe(PRICE)
     },
   )
 
-  test('that will not serve a wallet close the shop for nobody else, and nobody serves it in their place', async () => {
+  test('that screen out a wallet still serve all others, and no other facilitator serves that wallet', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const host = await selling(group)
-    first.tell('verify', { acts: 'never', answer: { screens: 'kyt_risk_detected' } })
+    first.inject('verify', { acts: 'never', answer: { screens: 'kyt_risk_detected' } })
     const refused = await buy(host, await paymentOf(await fundedBuyer()))
     expect(refused.status).toBe(402)
     expect(refused.problem()).toMatchObject({ diagnostics: { reason: 'payer_declined' } })
     expect(second.calls.verify).toBe(0)
-    first.tell('verify', null)
+    first.inject('verify', null)
     expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
     expect(first.calls, 'it is in service still').toMatchObject({ verify: 2, settle: 1 })
   })
 
-  test('that are all gone cost nothing, and the same payment is accepted as soon as one is back', async () => {
+  test('that are all down charge nothing, and the same payment is accepted after a recovery', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const host = await selling(group)
@@ -345,12 +345,12 @@ describe('several facilitators', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('a success without a transaction is none', async () => {
+  test('a success without a transaction does not count', async () => {
     const first = await facilitator()
     const { group } = hosted([first])
     const host = await selling(group)
     const payment = await paymentOf(await fundedBuyer())
-    first.tell('settle', { acts: 'never', answer: { success: '' } })
+    first.inject('settle', { acts: 'never', answer: { success: '' } })
     expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
   })
 })
@@ -369,7 +369,7 @@ describe('what a facilitator says of a settlement', () => {
     const host = await selling(group)
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    first.tell('settle', { acts: 'first', answer: { says } })
+    first.inject('settle', { acts: 'first', answer: { says } })
     const open = await buy(host, payment)
     expect(open.problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
     expect(host.events.at(-1)).toMatchObject({
@@ -387,7 +387,7 @@ describe('what a facilitator says of a settlement', () => {
     const host = await selling(group)
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    first.tell('settle', { acts: 'never', answer: { success: MADE_UP } })
+    first.inject('settle', { acts: 'never', answer: { success: MADE_UP } })
     const answer = buy(host, payment)
     await expect.poll(() => advanced(clock, () => group.reports()[0]?.state)).toBe('down')
     expect((await answer).problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
@@ -396,7 +396,7 @@ describe('what a facilitator says of a settlement', () => {
       reason: expect.stringContaining(MADE_UP),
     })
     expect(await spent(buyer)).toBe(0n)
-    first.tell('settle', null)
+    first.inject('settle', null)
     expect((await buy(host, payment)).status, 'the same payment, settled in truth').toBe(200)
     expect(await spent(buyer)).toBe(PRICE)
   })
@@ -408,7 +408,7 @@ describe('what a facilitator says of a settlement', () => {
     expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
     const transaction = host.events.find(({ kind }) => kind === 'settled')?.transaction ?? ''
     const buyer = await fundedBuyer()
-    first.tell('settle', { acts: 'never', answer: { success: transaction } })
+    first.inject('settle', { acts: 'never', answer: { success: transaction } })
     const { problem } = await buy(host, await paymentOf(buyer))
     expect(problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
     expect(await spent(buyer)).toBe(0n)
@@ -438,7 +438,7 @@ describe('what a facilitator says of a settlement', () => {
       facilitator: group.of(exactOnBase, { ...onChain, isPaidBy }),
     })
     const buyer = await fundedBuyer()
-    first.tell('settle', { acts: 'never', answer: { success: MADE_UP } })
+    first.inject('settle', { acts: 'never', answer: { success: MADE_UP } })
     const answer = buy(host, await paymentOf(buyer))
     await expect.poll(() => advanced(clock, () => group.reports()[0]?.state)).toBe('down')
     expect((await answer).problem()).toMatchObject({ code: 'settlement_unknown', charged: null })
@@ -449,7 +449,7 @@ describe('what a facilitator says of a settlement', () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group } = hosted([first, second])
     const buyer = await fundedBuyer()
-    first.tell('verify', { answer: { says: { payer: `0x${'12'.repeat(20)}` } } })
+    first.inject('verify', { answer: { says: { payer: `0x${'12'.repeat(20)}` } } })
     expect((await buy(await selling(group), await paymentOf(buyer))).status).toBe(200)
     expect([first.calls.settle, second.calls.settle]).toEqual([0, 1])
   })
@@ -460,7 +460,7 @@ describe('what a facilitator says of a settlement', () => {
     const host = await selling(group)
     const reason = `invalid_${'nonsense '.repeat(6_000)}`
     for (const operation of ['verify', 'settle'] as const) {
-      first.tell(operation, { acts: 'never', answer: { reason } })
+      first.inject(operation, { acts: 'never', answer: { reason } })
       const payment = await paymentOf(await fundedBuyer())
       const response = await fetch(`${host.url}/pulse/BTC`, {
         headers: { 'payment-signature': payment },
@@ -468,13 +468,13 @@ describe('what a facilitator says of a settlement', () => {
       expect([402, 503], operation).toContain(response.status)
       const bytes = [...response.headers].flat().join('').length + (await response.text()).length
       expect(bytes).toBeLessThan(8_000)
-      first.tell(operation, null)
+      first.inject(operation, null)
     }
     expect(JSON.stringify(host.events).length).toBeLessThan(4_000)
   })
 })
 
-describe('a buyer hears of a facilitator', () => {
+describe('a buyer is informed of a facilitator', () => {
   test.each(['verify', 'settle'] as const)(
     'that asks for patience how long to wait: %s',
     async (operation) => {
@@ -485,7 +485,7 @@ describe('a buyer hears of a facilitator', () => {
         [first, '90'],
         [second, '45'],
       ] as const)
-        one.tell(operation, {
+        one.inject(operation, {
           acts: 'never',
           answer: { status: 429 },
           headers: { 'retry-after': seconds },
@@ -509,7 +509,7 @@ describe('a buyer hears of a facilitator', () => {
       const host = await selling(group)
       const buyer = await fundedBuyer()
       for (const one of [first, second])
-        one.tell(operation, { acts: 'never', answer: { status: 400 } })
+        one.inject(operation, { acts: 'never', answer: { status: 400 } })
       const refused = await buy(host, await paymentOf(buyer))
       expect(refused.status).toBe(503)
       expect(refused.headers.get('retry-after')).toBeNull()
@@ -519,12 +519,12 @@ describe('a buyer hears of a facilitator', () => {
         charged: false,
         payment_reusable: false,
       })
-      second.tell(operation, null)
+      second.inject(operation, null)
       expect((await buy(host, await paymentOf(buyer))).status, 'another one may').toBe(200)
     },
   )
 
-  test('that does not serve us that it will be a while', async () => {
+  test('that rejects our authorization, with a longer retry time', async () => {
     const first = await facilitator('Bearer another')
     const { group } = hosted([first], { authorization: KEY })
     const host = await selling(group)
@@ -571,7 +571,7 @@ describe('a catalogue', () => {
     return first.asked.map(({ payload }) => payload)
   }
 
-  test('is sent what we publish of the resource, and nothing else that was quoted or echoed', async () => {
+  test('receives what we publish of the resource, and nothing else that was quoted or echoed', async () => {
     const buyer = await fundedBuyer()
     const payTo = chain.accounts.merchant.address
     const signed = await signedPayload(buyer, { amount: PRICE, payTo, nowMs: systemClock.nowMs() })
@@ -607,11 +607,11 @@ describe('a catalogue', () => {
     }
   })
 
-  test('is nothing that the ledger keeps', async () => {
+  test('is not stored in the ledger', async () => {
     const first = await facilitator()
     const { group } = hosted([first])
     const host = await selling(group, { route })
-    first.tell('settle', facilitatorFaults['drops its answer'])
+    first.inject('settle', facilitatorFaults['drops its answer'])
     await buy(host, await paymentOf(await fundedBuyer()))
     expect(JSON.stringify(first.asked)).toContain('bazaar')
     const kept = host.ledger.open(Number.MAX_SAFE_INTEGER, 10)
@@ -619,19 +619,19 @@ describe('a catalogue', () => {
     expect(JSON.stringify(kept[0]?.wire)).not.toContain('bazaar')
   })
 
-  test('tells the buyer what became of it', async () => {
+  test('sends its result to the buyer', async () => {
     const first = await facilitator()
     const { group } = hosted([first])
     const host = await selling(group, { route })
     const header = Buffer.from('{"bazaar":{"status":"processing"}}').toString('base64')
-    first.tell('settle', { headers: { 'extension-responses': header } })
+    first.inject('settle', { headers: { 'extension-responses': header } })
     const sold = await buy(host, await paymentOf(await fundedBuyer()))
     expect(sold.headers.get('extension-responses')).toBe(header)
   })
 })
 
 describe('a facilitator that does not take our authorization', () => {
-  test('is left alone until a probe succeeds, is told of once, and nobody learns the key', async () => {
+  test('is not used until a probe succeeds, is reported once, and its key stays secret', async () => {
     const [first, second] = [await facilitator('Bearer another'), await facilitator()]
     const { group, notices } = hosted([first, second], { authorization: KEY })
     const host = await selling(group)
@@ -647,7 +647,7 @@ describe('a facilitator that does not take our authorization', () => {
     expect(words).not.toContain('f00dfeed')
   })
 
-  test('is not asked even when nobody else is there', async () => {
+  test('is not asked even without another facilitator', async () => {
     const first = await facilitator('Bearer another')
     const { group } = hosted([first], { authorization: KEY })
     const host = await selling(group)
@@ -659,7 +659,7 @@ describe('a facilitator that does not take our authorization', () => {
     expect(first.calls.verify).toBe(1)
   })
 
-  test('hears the key that it is meant to hear', async () => {
+  test('receives the configured key', async () => {
     const first = await facilitator(KEY)
     const { group } = hosted([first], { authorization: KEY })
     expect((await group.examine())[0]?.can).toEqual([])
@@ -668,13 +668,13 @@ describe('a facilitator that does not take our authorization', () => {
 })
 
 describe('a facilitator that is out of service', () => {
-  test('is asked whether it is back, ever more rarely, and then is in use again', async () => {
+  test('is probed with growing pauses and used again after its recovery', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group, clock, notices } = hosted([first, second])
     const host = await selling(group)
     group.start()
-    first.tell('verify', facilitatorFaults.cut)
-    first.tell('supported', facilitatorFaults['status 500'])
+    first.inject('verify', facilitatorFaults.cut)
+    first.inject('supported', facilitatorFaults['status 500'])
     const buyer = await fundedBuyer()
     await buy(host, await paymentOf(buyer))
     expect(group.reports().map(({ state, isInUse }) => [state, isInUse])).toEqual([
@@ -685,8 +685,8 @@ describe('a facilitator that is out of service', () => {
     expect(first.calls.supported).toBe(0)
     clock.advance(1)
     await expect.poll(() => group.reports()[0]?.lastError?.reason).toContain('500')
-    first.tell('supported', null)
-    first.tell('verify', null)
+    first.inject('supported', null)
+    first.inject('verify', null)
     await expect.poll(() => advanced(clock, () => group.reports()[0]?.state)).toBe('up')
     expect(group.reports()[0]?.isInUse).toBe(true)
     expect(notices.filter(({ name }) => name === first.url).map(({ state }) => state)).toEqual([
@@ -697,12 +697,12 @@ describe('a facilitator that is out of service', () => {
     expect(first.calls).toMatchObject({ verify: 2, settle: 1 })
   })
 
-  test('for it forgot what is sold is not asked for payments', async () => {
+  test('because it no longer supports our terms is not asked for payments', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     const { group, clock } = hosted([first, second])
     const host = await selling(group)
     group.start()
-    first.tell('supported', { acts: 'never', answer: { supports: [] } })
+    first.inject('supported', { acts: 'never', answer: { supports: [] } })
     clock.advance(60_000)
     await expect.poll(() => group.reports()[0]?.state).toBe('unfit')
     expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(200)
@@ -721,7 +721,7 @@ describe('a facilitator that is out of service', () => {
 })
 
 describe('before anything is sold', () => {
-  test('a facilitator that answers and cannot do it is a mistake of the operator', async () => {
+  test('a facilitator that answers without supporting our terms is a configuration error', async () => {
     const first = await facilitator()
     const { group } = hosted([first])
     group.of({ scheme: 'exact', network: baseSepolia.network, asset: baseSepolia.asset })
@@ -731,7 +731,7 @@ describe('before anything is sold', () => {
     await expect(examineFacilitators(group)).rejects.toBeInstanceOf(ConfigError)
   })
 
-  test('one that is down, and one that can do it, are none', async () => {
+  test('one that is down, or supports them, is no error', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     await first.goDown()
     const { group } = hosted([first, second])
@@ -740,7 +740,7 @@ describe('before anything is sold', () => {
     expect(group.reports().map(({ state }) => state)).toEqual(['down', 'up'])
   })
 
-  test('metrics tell which are up, and which of them is in use', async () => {
+  test('metrics show which are up, and which one is in use', async () => {
     const [first, second] = [await facilitator(), await facilitator()]
     await first.goDown()
     const { group } = hosted([first, second])
@@ -758,7 +758,7 @@ describe('before anything is sold', () => {
       expect(text).toContain(`perpscope_facilitator_${name}{facilitator="${url}"} ${value}\n`)
   })
 
-  test('serve does not start with one that cannot do it', async () => {
+  test('serve does not start with one that does not support our terms', async () => {
     const first = await facilitator()
     const { code, errors } = await serve(first.url, '--network', 'base-sepolia')
     expect(code).toBe(78)
@@ -767,7 +767,7 @@ describe('before anything is sold', () => {
     )
   })
 
-  test('serve starts without one that is down, and says so without its secrets', async () => {
+  test('serve starts without one that is down, and reports it without its secrets', async () => {
     const first = await facilitator()
     await first.goDown()
     const { errors } = await serve(`${first.url}/f00dfeed`)
@@ -776,7 +776,7 @@ describe('before anything is sold', () => {
     expect(errors).not.toContain('f00dfeed')
   })
 
-  test('the doctor has a line for each, without their secrets', async () => {
+  test('the doctor prints a line for each, without secrets', async () => {
     const [well, gone, other] = [await facilitator(), await facilitator(), await facilitator(KEY)]
     await gone.goDown()
     const options = {
@@ -803,7 +803,7 @@ describe('before anything is sold', () => {
   })
 })
 
-test('the built service sells by the second when the first does not answer, and says so', async () => {
+test('the built service sells through the second if the first does not answer, and reports it', async () => {
   const [first, second] = [await facilitator(), await facilitator()]
   const venue = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
   opened.push({ close: () => end(venue) })
@@ -825,9 +825,9 @@ test('the built service sells by the second when the first does not answer, and 
   const url = `http://127.0.0.1:${port}`
   await untilAnswerable(url, 'BTC')
   expect(first.calls.supported, 'asked before anything was sold').toBeGreaterThan(0)
-  // Nor when it is probed, or it would be in use again by the time that a slow machine has sold.
+  // Probes fail too; otherwise it would be in use again before a slow machine has sold.
   for (const operation of ['verify', 'supported'] as const)
-    first.tell(operation, facilitatorFaults['status 500'])
+    first.inject(operation, facilitatorFaults['status 500'])
   const buyer = await fundedBuyer()
   const amount = pulse.contract.priceUsdcAtomic
   const payTo = chain.accounts.merchant.address
@@ -868,7 +868,7 @@ describe('--facilitator-url', () => {
   })
 })
 
-/** `serve` with a port that is taken, so that it ends when it would begin to sell. */
+/** `serve` with an occupied port, so that it ends before it sells. */
 async function serve(facilitatorUrl: string, ...more: string[]) {
   const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-facilitators-'))
   opened.push({ close: () => rm(dataDir, { recursive: true }) })
@@ -876,12 +876,12 @@ async function serve(facilitatorUrl: string, ...more: string[]) {
   return runCommand([
     ...['serve', '--pay-to', chain.accounts.merchant.address, '--facilitator-url', facilitatorUrl],
     ...['--port', port, '--admin-port', '0', '--data-dir', dataDir],
-    // No test asks a public node.
+    // Tests use no public node.
     ...['--outcome-node', 'off', ...more],
   ])
 }
 
-/** What `serve` would get. */
+/** Options as parsed by `serve`. */
 function parsed(args: readonly string[], env: Readonly<Record<string, string>> = {}): ServeOptions {
   const command = new Command().exitOverride()
   for (const option of serveOptions) command.addOption(option)

@@ -32,7 +32,7 @@ import { ManualClock } from './support/manual-clock.ts'
 const FUNDS = 1_000_000n
 const STRANGER = '0x000000000000000000000000000000000000dEaD'
 let chain: EvmChain
-/** Where nothing listens any more. */
+/** URL without a listener. */
 let nowhere: string
 let local: Facilitator<ExactEvmPayment>
 const opened: { close(): Promise<unknown> }[] = []
@@ -88,13 +88,13 @@ async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
   return { status, headers, text, problem: () => JSON.parse(text) }
 }
 
-/** Waits until the chain has taken a transaction. */
+/** Waits until a transaction is in a block. */
 async function mined(hash: unknown): Promise<void> {
   const client = createPublicClient({ transport: http(chain.rpcUrl), pollingInterval: 50 })
   await client.waitForTransactionReceipt({ hash: hash as Hex })
 }
 
-/** What the chain says of a payment. */
+/** Outcome of a payment on chain. */
 const onChain = (payment: ExactEvmPayment) =>
   chainOutcome(createPublicClient({ transport: http(chain.rpcUrl) }), payment)
 
@@ -106,7 +106,7 @@ function folder(): string {
   return path
 }
 
-/** A promise and the function that fulfils it. */
+/** A promise and its resolve function. */
 function signal() {
   let give: () => void = () => undefined
   const given = new Promise<void>((resolve) => {
@@ -161,7 +161,7 @@ async function facilitatorService(
   return { url, faults }
 }
 
-/** The chain's node, reached by a way that breaks down after so many answers. */
+/** A proxy to the chain's node that fails after a number of answers. */
 async function dyingNode() {
   let left = 0
   let hasDied = false
@@ -190,29 +190,29 @@ async function dyingNode() {
   }
 }
 
-/** What a node answers in place of the truth. */
+/** A false reply of a node. */
 type Lie = {
   readonly method: string | readonly string[]
-  /** Whether the node behind gets the request all the same. */
+  /** Whether the request still reaches the node. */
   readonly forwarded: boolean
-  /** Null: the connection is cut. */
+  /** null: the connection is cut. */
   readonly error: { readonly code: number; readonly message: string } | null
-  /** Told as if nothing were wrong. */
+  /** Sent as a regular result. */
   readonly result?: string
   readonly status?: number
-  /** Ends the lie after this many answers; without it only the test does. */
+  /** Number of false replies; unlimited if absent. */
   readonly times?: number
 }
 
 const PROVIDER_KEY = 'f00dfeed'
 
-/** By which a node takes transactions: it waits for their block, or it does not. */
+/** Methods that submit a transaction, with and without waiting for its block. */
 const broadcasts = ['eth_sendRawTransactionSync', 'eth_sendRawTransaction'] as const
 
-/** The chain's node behind a provider that tells one lie at a time. */
+/** The chain's node behind a provider that sends one kind of false reply at a time. */
 async function lyingNode(offered: readonly string[] = broadcasts) {
   let lie: Lie | null = null
-  let told = 0
+  let sentLies = 0
   const app = Fastify({ forceCloseConnections: true })
   type Body = { readonly id: number; readonly method: string; readonly params?: readonly unknown[] }
   app.post<{ Body: Body }>(`/${PROVIDER_KEY}`, async (request, reply) => {
@@ -221,16 +221,16 @@ async function lyingNode(offered: readonly string[] = broadcasts) {
       const error = { code: -32_601, message: 'the method does not exist' }
       return reply.send({ jsonrpc: '2.0', id: body.id, error })
     }
-    // Whether it is offered is asked with a transaction that is none.
+    // Support of the method is probed with an empty transaction.
     const isProbe = body.params?.[0] === '0x'
     const forward = async () => {
       const headers = { 'content-type': 'application/json' }
       const init = { method: 'POST', headers, body: JSON.stringify(body) }
       return (await fetch(chain.rpcUrl, init)).json()
     }
-    if (lie === null || isProbe || told === lie.times) return forward()
+    if (lie === null || isProbe || sentLies === lie.times) return forward()
     if (![lie.method].flat().includes(body.method)) return forward()
-    told += 1
+    sentLies += 1
     const { forwarded, error, result, status = 200 } = lie
     if (forwarded) await forward()
     if (result !== undefined) return reply.send({ jsonrpc: '2.0', id: body.id, result })
@@ -242,17 +242,17 @@ async function lyingNode(offered: readonly string[] = broadcasts) {
   const { privateKey } = chain.accounts.facilitator
   return {
     url,
-    /** A new one each time: what one remembers of a settlement does not survive a restart. */
+    /** A new one each time, as after a restart, without memory of a settlement. */
     facilitator: () =>
       localFacilitator({ network: base, rpcUrl: url, privateKey, clock: systemClock }),
-    tell: (next: Lie | null) => {
+    inject: (next: Lie | null) => {
       lie = next
-      told = 0
+      sentLies = 0
     },
   }
 }
 
-/** Stops the making of blocks until the test calls for one or ends. */
+/** Mines blocks only on request until the test ends. */
 async function withoutBlocks() {
   const client = createTestClient({
     mode: 'anvil',
@@ -270,7 +270,7 @@ async function withoutBlocks() {
 }
 
 describe('a facilitator over HTTP', () => {
-  test('learns who asks it', async () => {
+  test('receives our authorization', async () => {
     const seen: unknown[] = []
     const service = Fastify({ forceCloseConnections: true })
     service.post('/:operation', ({ headers, url }) => {
@@ -332,7 +332,7 @@ describe('a facilitator over HTTP', () => {
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test('that cannot be connected to when it should settle costs nothing either', async () => {
+  test('that is unreachable at settlement charges nothing either', async () => {
     const { url } = await facilitatorService()
     const found = httpFacilitator({ url, clock: systemClock })
     const host = await hosted({
@@ -377,7 +377,7 @@ describe('a facilitator over HTTP', () => {
     },
   )
 
-  test('without a view of the chain never turns an open outcome into a 402', async () => {
+  test('without access to the chain never turns an unknown outcome into a 402', async () => {
     const { url, faults } = await facilitatorService()
     const host = await hosted({ facilitator: httpFacilitator({ url, clock: systemClock }) })
     const buyer = await fundedBuyer()
@@ -408,7 +408,7 @@ describe('a local facilitator', () => {
     expect(problem()).toMatchObject({ code: 'facilitator_unavailable', payment_reusable: true })
   })
 
-  test('whose node dies at any moment fails in nobody’s hands but its own', async () => {
+  test('whose node dies at any moment never rejects a payment', async () => {
     const unhandled: unknown[] = []
     const listener = (cause: unknown) => unhandled.push(cause)
     process.on('unhandledRejection', listener)
@@ -451,7 +451,7 @@ describe('a local facilitator', () => {
     expect(await balanceOf(buyer)).toBe(FUNDS)
   })
 
-  test('does not lose its place in the row of transactions by a refused one', async () => {
+  test('keeps its nonce sequence after a refused transaction', async () => {
     const host = await hosted()
     const [poor, rich] = [await fundedBuyer(PRICE), await fundedBuyer()]
     const drain = signedPaymentOf(await paymentOf(poor))
@@ -466,7 +466,7 @@ describe('a local facilitator', () => {
 describe('a transaction that waits for its block', () => {
   const waiting = { code: 'settlement_unknown', charged: null, payment_reusable: true }
 
-  test('keeps its payment open, whatever a retry is told', async () => {
+  test('keeps its payment pending, also after retries', async () => {
     const clock = new ManualClock(systemClock.nowMs())
     const host = await hosted({ clock })
     const buyer = await fundedBuyer()
@@ -492,9 +492,9 @@ describe('a transaction that waits for its block', () => {
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     const blocks = await withoutBlocks()
-    node.tell({ method: broadcasts, forwarded: true, error: null })
+    node.inject({ method: broadcasts, forwarded: true, error: null })
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
-    node.tell(null)
+    node.inject(null)
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
     await blocks.resume()
     expect((await buy(host, payment)).status).toBe(200)
@@ -531,7 +531,7 @@ describe('a transaction that waits for its block', () => {
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test('of somebody else who was faster is no reason to sign anew', async () => {
+  test('of a faster stranger does not require a new signature', async () => {
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     const blocks = await withoutBlocks()
@@ -545,7 +545,7 @@ describe('a transaction that waits for its block', () => {
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test('and is seen at verification already is no reason to sign anew', async () => {
+  test('and is already visible at verification does not require a new signature', async () => {
     const reason = 'invalid_exact_evm_nonce_already_used'
     const verify = async () => ({ kind: 'invalid', reason }) as const
     const host = await hosted({ facilitator: { ...local, verify } })
@@ -559,7 +559,7 @@ describe('a transaction that waits for its block', () => {
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test('and is dropped by the node holds up no later one, and is sent again', async () => {
+  test('and is dropped by the node does not delay later ones, and is sent again', async () => {
     const sender = localFacilitator({
       network: base,
       rpcUrl: chain.rpcUrl,
@@ -603,7 +603,7 @@ describe.each(broadcasts)('a node that answers %s with an error', (broadcast) =>
       const host = await hosted({ facilitator: node.facilitator() })
       const buyer = await fundedBuyer()
       const payment = await paymentOf(buyer)
-      node.tell({ method: broadcast, forwarded: true, error, status })
+      node.inject({ method: broadcast, forwarded: true, error, status })
       const open = await buy(host, payment)
       expect(open.status).toBe(503)
       expect(open.problem()).toMatchObject({
@@ -612,10 +612,10 @@ describe.each(broadcasts)('a node that answers %s with an error', (broadcast) =>
         payment_reusable: true,
         transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       })
-      // On a busy machine the answer comes before the chain has taken what was passed on.
+      // On a busy machine the answer arrives before the forwarded transaction is in a block.
       await mined(open.problem().transaction)
       expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
-      node.tell(null)
+      node.inject(null)
       expect((await buy(host, payment)).status).toBe(200)
       expect(host.runs()).toBe(1)
       expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
@@ -629,10 +629,10 @@ describe.each(broadcasts)('a node that answers %s with an error', (broadcast) =>
       const host = await hosted({ facilitator: node.facilitator() })
       const buyer = await fundedBuyer()
       const payment = await paymentOf(buyer)
-      node.tell({ method: broadcast, forwarded: false, error, status })
+      node.inject({ method: broadcast, forwarded: false, error, status })
       expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
       expect((await buy(host, payment)).problem()).toMatchObject({ code: 'settlement_unknown' })
-      node.tell(null)
+      node.inject(null)
       expect((await buy(host, payment)).status).toBe(200)
       expect(host.runs()).toBe(1)
       expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
@@ -645,47 +645,47 @@ describe.each(broadcasts)('a node that answers %s with an error', (broadcast) =>
       const node = await lying()
       const host = await hosted({ facilitator: node.facilitator() })
       const buyer = await fundedBuyer()
-      node.tell({ method: broadcast, forwarded: true, error: { code: -32_000, message } })
+      node.inject({ method: broadcast, forwarded: true, error: { code: -32_000, message } })
       expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
       expect((await buy(host, await paymentOf(buyer))).status, 'the next one').toBe(200)
       expect(await balanceOf(buyer)).toBe(FUNDS - 2n * PRICE)
     },
   )
 
-  // As a provider does that sent it once more after a block had it.
+  // As by a provider that resends a transaction that is already in a block.
   test('of a nonce that its own transaction has used charges once', async () => {
     const node = await lying()
     const host = await hosted({ facilitator: node.facilitator() })
     const buyer = await fundedBuyer()
-    node.tell({ method: broadcast, forwarded: true, error: nonceTooLow, times: 1 })
+    node.inject({ method: broadcast, forwarded: true, error: nonceTooLow, times: 1 })
     expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test('that leaves no doubt has charged nothing', async () => {
+  test('that is unambiguous has charged nothing', async () => {
     const node = await lying()
     const host = await hosted({ facilitator: node.facilitator() })
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     const error = { code: -32_000, message: 'insufficient funds for gas * price + value' }
-    node.tell({ method: broadcast, forwarded: false, error })
+    node.inject({ method: broadcast, forwarded: false, error })
     expect((await buy(host, payment)).problem()).toMatchObject({
       code: 'facilitator_unavailable',
       charged: false,
     })
     expect(host.ledger.counts().released).toBe(1)
-    node.tell(null)
+    node.inject(null)
     expect((await buy(host, payment)).status).toBe(200)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 })
 
-test('a node that is behind, and tells a nonce that is long used, costs nobody a sale', async () => {
+test('a lagging node that returns a used nonce does not make a sale fail', async () => {
   const node = await lyingNode()
   const host = await hosted({ facilitator: node.facilitator() })
   const buyer = await fundedBuyer()
   const method = 'eth_getTransactionCount'
-  node.tell({ method, forwarded: false, error: null, result: '0x0', times: 1 })
+  node.inject({ method, forwarded: false, error: null, result: '0x0', times: 1 })
   expect((await buy(host, await paymentOf(buyer))).status).toBe(200)
   expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
 })
@@ -703,7 +703,7 @@ describe('a node that fails before a broadcast', () => {
     const host = await hosted({ facilitator: node.facilitator(), limits })
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
-    node.tell({ method, forwarded: true, error })
+    node.inject({ method, forwarded: true, error })
     for (const _ of [1, 2, 3]) {
       const refused = await buy(host, payment)
       expect(refused.status).toBe(503)
@@ -713,21 +713,21 @@ describe('a node that fails before a broadcast', () => {
         payment_reusable: true,
       })
     }
-    node.tell(null)
+    node.inject(null)
     expect((await buy(host, payment)).status, 'none counted as a failed payment').toBe(200)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 
-  test.each([3, -32_000, -32_603])('but tells of a revert with %i is believed', async (code) => {
+  test.each([3, -32_000, -32_603])('but reports a revert with %i is trusted', async (code) => {
     const node = await lyingNode()
     const host = await hosted({ facilitator: node.facilitator() })
     const error = { code, message: 'execution reverted: FiatTokenV2: invalid signature' }
-    node.tell({ method: 'eth_call', forwarded: true, error })
+    node.inject({ method: 'eth_call', forwarded: true, error })
     expect((await buy(host, await paymentOf(await fundedBuyer()))).status).toBe(402)
   })
 })
 
-test('no reason tells the URL of the node, which may hold a key', async () => {
+test('no reason contains the URL of the node, which may include a key', async () => {
   const node = await lyingNode()
   const { privateKey } = chain.accounts.facilitator
   const lost = localFacilitator({
@@ -737,7 +737,7 @@ test('no reason tells the URL of the node, which may hold a key', async () => {
     clock: systemClock,
   })
   const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
-  const told: unknown[] = [
+  const results: unknown[] = [
     await lost.verify(payment),
     await lost.settle(payment),
     await lost.outcome(payment),
@@ -745,18 +745,18 @@ test('no reason tells the URL of the node, which may hold a key', async () => {
   const found = node.facilitator()
   for (const method of ['eth_call', 'eth_getBlockByNumber', ...broadcasts]) {
     for (const error of [null, { code: -32_005, message: `out of quota: ${node.url}` }]) {
-      node.tell({ method, forwarded: false, error })
-      told.push(await found.verify(payment), await found.settle(payment))
-      told.push(await found.outcome(payment))
+      node.inject({ method, forwarded: false, error })
+      results.push(await found.verify(payment), await found.settle(payment))
+      results.push(await found.outcome(payment))
     }
   }
-  expect(told).toContainEqual(expect.objectContaining({ kind: 'unreachable' }))
-  expect(told).toContainEqual(expect.objectContaining({ kind: 'unknown' }))
-  expect(JSON.stringify(told)).not.toContain(PROVIDER_KEY)
+  expect(results).toContainEqual(expect.objectContaining({ kind: 'unreachable' }))
+  expect(results).toContainEqual(expect.objectContaining({ kind: 'unknown' }))
+  expect(JSON.stringify(results)).not.toContain(PROVIDER_KEY)
 })
 
 describe('a facilitator that hangs', () => {
-  test('at verification is given up after ten seconds', async () => {
+  test('at verification times out after ten seconds', async () => {
     const clock = new ManualClock(systemClock.nowMs())
     const asked = signal()
     const host = await hosted({
@@ -776,7 +776,7 @@ describe('a facilitator that hangs', () => {
     expect(host.runs()).toBe(0)
   })
 
-  test('at settlement leaves it open, and its late verdict is taken', async () => {
+  test('at settlement leaves it pending, and its late verdict is accepted', async () => {
     const clock = new ManualClock(systemClock.nowMs())
     const [asked, released, late] = [signal(), signal(), signal()]
     const host = await hosted({
@@ -934,7 +934,7 @@ describe('a crash during settlement', () => {
     const payment = await paymentOf(buyer)
     void buy(crashing, payment).catch(() => undefined)
     await stuck.given
-    // What a killed process leaves: the files as they are at this moment.
+    // Copies the current files, as a killed process leaves them.
     cpSync(before, after, { recursive: true })
 
     const restarted = await hosted({ ledgerPath: join(after, 'ledger.db') })
@@ -950,7 +950,7 @@ describe('a crash during settlement', () => {
   })
 })
 
-test('a payment whose buyer never comes back is put right in the books after a crash', async () => {
+test('a payment whose buyer never returns is reconciled in the ledger after a crash', async () => {
   const [before, after] = [folder(), folder()]
   const stuck = signal()
   const crashing = await hosted({
@@ -972,7 +972,7 @@ test('a payment whose buyer never comes back is put right in the books after a c
   await expect.poll(() => ledger.counts()).toMatchObject({ settled: 1, unknown: 0 })
 })
 
-/** The payment of a header as the facilitator sees it. */
+/** The payment of a header as the facilitator receives it. */
 function signedPaymentOf(
   header: string,
   payTo = chain.accounts.merchant.address,

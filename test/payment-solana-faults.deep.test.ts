@@ -120,7 +120,7 @@ async function provider() {
     revive: () => {
       left = Number.POSITIVE_INFINITY
     },
-    tell: (next: typeof lie) => {
+    inject: (next: typeof lie) => {
       lie = next
     },
     /** From now on this is what it answers to everything. */
@@ -251,14 +251,14 @@ describe('a node that goes away', () => {
       const host = await hosted(rig.facilitator({ rpcUrl: node.url, confirmationMsMax }))
       const buyer = rig.fundedBuyer()
       const payment = await rig.paymentOf(buyer)
-      node.tell({
+      node.inject({
         method: 'sendTransaction',
         forwarded,
         error: { code: -32005, message: 'behind' },
       })
       const answer = await buy(host, payment)
       expect(answer.status).toBe(forwarded ? 200 : 503)
-      node.tell(null)
+      node.inject(null)
       expect((await buy(host, payment)).status).toBe(200)
       expect(rig.spent(buyer)).toBe(PRICE)
     },
@@ -529,7 +529,7 @@ describe("somebody else's facilitator", () => {
     expect(JSON.stringify(fresh.problem().accepts)).not.toContain('solana')
   })
 
-  test('is told apart from other payments of the same wallet by the message alone', async () => {
+  test('is distinguished from other payments of the same wallet by the message alone', async () => {
     const buyer = rig.fundedBuyer()
     const local = rig.facilitator()
     const [paid, unpaid] = [

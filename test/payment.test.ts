@@ -115,7 +115,7 @@ describe('the quote', () => {
     expect(host.runs()).toBe(runsBefore)
   })
 
-  test('names the configured host, whatever the Host header says', async () => {
+  test('names the configured host, independent of the Host header', async () => {
     const raw = await rawRequest('GET /pulse/BTC HTTP/1.1', 'evil.example')
     expect(raw).toMatch(/^HTTP\/1\.1 402 /)
     expect(raw).not.toContain('evil.example')
@@ -195,7 +195,7 @@ describe('nothing is charged', () => {
     expect(await spent(buyer)).toBe(0n)
   })
 
-  test('for an empty answer, which is a fault', async () => {
+  test('for an empty answer, which is an error', async () => {
     const buyer = await fundedBuyer()
     const { status, text } = await call('/empty', await paymentOf(buyer))
     expect(status).toBe(500)
@@ -203,7 +203,7 @@ describe('nothing is charged', () => {
     expect(await spent(buyer)).toBe(0n)
   })
 
-  test('to a wallet that is short of money', async () => {
+  test('to a wallet with insufficient funds', async () => {
     const runsBefore = host.runs()
     const { status, headers, text } = await call('/pulse/BTC', await paymentOf(newBuyer()))
     expect(status).toBe(402)
@@ -217,7 +217,7 @@ describe('nothing is charged', () => {
 })
 
 describe('one payment', () => {
-  test('sent 20 times at once runs the handler once, is charged once and answers alike', async () => {
+  test('sent 20 times concurrently runs the handler once, is charged once and gets identical answers', async () => {
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     const runsBefore = host.runs()
@@ -232,7 +232,7 @@ describe('one payment', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('repeated later is answered with the same bytes for free, in any spelling', async () => {
+  test('repeated later gets the same bytes without a charge, in any spelling', async () => {
     const buyer = await fundedBuyer()
     const payload = await sign(buyer)
     const first = await call('/pulse/BTC?a=1&b=2', encodedPayment(payload))
@@ -292,7 +292,7 @@ describe('one payment', () => {
   })
 })
 
-test('30 different payments at once all settle', async () => {
+test('30 different concurrent payments all settle', async () => {
   const buyers = await Promise.all(Array.from({ length: 30 }, fundedBuyer))
   const merchantBefore = await chain.balanceOf(chain.accounts.merchant.address)
   const answers = await Promise.all(
@@ -375,7 +375,7 @@ describe('a malformed payment ends in 400', () => {
   })
 })
 
-describe('a wrong payment ends in 402 and says what is wrong', () => {
+describe('an invalid payment ends in 402 and names the field', () => {
   const nowSeconds = () => BigInt(Math.floor(systemClock.nowMs() / 1_000))
   const wrongs: readonly (readonly [string, () => Partial<PaymentChoices>, string])[] = [
     ['one atom too little', () => ({ amount: PRICE - 1n }), 'accepted.amount'],
@@ -440,7 +440,7 @@ describe('a wrong payment ends in 402 and says what is wrong', () => {
     expect(await spent(buyer)).toBe(0n)
   })
 
-  test('somebody else’s signature', async () => {
+  test('the signature of another key', async () => {
     const buyer = await fundedBuyer()
     const payload = await sign(buyer)
     const victim = newBuyer().address
@@ -500,7 +500,7 @@ describe('limits', () => {
     await small.close()
   })
 
-  test('failed payments by address, and then new payers there, but nobody who has bought before', async () => {
+  test('failed payments by address, then new payers there, but no known buyer', async () => {
     const small = await limited({ failedPaymentsPerAddressPerMinute: 2 })
     const url = `${small.url}/pulse/BTC`
     const [known, unknown] = [await fundedBuyer(), await fundedBuyer()]
@@ -520,7 +520,7 @@ describe('limits', () => {
     await small.close()
   })
 
-  test('sales by wallet, but none that failed by our fault', async () => {
+  test('sales by wallet, without sales that failed through our fault', async () => {
     const small = await limited({ paidCallsPerWalletPerMinute: 1 })
     const buyer = await fundedBuyer()
     for (const path of ['/throws', '/status/503']) {
@@ -535,7 +535,7 @@ describe('limits', () => {
   })
 })
 
-/** One request exactly as written, over a socket: `fetch` would tidy the target up. */
+/** One request as written, over a socket, because `fetch` would normalise the target. */
 function rawRequest(
   requestLine: string,
   hostHeader = 'localhost',
