@@ -152,13 +152,13 @@ describe('the A2A client of the SDK', () => {
     },
   )
 
-  test('learns that it named no coin', async () => {
+  test('receives an error without a coin', async () => {
     const task = await sent(message(text('pulse')))
     expect(task.status?.state).toBe(TaskState.TASK_STATE_FAILED)
     expect(metadataOf(task)['problem']).toMatchObject({ did_you_mean: ['/pulse/{coin}'] })
   })
 
-  test('learns that there is no such coin, without a quote', async () => {
+  test('receives an error for an unknown coin, without a quote', async () => {
     const task = await sent(message(text('pulse BTCC')))
     expect(task.status?.state).toBe(TaskState.TASK_STATE_FAILED)
     expect(metadataOf(task)['problem']).toMatchObject({ code: 'invalid_coin' })
@@ -178,7 +178,7 @@ test('the card says that payments complete within a task, because they do', asyn
   expect(card.defaultInputModes).toContain('text/plain')
 })
 
-test('what the card gives as examples can be sent as it is', async () => {
+test('the examples of the card can be sent unchanged', async () => {
   const card = (await (await fetch(`${rig.url}/.well-known/agent-card.json`)).json()) as {
     skills: { id: string; examples: string[] }[]
   }

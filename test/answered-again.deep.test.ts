@@ -20,7 +20,7 @@ const RENDERED_MS_MAX = 6_000
 const BOOK_MS_MAX = 6_000
 
 let dataDir: string
-/** What was answered when the engine ended. */
+/** Answers at the end of the engine. */
 let before: ReadonlyMap<string, Document>
 let endedMs: number
 
@@ -30,7 +30,7 @@ beforeAll(() => {
   service.run(RUN_SECONDS)
   before = answersOf(service.replica)
   endedMs = service.clock.nowMs()
-  // The files as they are when it is killed.
+  // The files of a killed engine.
   cpSync(join(dataDir, 'stopped'), join(dataDir, 'killed'), { recursive: true })
   service.stop()
 })
@@ -38,7 +38,7 @@ beforeAll(() => {
 afterAll(() => rmSync(dataDir, { recursive: true }))
 
 describe.each(['stopped', 'killed'])('an engine that was %s and started again', (how) => {
-  test('answers what it answered before, without new data', () => {
+  test('gives the same answers as before, without new data', () => {
     const analyses = new Set(Array.from(before.keys(), (key) => key.split('/')[0]))
     expect(analyses.size, 'includes analyses that a checkpoint cannot restore').toBe(
       contracts.length,
@@ -52,7 +52,7 @@ describe.each(['stopped', 'killed'])('an engine that was %s and started again', 
     })
   })
 
-  test('does not say that anything is newer than it is', () => {
+  test('does not state a later time than that of its data', () => {
     restarted(how, ({ replica }) => {
       const after = answersOf(replica)
       const renewed = [...before].flatMap(([key, document]) => {
@@ -139,7 +139,7 @@ function answersOf(replica: EngineReplica): ReadonlyMap<string, Document> {
   return answers
 }
 
-/** Of each input of each view. */
+/** Times by view and input. */
 function instantsOf({ key, views }: Document): readonly (readonly [string, number])[] {
   return Object.entries(views).flatMap(([name, view]) =>
     view.kind === 'answer'

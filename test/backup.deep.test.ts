@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runBackupKills } from './backup/backup-kills.ts'
 
 /** The long run is `npm run backup-kills -- --kills 100`. */
-test('killed with a backup at work, the service loses nothing, and the copy sells on', async () => {
+test('killed during a backup, the service loses nothing, and the copy continues to sell', async () => {
   const seed = 7
   const result = await runBackupKills({ seed, kills: 2, sampleSales: 2 })
   expect(result.violations, `npm run backup-kills -- --seed ${seed} --kills 2`).toEqual([])

@@ -37,7 +37,7 @@ const buy = (args: readonly string[], env: Record<string, string> = {}) =>
   runCommand(['buy', ...args], { env: { PERPSCOPE_URL: rig.url, ...env } })
 
 describe('perpscope buy', () => {
-  test('buys with a key, the answer on standard output and the rest beside it', async () => {
+  test('buys with a key, the answer on standard output and the report on standard error', async () => {
     const { key, spent } = await wallet()
     const { code, output, errors } = await buy(['/pulse/btcusdt', '--key', key, '--yes'])
     expect(code, errors).toBe(0)
@@ -82,7 +82,7 @@ describe('perpscope buy', () => {
     expect(await spent()).toBe(20_000n)
   })
 
-  test('without consent pays nothing where nobody can be asked', async () => {
+  test('without consent and without a terminal pays nothing', async () => {
     const { key, spent } = await wallet()
     const { code, output, errors } = await buy(['/pulse/BTC', '--key', key])
     expect({ code, output }).toEqual({ code: 2, output: '' })
@@ -90,7 +90,7 @@ describe('perpscope buy', () => {
     expect(await spent()).toBe(0n)
   })
 
-  test('without a key says what it costs and how to give one', async () => {
+  test('without a key states the price and how to set a key', async () => {
     const { code, errors } = await buy(['/pulse/BTC', '--yes'])
     expect(code).toBe(2)
     expect(errors).toContain(
@@ -110,13 +110,13 @@ describe('perpscope buy', () => {
     expect(await spent()).toBe(0n)
   })
 
-  test('of a wallet without money says why, and that nothing was charged', async () => {
+  test('with an empty wallet states the reason, and that nothing was charged', async () => {
     const { code, errors } = await buy(['/pulse/BTC', '--key', generatePrivateKey(), '--yes'])
     expect(code).toBe(1)
     expect(errors).toMatch(/the payment was refused: .*insufficient.*\nNothing was charged\./)
   })
 
-  test('tells a refusal as it is, with what was meant', async () => {
+  test('prints a refusal with its suggestion', async () => {
     const { code, output, errors } = await buy(['/pulse/BCT'])
     expect({ code, output }).toEqual({ code: 1, output: '' })
     expect(errors.split('\n')).toEqual([
@@ -139,16 +139,16 @@ describe('perpscope buy', () => {
     },
   )
 
-  test('says that nothing answers, and what to look at', async () => {
+  test('reports an unreachable service, and what to check', async () => {
     const url = `http://127.0.0.1:${await freePort()}`
     const { code, errors } = await buy(['/coins', '--url', url])
     expect(code).toBe(1)
     expect(errors).toMatch(/^perpscope: http:\S+ does not answer; .*--url.*ECONNREFUSED/)
   })
 
-  test('keeps a payment whose answer did not come, and gets it with the same one', async () => {
+  test('keeps a payment without an answer, and gets the answer with it', async () => {
     const { key, spent } = await wallet()
-    // Hangs up on whoever pays, as a proxy may.
+    // Closes the connection of paid requests, as a proxy may.
     const proxy = createServer((from, to) => {
       if (from.headers['payment-signature'] !== undefined) from.socket.destroy()
       else

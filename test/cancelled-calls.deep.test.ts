@@ -14,7 +14,7 @@ afterAll(() => ground?.close())
 
 type Moment = 'verify' | 'settle'
 
-/** How a protocol pays for a pulse, and how a buyer who hung up gets what it paid for. */
+/** How a protocol pays for a pulse, and how a disconnected buyer gets the paid answer. */
 type Protocol = {
   begin(url: string): Promise<(payment: unknown) => Message>
   again(paid: Message): Message
@@ -200,7 +200,7 @@ describe('over MCP', () => {
   })
 })
 
-/** As written in an answer, also inside a JSON string. */
+/** Text as in an answer, also inside a JSON string. */
 const sold = SOLD.replaceAll('"', '')
 
 function gate(): readonly [Promise<void>, () => void] {

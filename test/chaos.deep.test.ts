@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { runChaos } from './chaos/chaos.ts'
 
 /** The long run, with other seeds, is `npm run chaos`. */
-test('under failing facilitators and kills everybody pays once, for what they got', async () => {
+test('under failing facilitators and kills every buyer is charged once per answer', async () => {
   const seed = 20_261_126
   const { violations, requests, kills, charges, refetched } = await runChaos({
     seed,

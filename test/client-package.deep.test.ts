@@ -9,7 +9,7 @@ import { installed, ROOT } from './support/installed.ts'
 
 const BROWSER_BYTES_MAX = 15_000
 
-/** What a user writes, who has neither the service's packages nor ours. */
+/** Code of a user without the service's packages. */
 const BUYING = `
 import type { Answers, Payer, ProblemCode } from 'perpscope/client'
 import { PerpscopeClient, RefusedError } from 'perpscope/client'
@@ -32,7 +32,7 @@ export const nothing = answer.not_a_member
 client.about('no-analysis', 'BTC')
 `
 
-/** The written types are those that TypeBox infers, and the messages of x402 those of the public client. */
+/** The declared types equal those inferred by TypeBox, and the x402 messages those of the public client. */
 const SAME = `
 import type * as Core from '${ROOT}/node_modules/@x402/core/dist/esm/types/index.mjs'
 import type { Answers as Inferred } from 'inferred/answers'
@@ -76,7 +76,7 @@ test('a user of CommonJS gets the types too', () => {
   expect(compiled(['buying.cts', '--module', 'nodenext'])).toEqual({ status: 0, stdout: '' })
 })
 
-test('the types of the answers are those of the schemas', () => {
+test('the types of the answers equal those of the schemas', () => {
   const inferred = readFileSync(join(ROOT, 'src/client/answers.ts'), 'utf8')
   const ids = Array.from(inferred.matchAll(/^ {2}'?([\w-]+)'?: Static</gm), ([, id]) => id)
   expect(ids.toSorted(), 'one line each in src/client/answers.ts').toEqual(

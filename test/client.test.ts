@@ -36,10 +36,10 @@ import { ManualClock } from './support/manual-clock.ts'
 
 const FUNDS = 1_000_000n
 const PRICE_USD = Number(PRICE) / 1e6
-/** How long a payment of a quote lasts, and how much longer it counts. */
+/** Validity of a payment, and how much longer it counts against the budget. */
 const QUOTED_MS = 120_000
 const MARGIN_MS = 60_000
-/** At most, between the instants at which wallet and test have looked at the clock. */
+/** Largest difference between the clock readings of wallet and test. */
 const CLOCKS_APART_MS = 60_000
 const LIE = { instance: '/pulse/BTC', requestId: 'test' }
 
@@ -86,7 +86,7 @@ async function wallet(funds = FUNDS) {
   }
 }
 
-/** A quote of 0.02 USDC, but for what is changed in it. */
+/** A quote of 0.02 USDC, with changes. */
 function quoting(change: Readonly<Record<string, unknown>>): Response {
   const accepted = {
     scheme: 'exact',
@@ -109,7 +109,7 @@ function clientOf(host: { url: string }, options: Partial<ClientOptions> = {}) {
   return new PerpscopeClient({ url: host.url, wait: () => Promise.resolve(), ...options })
 }
 
-/** `fetch` that fails as scripted and keeps the payments that it saw. */
+/** `fetch` that fails as scripted and records its payments. */
 function meddled(meddle: (call: number, go: () => Promise<Response>) => Promise<Response>) {
   const payments: string[] = []
   const speak: ClientOptions['fetch'] = (url, init) => {
@@ -122,7 +122,7 @@ function meddled(meddle: (call: number, go: () => Promise<Response>) => Promise<
 }
 
 describe('the client', () => {
-  test('buys an answer for what it is quoted', async () => {
+  test('buys an answer at the quoted price', async () => {
     const { pay, spent } = await wallet()
     const client = clientOf(await hosted(), { pay })
     const { answer, receipt } = await client.about('pulse', 'BTC')
@@ -132,7 +132,7 @@ describe('the client', () => {
     expect(client.spentUsd).toBe(PRICE_USD)
   })
 
-  test('fetches an answer that got lost on its way with the payment that bought it', async () => {
+  test('fetches a lost answer with the payment that bought it', async () => {
     const { pay, signatures, spent } = await wallet()
     const host = await hosted()
     const { fetch, payments } = meddled(async (call, go) => {
@@ -220,7 +220,7 @@ describe('the client', () => {
     expect(await spent()).toBe(PRICE)
   })
 
-  test('hands over a payment that is still at work', async () => {
+  test('hands over a payment that is still in flight', async () => {
     const { pay } = await wallet()
     const { body, status } = problem(
       'payment_in_flight',
@@ -233,7 +233,7 @@ describe('the client', () => {
     expect(client.spentUsd, 'it may be charged yet').toBe(PRICE_USD)
   })
 
-  test('counts a payment whose answer is not kept any more, and sends it no more', async () => {
+  test('counts a payment whose answer is no longer stored, and does not send it again', async () => {
     const { pay } = await wallet()
     const { body, status } = problem(
       'payment_replayed',

@@ -30,7 +30,7 @@ describe('perpscope indicators', () => {
     return lines.map((line) => line.split(',').slice(0, 6).join(',')).join('\n')
   }
 
-  test('prints one object a closed bar, null while warming up, plain and compressed alike', async () => {
+  test('prints one object per closed bar, null during warm-up, from plain and compressed files', async () => {
     const [plain, zipped] = [join(folder, 'a.csv'), join(folder, 'a.csv.gz')]
     const text = await candles()
     await writeFile(plain, text)
@@ -67,7 +67,7 @@ describe('perpscope indicators', () => {
     expect(errors).toContain('bad.csv')
   })
 
-  test('reports missing bars on standard error, and refuses them where asked to', async () => {
+  test('reports missing bars on standard error, and refuses them on request', async () => {
     const lines = (await candles()).split('\n')
     const path = join(folder, 'gaps.csv')
     await writeFile(path, [...lines.slice(0, 60), ...lines.slice(63)].join('\n'))
@@ -108,7 +108,7 @@ describe('a command line that is not understood', () => {
     expect(errors).toContain(says)
   })
 
-  test('the demo has the same', async () => {
+  test('also for the demo', async () => {
     expect(await runDemo(['--onec'])).toMatchObject({ code: 2, output: '' })
   })
 
@@ -121,7 +121,7 @@ describe('a command line that is not understood', () => {
 describe('an unknown variable', () => {
   const table = ['indicators', TABLE]
 
-  test('ends a command where it is nearly one', async () => {
+  test('ends a command if it resembles a known one', async () => {
     const { code, errors } = await runCommand(['serve', '--payment', 'open'], {
       env: { PERPSCOPE_PAYTO: '0x1' },
     })
@@ -131,7 +131,7 @@ describe('an unknown variable', () => {
     )
   })
 
-  test('is reported where it is far from all, and one of another command is not', async () => {
+  test('is reported if it resembles none; a variable of another command is not', async () => {
     const env = { PERPSCOPE_SHARDS: '4', PERPSCOPE_PAY_TO: '0x1' }
     const { errors } = await runCommand(table, { env })
     expect(errors).toMatch(/PERPSCOPE_SHARDS is not a setting of version .* and is ignored/)
@@ -163,7 +163,7 @@ describe('perpscope serve', () => {
   })
 })
 
-describe('perpscope serve, started on a machine that is not as it should be,', () => {
+describe('perpscope serve, started on a misconfigured machine,', () => {
   let busy: Server
   let busyPort: string
   let dataDir: string
@@ -205,13 +205,13 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
     expect(existsSync(join(dataDir, 'engine.db'))).toBe(false)
   })
 
-  test('goes on without the node that will settle, and says so', async () => {
+  test('starts without the settling node, with a warning', async () => {
     const { errors } = await runCommand([...settling('http://127.0.0.1:1'), '--port', busyPort])
     expect(errors).toContain('does not answer')
     expect(errors, 'it got as far as listening').toContain('EADDRINUSE')
   })
 
-  test('warns that nobody claims what payment channels left, once they are off', async () => {
+  test('warns of unclaimed money in payment channels that are off', async () => {
     const folder = join(dataDir, 'channels')
     await mkdir(folder, { recursive: true })
     await writeFile(join(folder, 'channels.db'), '')
@@ -220,7 +220,7 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
     expect(errors).toContain('payment channels are off')
   })
 
-  test('does not settle on another chain than it quotes', async () => {
+  test('does not settle on a chain other than the quoted one', async () => {
     const chain = await startEvmChain({ clock: systemClock })
     try {
       const args = [...settling(chain.rpcUrl), '--port', busyPort, '--network', 'base-sepolia']
@@ -248,7 +248,7 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
     expect(existsSync(join(folder, 'engine.db'))).toBe(false)
   })
 
-  test('does not quote an address that no buyer can reach', async () => {
+  test('does not quote an address that buyers cannot reach', async () => {
     const { code, errors } = await runCommand([...settling('http://x'), '--host', '0.0.0.0'])
     expect(code).toBe(78)
     expect(errors).toContain('--host 0.0.0.0 needs --public-url')
@@ -256,7 +256,7 @@ describe('perpscope serve, started on a machine that is not as it should be,', (
 })
 
 describe('perpscope maintenance', () => {
-  test('says that nothing answers, where nothing runs', async () => {
+  test('reports that no service answers', async () => {
     const { code, errors } = await runCommand(['maintenance', 'on', '--admin-port', '1'])
     expect(code).toBe(1)
     expect(errors).toContain('admin port 1')
@@ -266,7 +266,7 @@ describe('perpscope maintenance', () => {
 describe('npm run demo', () => {
   const BASE = 'eip155:8453'
   const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
-  /** What the demo's buyer has on each chain before it buys. */
+  /** Initial balance of the demo's buyer on each chain. */
   const FUNDED_ATOMIC = 1_000_000_000n
   const usdc = (atomic: bigint) => Number(usdcDecimal(atomic))
   /** Purchases alternate between the two networks. */

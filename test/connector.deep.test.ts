@@ -21,7 +21,7 @@ import type { FeedEvent } from '../src/streams/hyperliquid/ingest/feed-event.ts'
 import type { Runtime } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
-/** By the venue, after each subscription to the trades of a coin. */
+/** Trades that the venue replays after each subscription to a coin's trades. */
 const REPLAYED_TRADES = 30
 
 describe('our connector at the simulated venue', () => {
@@ -54,7 +54,7 @@ describe('our connector at the simulated venue', () => {
     await venue.close()
   })
 
-  test('delivers every kind of event, and nothing has to be left out', async () => {
+  test('delivers every kind of event, and drops nothing', async () => {
     const kinds = [
       ...(['universe', 'context', 'feed-status', 'history'] as const),
       ...(['candle', 'trade', 'book', 'top-of-book', 'mark'] as const),
@@ -70,7 +70,7 @@ describe('our connector at the simulated venue', () => {
     expect(feed.notices).toEqual([])
   })
 
-  test('history comes for the most traded coins first, whole, 4h before 15m', async () => {
+  test('history arrives complete, most traded coins first, 4h before 15m', async () => {
     await feed.until(() => feed.of('history').length >= 12)
     const histories = feed.of('history').slice(0, 12)
     expect(new Set(histories.map(({ coin }) => coin)).size).toBe(6)
@@ -80,7 +80,7 @@ describe('our connector at the simulated venue', () => {
     for (const { bars, timeframe, coin, timeExchangeMs } of histories) {
       const firstMs = bars[0]?.openTimeMs ?? Number.NaN
       expect(firstMs, `${coin} ${timeframe}`).toBe(feed.neededFromMs(coin, timeframe))
-      // The venue tells a moment late, and of the forming bar only once it was traded.
+      // The venue publishes with a delay, and a forming bar only after its first trade.
       const closedMs = barOpenTimeMs(timeExchangeMs - 5_000, timeframe) - timeframeMs[timeframe]
       expect(bars.at(-1)?.openTimeMs, `${coin} ${timeframe}`).toBeGreaterThanOrEqual(closedMs)
       for (const [index, bar] of bars.entries())
@@ -114,7 +114,7 @@ describe('our connector at the simulated venue', () => {
     expect(new Set(ids).size).toBe(ids.length)
     const kinds = feed.notices.map(({ kind }) => kind)
     expect(kinds.filter((kind) => kind === 'reconnect')).toHaveLength(3)
-    // Coins that were just being subscribed when it broke are tried alone before they are let in.
+    // Coins whose subscription was pending at the outage are first tested separately.
     const usual = ['reconnect', 'trades-bridged', 'quarantined', 'probed']
     expect(kinds.filter((kind) => !usual.includes(kind))).toEqual([])
     expect(kinds, 'the replays reach back to what was known').toContain('trades-bridged')
@@ -128,8 +128,8 @@ describe('our connector at the simulated venue', () => {
 })
 
 /**
- * The same venue without its sockets, in virtual time: what takes minutes of waiting is neither slow
- * nor up to the machine. Nothing has to be stopped: it lives only while its time is moved.
+ * The same venue without sockets, in virtual time, so that waits of minutes are fast and deterministic.
+ * Nothing has to be stopped, because it runs only while the test advances the time.
  */
 describe('our connector and engine at the simulated venue, in virtual time', () => {
   /** Shortly before a quarter of an hour ends. */
@@ -137,7 +137,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
   const MINUTE_MS = 60_000
   const NEW = 'kNEW'
 
-  test('a coin that is listed while it runs is followed, and its bars are folded', () => {
+  test('a coin that is listed during the run is followed, and its bars are aggregated', () => {
     const virtual = smallVenue()
     const { scheduler, venue } = virtual
     const feed = new Recording(
@@ -231,7 +231,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
   }
 })
 
-/** Trades that the market made between two delivered ones of their coin, and that are neither delivered nor in a gap. */
+/** Trades of the market between two delivered ones of their coin that are neither delivered nor in a gap. */
 function unreportedLosses(
   market: Market,
   feed: Recording,
@@ -255,13 +255,13 @@ function unreportedLosses(
   })
 }
 
-/** Everything that one feed said, and an engine that takes it in. */
+/** All events of one feed, and an engine that processes them. */
 class Recording {
   readonly events: MarketEvent[] = []
   readonly notices: FeedEvent[] = []
   readonly processor = new Processor(analyses, '0.0.0')
   readonly stop: () => void
-  /** By kind, because `until` looks at every batch, and the batches are many. */
+  /** By kind, because `until` checks every batch. */
   readonly #byKind = new Map<string, MarketEvent[]>()
   readonly #neededFromMs = new Map<string, number>()
   #waiting: { readonly isDone: () => boolean; readonly resolve: () => void }[] = []
@@ -301,7 +301,7 @@ class Recording {
     )
   }
 
-  /** From when on the engine wanted bars, the first time. */
+  /** Start of the bars in the engine's first request. */
   neededFromMs(coin: string, timeframe: Timeframe): number | undefined {
     return this.#neededFromMs.get(`${coin}/${timeframe}`)
   }

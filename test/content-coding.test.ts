@@ -117,7 +117,7 @@ test.each([
   ['deflate', undefined],
   ['gzip;q=0', undefined],
   ['', undefined],
-  // Nothing that it accepts is there: RFC 9110, 12.4.1, lets us send it as it is.
+  // No acceptable coding exists; RFC 9110, 12.4.1, allows the unencoded answer.
   ['identity;q=0', undefined],
   ['*;q=0', undefined],
 ])('"%s" is answered by %s', async (accepted, coding) => {
@@ -128,7 +128,7 @@ test.each([
   }
 })
 
-test('what fits into one packet stays as it is, unless that is not accepted', async () => {
+test('an answer that fits into one packet is not compressed, unless identity is not accepted', async () => {
   const path = '/oi/BTC?fields=oi.current'
   const small = await read(given, path, { 'accept-encoding': 'br' })
   expect(small.headers).not.toHaveProperty('content-encoding')

@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 afterAll(() => rig?.close())
 
-test('a service that is killed again and again charges every payment once, and answers it', async () => {
+test('a service that is killed repeatedly charges every payment once, and answers it', async () => {
   const { payments, answeredBeforeKill, receivedUsdcAtomic } = await killWhileSelling(
     rig,
     KILLS_AFTER_MS,

@@ -4,10 +4,10 @@ import { buy, killWhileSelling, newPayment, PRICE } from './support/killed-sales
 import type { Rig } from './support/service.ts'
 import { startRig, untilAnswerable } from './support/service.ts'
 
-/** About when the first of the sales is settled. */
+/** Approximate settlement time of the first sale. */
 const KILL_AFTER_MS = 40
 
-/** SIGKILL gives the service no chance to tidy up. What it had promised must hold all the same. */
+/** SIGKILL allows no shutdown; all promises must hold nevertheless. */
 describe('a service that is killed while it sells', () => {
   let rig: Rig
 
@@ -19,7 +19,7 @@ describe('a service that is killed while it sells', () => {
 
   afterAll(() => rig?.close())
 
-  test('charges every payment at most once, and gives an answer for each that it charged', async () => {
+  test('charges every payment at most once, and answers each charged one', async () => {
     const { payments, receivedUsdcAtomic } = await killWhileSelling(rig, [KILL_AFTER_MS])
     expect(receivedUsdcAtomic).toBe(PRICE * BigInt(payments))
   })
@@ -35,7 +35,7 @@ describe('a service that is killed while it sells', () => {
     expect(await (await buy(rig, payment)).text()).toBe(bought)
   })
 
-  test('ends cleanly when it is asked to', async () => {
+  test('ends cleanly on SIGTERM', async () => {
     expect(await rig.stop()).toBe(0)
     await rig.start()
     await untilAnswerable(rig.url, 'BTC')

@@ -9,7 +9,7 @@ describe('npm run demo', () => {
     const lines: string[] = []
     const ran: string[] = []
     await runDemo([], {
-      // One that runs into the time limit would stay up for ever.
+      // A command that reaches the time limit would run for ever.
       onStart: (child) => onTestFinished(() => void child.kill('SIGINT')),
       onLine: (line, child) => {
         lines.push(line)
@@ -33,7 +33,7 @@ describe('npm run demo', () => {
     ])
   })
 
-  test('reports a purchase that breaks off, and leaves nothing running', async () => {
+  test('reports a purchase that fails, and leaves no process running', async () => {
     let children: number[] = []
     const { code, output } = await runDemo(['--json'], {
       onLine: (line, { pid = 0 }) => {
@@ -74,7 +74,7 @@ describe('npm run demo', () => {
   })
 })
 
-/** Runs what stands behind the last empty line, one after the other, where the demo says. */
+/** Runs the commands after the last empty line in sequence, in the folder that the demo names. */
 async function pasted(lines: readonly string[], ran: string[]): Promise<void> {
   const [, cwd = ''] = /^Commands for another terminal, in (.*):$/.exec(lines.at(-9) ?? '') ?? []
   expect(cwd).toBe(process.cwd())

@@ -8,11 +8,11 @@ import { documentKey, viewOf } from '../src/domain/document.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
 const WARM_UP_SECONDS = 340
-/** Stands for the day between two judgements; what one of them finds is confirmed after half of it. */
+/** Replaces the day between two selections; each is confirmed after half of it. */
 const PERIOD_MS = 100_000
 
 /** Builder-deployed dexes (HIP-3): their coins have names with a colon, and some are on several of them. */
-describe('a dex that is followed beside the venue', () => {
+describe('a dex that is followed in addition to the main one', () => {
   let folder: string
   let service: SimulatedService
 
@@ -33,7 +33,7 @@ describe('a dex that is followed beside the venue', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('has its coins listed with its name, without those that are delisted or of other dexes', () => {
+  test('lists its coins with its name, without delisted ones and those of other dexes', () => {
     const [first, second, ...others] = service.replica.listed
     expect([first, second]).toEqual(['BTC', 'ETH'])
     expect(others).toEqual(['flx:TSLA', 'flx:GOLD', 'flx:OIL'])
@@ -51,7 +51,7 @@ describe('a dex that is followed beside the venue', () => {
     },
   )
 
-  test('does not stand in the way of a coin of that name on the venue', () => {
+  test('does not hide a coin of that name on the main dex', () => {
     expect(service.replica.resolve('BTC')).toEqual({ coin: 'BTC' })
   })
 
@@ -74,8 +74,8 @@ describe('a dex that is followed beside the venue', () => {
 })
 
 /**
- * The default: dexes by their share. Of the simulated ones `xyz` has some percent of a small venue, `flx` and `hyna` less
- * than one; the unit of `hyna` has no price.
+ * The default: dexes by their share. Of the simulated dexes `xyz` has a few percent of a small venue, `flx` and `hyna`
+ * less than one; the collateral of `hyna` has no price.
  */
 describe('dexes that are chosen by their share', () => {
   let folder: string
@@ -141,7 +141,7 @@ describe('dexes that are chosen by their share', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('are there from the start, and the others are listed with their reason', () => {
+  test('are followed from the start, and the others are listed with the reason', () => {
     const { reasons, coins, listed, xyz } = states.begun
     expect(reasons).toEqual({
       xyz: null,
@@ -157,7 +157,7 @@ describe('dexes that are chosen by their share', () => {
     })
   })
 
-  test('one that has grown is followed from the next judgement on, in USD by the price of its unit', () => {
+  test('one that has grown is followed from the next selection on, in USD by its collateral price', () => {
     const { reasons, flx } = states.grown
     expect(reasons).toMatchObject({ xyz: null, flx: null })
     const { dex, derivatives } = flx['pulse']
@@ -169,7 +169,7 @@ describe('dexes that are chosen by their share', () => {
     expect(mark / flx['pulse'].price.current).toBeCloseTo(1, 2)
   })
 
-  test('one that has shrunk is gone with its documents, and nothing else is', () => {
+  test('one that has shrunk is removed with its documents, and nothing else', () => {
     const { reasons, resolved, xyz, btc, flx, coins } = states.shrunk
     expect(reasons).toMatchObject({ xyz: 'share_below_minimum', flx: null })
     expect(resolved, 'a ticker of it is 404').toBeUndefined()
@@ -178,7 +178,7 @@ describe('dexes that are chosen by their share', () => {
     for (const { pulse } of [btc, flx]) expect(pulse.meta.data_age_seconds).toBeLessThan(30)
   })
 
-  test('a restart goes on with those that were followed, and not with those that were left', () => {
+  test('a restart continues with the followed dexes, without the removed ones', () => {
     expect(states.restarted.listed.map((coin) => coin.replace(/:.*/, ''))).toEqual([
       ...['BTC', 'ETH'],
       ...['flx', 'flx', 'flx'],

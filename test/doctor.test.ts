@@ -26,11 +26,11 @@ import { barBatch, barsFrom, START_MS } from '../src/store/testing/history-rows.
 import { runCommand } from './support/service.ts'
 
 const PLAIN = { columns: null, hasColor: false }
-/** One that is free now may be another test's a moment later. */
+/** A port that is free now may soon be used by another test. */
 const ANY_PORT = 0
 const VENUE_CHECKS = ['venue, requests', 'venue, websocket', 'clock']
 
-/** A full disk, and a folder that only somebody else may write, cannot be had by a test that may be root. */
+/** Without tests of a full disk and of a read-only folder, because the tests may run as root. */
 describe('perpscope doctor', () => {
   let venue: SimulatedVenue
   let folder: string
@@ -38,7 +38,7 @@ describe('perpscope doctor', () => {
   const servers: Server[] = []
 
   beforeEach(async () => {
-    // One for each: it grants 30 new connections a minute.
+    // One venue per test, because it allows 30 new connections a minute.
     venue = await startVenue()
     folder = mkdtempSync(join(tmpdir(), 'perpscope-doctor-'))
     dataDir = join(folder, 'data')
@@ -81,7 +81,7 @@ describe('perpscope doctor', () => {
     expect(readdirSync(folder), 'and makes nothing').toEqual(['data'])
   })
 
-  test('does not take a file for a data directory', async () => {
+  test('rejects a file as data directory', async () => {
     const file = join(folder, 'file')
     writeFileSync(file, '')
     const { isWell, findings } = await examined({ dataDir: file })
@@ -90,7 +90,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'data directory')).toBe(`${file} is not a folder`)
   })
 
-  test('finds a venue that does not answer, and still looks at the rest', async () => {
+  test('finds a venue that does not answer, and continues with the other checks', async () => {
     const { isWell, findings } = await examined({ source: 'http://127.0.0.1:1' })
     expect(isWell).toBe(false)
     for (const check of VENUE_CHECKS) expect(statusOf(findings, check), check).toBe('fail')
@@ -99,7 +99,7 @@ describe('perpscope doctor', () => {
       expect(statusOf(findings, check), check).toBe('ok')
   })
 
-  test('writes the whole report where a check cannot be made', async () => {
+  test('writes the whole report if a check is impossible', async () => {
     const { isWell, findings } = await examined({ source: 'nonsense' })
     expect(isWell).toBe(false)
     expect(found(findings, 'data directory')).toMatch(/^cannot be checked: --source nonsense is/)
@@ -126,7 +126,7 @@ describe('perpscope doctor', () => {
   })
 
   test.each([
-    // What it tells is 0.2 to 0.9 s old itself.
+    // Its data are 0.2 to 0.9 s old.
     [300, 'ok', /^\d+ ms (ahead of|behind) the venue's$/],
     [2_500, 'warn', /^(1[5-9]|2[0-4])\d\d ms behind the venue's$/],
     [-9_000, 'fail', /^9\d{3} ms ahead of the venue's; the feed is degraded/],
@@ -145,7 +145,7 @@ describe('perpscope doctor', () => {
     },
   )
 
-  test('finds a history file that is none, says what will happen, and leaves it alone', async () => {
+  test('finds an invalid history file, states the consequence, and does not change it', async () => {
     const path = join(dataDir, 'history.db')
     const rubbish = Buffer.from('this is no database, and it is longer than a header'.repeat(100))
     writeFileSync(path, rubbish)
@@ -163,7 +163,7 @@ describe('perpscope doctor', () => {
     expect(statusOf(findings, 'checkpoint')).toBe('ok')
   })
 
-  test('finds blocks of history that are damaged', async () => {
+  test('finds damaged blocks of history', async () => {
     const raw = new Database(join(dataDir, 'history.db'))
     raw.prepare('UPDATE block_01 SET crc = crc + 1 WHERE key % 2 = 0').run()
     raw.close()
@@ -173,7 +173,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'history')).toMatch(/; 1 blocks are damaged and are ignored$/)
   })
 
-  test('finds documents that are damaged, or a file of them that is none', async () => {
+  test('finds damaged documents and an invalid file of documents', async () => {
     const path = join(dataDir, 'documents.db')
     const raw = new Database(path)
     raw.prepare('UPDATE document SET crc = crc + 1').run()
@@ -186,7 +186,7 @@ describe('perpscope doctor', () => {
     expect(statusOf(after.findings, 'documents')).toBe('warn')
   })
 
-  test('finds a checkpoint of a version that is not ours', async () => {
+  test('finds a checkpoint of another version', async () => {
     const raw = new Database(join(dataDir, 'engine.db'))
     raw.pragma('user_version = 99')
     raw.close()
@@ -203,7 +203,7 @@ describe('perpscope doctor', () => {
     )
   })
 
-  test('reads the files of a service that runs, and does not disturb it', async () => {
+  test('reads the files of a running service without disturbing it', async () => {
     const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
     const store = historyAt(dataDir)
     const { isWell, findings } = await examined({
@@ -219,7 +219,7 @@ describe('perpscope doctor', () => {
     db.close()
   })
 
-  test('tells why a service that runs is not ready', async () => {
+  test('states why a running service is not ready', async () => {
     const adminPort = await serving({ ready: false, reasons: ['coin_ready'] })
     const { isWell, findings } = await examined({ adminPort })
     expect(isWell).toBe(true)
@@ -237,7 +237,7 @@ describe('perpscope doctor', () => {
     ],
     ['is damaged', { damaged_blocks: 3 }, 'warn', /0 rows lost, 3 blocks damaged/],
     ['was begun anew', { set_aside_files: 1 }, 'warn', /0 blocks damaged, 1 files set aside/],
-  ])('tells of a service whose history %s', async (_what, other, status, words) => {
+  ])('reports a service whose history %s', async (_what, other, status, words) => {
     const store = {
       ...{ state: 'ok', reason: null, since_iso: '2026-01-01T00:00:00.000Z' },
       ...{ dropped_rows: 0, damaged_blocks: 0, set_aside_files: 0, ...other },
@@ -257,7 +257,7 @@ describe('perpscope doctor', () => {
       'warn',
       /^stopped at 2026-01-01T00:00:00\.000Z: it has its 30 bytes; the service continues without it$/,
     ],
-  ])('tells of a service whose recording %s', async (_what, state, status, words) => {
+  ])('reports a service whose recording %s', async (_what, state, status, words) => {
     const recording = { ...state, since_iso: '2026-01-01T00:00:00.000Z' }
     const { isWell, findings } = await examined({
       adminPort: await serving({ ready: true, reasons: [], store: null, recording }),
@@ -267,7 +267,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'recording at work')).toMatch(words)
   })
 
-  test('warns of a process that has the data directory and does not answer', async () => {
+  test('warns of a process that holds the data directory and does not answer', async () => {
     const lock = lockDataDir(dataDir)
     const { findings } = await examined()
     expect(statusOf(findings, 'service')).toBe('warn')
@@ -282,7 +282,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'ports')).toContain('public: listen EADDRINUSE')
   })
 
-  test('finds a file that is no recording, with which serve does not start', async () => {
+  test('finds an invalid recording, with which serve does not start', async () => {
     const diary = join(folder, 'diary.txt')
     writeFileSync(diary, 'Dear diary')
     const { isWell, findings } = await examined({ record: diary })
@@ -299,7 +299,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'configuration')).toContain('nobody settles')
   })
 
-  test('asks the node what serve would ask it before anything is sold', async () => {
+  test('checks the node as serve does before it sells', async () => {
     const chain = await startEvmChain({ clock: systemClock })
     try {
       const selling = (changes: Partial<DoctorOptions> = {}) =>
@@ -346,7 +346,7 @@ describe('perpscope doctor', () => {
     expect(found(findings, 'ledger')).toMatch(/damaged|malformed/)
   })
 
-  test('shows no key, and no address that may hold one', async () => {
+  test('shows no key, and no URL that may contain one', async () => {
     const key = `0x${'5'.repeat(64)}` as const
     const { findings } = await examined({
       payment: 'x402',
@@ -397,7 +397,7 @@ describe('perpscope doctor', () => {
     }
   })
 
-  test('says what it means to share a payee, and what that no node knows the outcome', async () => {
+  test('explains the risks of a shared payee and of a missing outcome node', async () => {
     const facilitator = createServer((_request, response) => {
       const kinds = [{ x402Version: 2, scheme: 'exact', network: 'eip155:8453' }]
       response.end(JSON.stringify({ kinds, extensions: [], signers: {} }))
@@ -428,7 +428,7 @@ describe('perpscope doctor', () => {
     expect(statusOf(findings, 'weight')).toBe('warn')
   })
 
-  test('writes one line a check, a table on a terminal, and colours only where they are wanted', async () => {
+  test('writes one line per check, a table on a terminal, and colours only on request', async () => {
     const esc = String.fromCharCode(27)
     const plain = await written({}, PLAIN)
     expect(plain.split('\n').map((line) => line.split('\t')[0])).toEqual([
@@ -444,7 +444,7 @@ describe('perpscope doctor', () => {
     expect(await written({}, { columns: 100, hasColor: true })).toContain(`${esc}[32mok`)
   })
 
-  test('ends with 0 where nothing fails, else with 1, and prints one JSON report', async () => {
+  test('exits with 0 if nothing fails, else with 1, and prints one JSON report', async () => {
     const args = (source: string) => [
       ...['doctor', '--json', '--payment', 'open'],
       ...['--port', String(ANY_PORT), '--admin-port', String(ANY_PORT)],
@@ -507,7 +507,7 @@ describe('perpscope doctor', () => {
     return text
   }
 
-  /** A server that says the same to everybody. @returns its URL. */
+  /** A server that sends the same reply to all requests. @returns its URL. */
   async function answering(body: string): Promise<string> {
     const server = createServer((_request, response) => {
       response.setHeader('content-type', 'application/json').end(body)

@@ -20,7 +20,7 @@ const START_MS = Date.UTC(2026, 9, 7, 15, 57)
 const CLOSED_MS = Date.UTC(2026, 9, 7, 15)
 const DAY_MS = 24 * 3_600_000
 
-/** An engine in virtual time whose disk refuses the checkpoint, as one that is full does, and takes the rest. */
+/** An engine in virtual time whose disk refuses the checkpoint, like a full one, and accepts other writes. */
 describe('while the checkpoint is refused', () => {
   let folder: string
   let service: SimulatedService
@@ -43,7 +43,7 @@ describe('while the checkpoint is refused', () => {
     })
   const health = () => service.replica.store()
 
-  /** Bars as a SIGKILL now would leave them. */
+  /** Stored bars as after a SIGKILL now. */
   const barsOnDisk = (): readonly number[] => {
     const copy = join(folder, 'copy')
     mkdirSync(copy)
@@ -57,14 +57,14 @@ describe('while the checkpoint is refused', () => {
     return bars.map(({ openTimeMs }) => openTimeMs)
   }
 
-  test('history goes on', () => {
+  test('history continues', () => {
     refuse()
     service.run(180)
     expect(barsOnDisk()).toEqual([CLOSED_MS])
     service.stop()
   })
 
-  test('it is told, and told no more when it is over', () => {
+  test('the fault is reported until it is over', () => {
     const refusing = refuse()
     service.run(20)
     expect(health()).toMatchObject({
@@ -77,7 +77,7 @@ describe('while the checkpoint is refused', () => {
     service.stop()
   })
 
-  test('the end of the service lets go of all files, and loses no history', () => {
+  test('the end of the service closes all files, and loses no history', () => {
     refuse()
     service.run(150)
     expect(() => service.stop()).not.toThrow()
@@ -86,8 +86,8 @@ describe('while the checkpoint is refused', () => {
   })
 })
 
-describe('a checkpoint that is damaged under an engine at work', () => {
-  test('is set aside, and what the engine remembers is in a new one before its next round', () => {
+describe('a checkpoint that is damaged under a running engine', () => {
+  test('is set aside, and the state of the engine is in a new one before its next round', () => {
     const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))
     const path = join(folder, 'data', 'engine.db')
     const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3', startMs: START_MS }
@@ -114,7 +114,7 @@ describe('a checkpoint that is damaged under an engine at work', () => {
   })
 })
 
-test('a checkpoint forgets a coin that is not listed any more, and no other one', () => {
+test('a checkpoint drops a delisted coin, and no other one', () => {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-delisted-'))
   const path = join(folder, 'data', 'engine.db')
   const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3' }
@@ -168,7 +168,7 @@ test('documents of the previous run that cannot be sent do not keep an engine fr
 })
 
 describe('a history that is damaged', () => {
-  test('is set aside when an engine starts, told of, and filled again with what the venue still has', () => {
+  test('is set aside at the start of an engine, reported, and refilled with the data of the venue', () => {
     const folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-damage-'))
     const path = join(folder, 'data', 'history.db')
     // No hour closes while the engines run.

@@ -16,7 +16,7 @@ import { evmChains } from '../src/streams/external/evm/evm-chains.ts'
 import { sources } from '../src/streams/external/external-feed.ts'
 import { followText, getText, postJson } from '../src/streams/http-exchange.ts'
 
-/** The simulated nodes as a stranger sees them: viem's own client, over loopback. */
+/** The simulated nodes with viem's own client, over loopback. */
 
 const viemChains = {
   ethereum: mainnet,
@@ -191,7 +191,7 @@ describe('reverts', () => {
     expect(Number(price) * 10 ** expo).toBeGreaterThan(10_000)
   })
 
-  test('a request that is no JSON-RPC is an error', async () => {
+  test('a request without JSON-RPC is an error', async () => {
     const ask = async (body: string) => {
       const response = await fetch(url('base'), { method: 'POST', body })
       return response.json()
@@ -214,7 +214,7 @@ describe('reverts', () => {
 })
 
 test('pools have the CREATE2 addresses of the real pools', () => {
-  // Well known, or derived from the factories with another program.
+  // Published addresses, or derived from the factories with another program.
   const real: Readonly<Record<string, readonly string[]>> = {
     ethereum: [
       '0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640',
@@ -272,7 +272,7 @@ test('our adapters read them over HTTP', async () => {
     follow: followText,
   }
   const context = { assets: () => [], onNotice: () => {} }
-  const heard = await Promise.all(
+  const received = await Promise.all(
     ids.map(
       (id) =>
         new Promise<readonly MarketEvent[]>((resolve) => {
@@ -288,7 +288,7 @@ test('our adapters read them over HTTP', async () => {
         }),
     ),
   )
-  for (const [index, events] of heard.entries()) {
+  for (const [index, events] of received.entries()) {
     const id = ids[index]
     const states = events.flatMap((event) =>
       event.kind === 'source-status' && event.source === id ? [event.state] : [],

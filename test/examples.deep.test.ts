@@ -59,7 +59,7 @@ describe('an example', () => {
     expect(await spent()).toBe(priceOf('pulse'))
   })
 
-  test('wallet-on-base buys what funding costs', async () => {
+  test('wallet-on-base buys funding', async () => {
     const { key, spent } = await wallet()
     expect(await run('wallet-on-base', { WALLET_KEY: key })).toMatch(/^BTC pays .* on eip155:8453/s)
     expect(await spent()).toBe(priceOf('funding'))
@@ -86,7 +86,7 @@ describe('an example', () => {
     expect(errors).toContain(variable)
   })
 
-  test('agent-loop stops when its money is spent', async () => {
+  test('agent-loop stops when its budget is spent', async () => {
     const { key, spent } = await wallet()
     const output = await run('agent-loop', { WALLET_KEY: key, BUDGET_USD: '0.1' })
     expect(output).toMatch(/score .*, quality [A-D]\n[\s\S]*spent 0\.\d+ USDC\n$/)

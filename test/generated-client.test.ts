@@ -11,8 +11,8 @@ import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 
 /**
- * A buyer who has nothing but `/openapi.json`: it generates a client from the served document, and the compiler knows
- * every member of every answer.
+ * A buyer who generates a client from the served `/openapi.json` alone; the compiler knows every member of every
+ * answer.
  */
 const run = promisify(execFile)
 const ROOT = join(import.meta.dirname, '..')
@@ -38,7 +38,7 @@ afterAll(async () => {
   if (folder !== undefined) await rm(folder, { recursive: true, force: true })
 })
 
-/** Every member at every depth; `true` for one that the compiler knows nothing of. */
+/** Every member at every depth; `true` for one without a type. */
 const WALK = `
 type Untyped<T, Depth extends 0[] = []> =
   Depth['length'] extends 12 ? true :
@@ -127,7 +127,7 @@ describe('a client that openapi-typescript generates', () => {
     expect(await rig.chain.balanceOf(address)).toBe(FUNDS - pulse.priceUsdcAtomic)
   })
 
-  test('has no answer that is a choice of two', async () => {
+  test('has no answer that is a union', async () => {
     const text = await readFile(generated(), 'utf8')
     for (const { id } of contracts) {
       const name = `${id.replaceAll(/(^|-)(\w)/g, (_, __, letter) => letter.toUpperCase())}Answer`

@@ -32,22 +32,22 @@ import { VirtualVenue } from './support/virtual-venue.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-/** Opens a bar of every timeframe, and settles funding. */
+/** Boundary of every timeframe and of funding. */
 const BOUNDARY_MS = Date.UTC(2026, 0, 1, 12)
 /** The engine writes every ten seconds: then at 5 s after every boundary, when bars have just closed. */
 const START_MS = BOUNDARY_MS - 5 * MINUTE_MS + 5_000
 const END_MS = BOUNDARY_MS + 17 * MINUTE_MS
-/** ZEC's funding is not at the floor then. */
+/** A time at which ZEC's funding is not at the floor. */
 const COINS = ['BTC', 'ETH', 'kPEPE', 'ZEC']
 const FILES = ['engine.db', 'engine.db-wal', 'history.db', 'history.db-wal']
 
-/** An engine that runs past a boundary of all timeframes, in virtual time, on a venue where nothing goes wrong. */
+/** An engine that runs past a boundary of all timeframes, in virtual time, on a venue without faults. */
 describe('the history of an engine', () => {
   let folder: string
   let market: Market
   let store: HistoryStore
   const notices: HistoryNotice[] = []
-  /** Copies of the files as a SIGKILL at that instant would leave them. */
+  /** Copies of the files as after a SIGKILL at that instant. */
   const copies: string[] = []
 
   beforeAll(() => {
@@ -83,7 +83,7 @@ describe('the history of an engine', () => {
     rmSync(folder, { recursive: true })
   })
 
-  test('has every closed hour as the venue has it', () => {
+  test('has every closed hour of the venue', () => {
     for (const coin of COINS) {
       const bars = store.bars(coin, 0)
       const lastMs = Math.floor(END_MS / HOUR_MS) * HOUR_MS - HOUR_MS
@@ -94,7 +94,7 @@ describe('the history of an engine', () => {
     }
   })
 
-  test('has a sample of every minute, none of it older than it may be', () => {
+  test('has a sample of every minute, none older than its limit', () => {
     for (const coin of COINS) {
       const samples = store.samples(coin, 0, END_MS)
       const firstMs = samples[0]?.timeMs ?? Number.NaN
@@ -115,7 +115,7 @@ describe('the history of an engine', () => {
     }
   })
 
-  test('has a month of funding as the venue settled it, the last hour too', () => {
+  test('has a month of settled funding, including the last hour', () => {
     for (const coin of COINS) {
       const settled = store.fundings(coin, 0)
       const range = { fromMs: settled[0]?.timeMs ?? Number.NaN, untilMs: END_MS }
@@ -131,7 +131,7 @@ describe('the history of an engine', () => {
     expect(store.fundings('ZEC', 0).at(-1)?.rateHourly).toBeLessThan(0)
   })
 
-  test('is told to the next engine, which asks the venue only for what it lacks', () => {
+  test('is loaded by the next engine, which requests only missing data from the venue', () => {
     const dataDir = copyOf(join(folder, 'engine'), join(folder, 'again'))
     const virtual = new VirtualVenue(market, END_MS)
     const recorded: Recorded['entry'][] = []
@@ -148,7 +148,7 @@ describe('the history of an engine', () => {
     expect(requests).toContain('predictedFundings')
     expect(requests).not.toContain('fundingHistory')
     const told = recorded.flatMap((entry) => (entry.kind === 'remembered' ? [entry] : []))
-    // The engine before ran for minutes, so there are no samples of the days before.
+    // The previous engine ran for minutes, so there are no samples of earlier days.
     const kept = memorySeries.filter((series) => series !== 'quarters')
     expect(told.map(({ coin, series }) => `${coin} ${series}`).toSorted()).toEqual(
       COINS.flatMap((coin) => kept.map((series) => `${coin} ${series}`)).toSorted(),
@@ -164,7 +164,7 @@ describe('the history of an engine', () => {
     }
   })
 
-  test('of our own measures is told to the next engine, a week of one series at a time', () => {
+  test('of our own measures is loaded by the next engine, a week of one series at a time', () => {
     const dataDir = copyOf(join(folder, 'engine'), join(folder, 'measured'))
     const week = 7 * 24 * 60
     const series = ['basis/BTC', 'basis/ETH', 'depeg/USDT']
@@ -173,7 +173,7 @@ describe('the history of an engine', () => {
       const fromMs = END_MS - (name === 'gone' ? 3 : 1) * week * MINUTE_MS
       before.add(batchOf({ measures: minutesOf(name, fromMs - MINUTE_MS, week) }))
     }
-    // Written while our clock was wrong.
+    // Written while the local clock was wrong.
     before.add(batchOf({ measures: minutesOf('basis/BTC', END_MS + HOUR_MS, 10) }))
     before.close(END_MS)
 
@@ -193,7 +193,7 @@ describe('the history of an engine', () => {
     expect(names).not.toContain('gone')
     for (const name of series) {
       const minutes = minutesOf(name, END_MS - (week - 1) * MINUTE_MS, week - 2)
-      // Of what every coin has the log keeps seven digits.
+      // The log stores per-coin values with seven digits.
       const kept = name.startsWith('basis/') ? Math.fround : Number
       expect([...log.values(name, 0, END_MS)]).toEqual(minutes.map(({ value }) => kept(value)))
     }
@@ -204,7 +204,7 @@ describe('the history of an engine', () => {
     expect(between.length, 'while everything else goes on').toBeGreaterThan(1)
   })
 
-  test('keeps what an engine measures beyond the venue, and goes on from there after a restart', () => {
+  test('keeps an engine’s measures of external sources, and continues them after a restart', () => {
     const dataDir = copyOf(join(folder, 'engine'), join(folder, 'outside'))
     const told: MeasureHistoryEvent[] = []
     const recorder = recorderOf(({ entry }) => {
@@ -270,7 +270,7 @@ describe('the history of an engine', () => {
   }
 })
 
-/** A volume that is a sum differs in its last digit with the order of the addends. */
+/** A summed volume differs in its last digit with the order of addition. */
 function rounded({ openTimeMs, open, high, low, close, volumeBase }: Bar): Bar {
   return { openTimeMs, open, high, low, close, volumeBase: Number(volumeBase.toPrecision(12)) }
 }
@@ -299,7 +299,7 @@ function start(
   )
 }
 
-/** One source beyond the venue, at a simulated node. */
+/** One external source, at a simulated node. */
 function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EnginePlatform['external']> {
   const upstream = solanaNode(new ReferencePrices({ market, seed: 7 }), clockOf(virtual))
   const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }

@@ -18,8 +18,8 @@ const HOUR_MS = 60 * MINUTE_MS
 const stamp = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
 
 /**
- * What an earlier service of this kind admitted to have got wrong: fourteen defects, by their numbers.
- * What needs discovery documents, bundles, MCP or A2A is tested where those are.
+ * Fourteen defects that an earlier service of this kind published, by their numbers. Defects of discovery
+ * documents, bundles, MCP and A2A are tested with those.
  */
 describe('a defect that others had', () => {
   test('1: answers have the documented shape, with nothing that is missing there', () => {
@@ -47,7 +47,7 @@ describe('a defect that others had', () => {
     )
   })
 
-  test('3: open interest says its unit: contracts, and USD at the mark price', () => {
+  test('3: open interest states its units: contracts, and USD at the mark price', () => {
     const changes = { openInterestBase: 3.5, markPrice: 200 }
     const answers = new AnsweringEngine()
       .hear([...warmTape('BTC'), [context('BTC', changes)]])
@@ -60,7 +60,7 @@ describe('a defect that others had', () => {
     expect(oi.notional_usd).toBe(700)
   })
 
-  test('4: the score of agreement is what its own line says, and is no probability', () => {
+  test('4: the confluence score follows from its own description and is no probability', () => {
     const { confluence } = liveAnswers().get('pulse') ?? {}
     const worth: Record<string, number> = { bullish: 1, neutral: 0, bearish: -1 }
     let [votes, weights] = [0, 0]
@@ -77,7 +77,7 @@ describe('a defect that others had', () => {
     expect(Object.keys(confluence).filter((name) => /probab|confidence/.test(name))).toEqual([])
   })
 
-  test('5: a window is as long as the data in it', () => {
+  test('5: a window is as long as its data', () => {
     const samples = Array.from({ length: 120 }, (_, at) => sample(120 - at))
     const answers = new AnsweringEngine()
       .hear([...warmTape('BTC'), [remembered(samples)], [book('BTC')]])
@@ -87,7 +87,7 @@ describe('a defect that others had', () => {
     expect(vs_24h.window_hours, 'two hours are no day').toBeCloseTo(2, 1)
   })
 
-  test('5: a window with a hole says how much of it is there', () => {
+  test('5: a window with a gap states its coverage', () => {
     const tape = warmTape('BTC').map((batch) =>
       batch.filter(({ kind }) => kind !== 'funding-history'),
     )
@@ -101,7 +101,7 @@ describe('a defect that others had', () => {
     expect(meta.warnings).toContain('partial_data')
   })
 
-  test('6: slippage is walked through the real book, says where it is a model, and how far it was off', () => {
+  test('6: slippage uses the real book, and states model estimates and past errors', () => {
     const { spread } = liveAnswers().get('spread') ?? {}
     const methods = spread.slippage.map(({ method }: { method: string }) => method)
     expect(methods).toContain('book_walk')
@@ -114,7 +114,7 @@ describe('a defect that others had', () => {
     expect(spread.calibration.median_abs_error_bps).toBeLessThan(10)
   })
 
-  test('7: a percentile says over which window, and is null where there is none', () => {
+  test('7: a percentile states its window, and is null without one', () => {
     const cold = new AnsweringEngine().hear(warmTape('BTC')).answers('BTC', NOW_MS)
     const { vs_24h } = cold.get('spread')?.spread ?? {}
     expect(vs_24h).toMatchObject({ percentile: null, n: 0, window_hours: 0 })
@@ -146,7 +146,7 @@ describe('a defect that others had', () => {
     expect(base?.meta.warnings).toContain('model_estimate')
   })
 
-  test('9: nothing is quoted that has no data behind it', async () => {
+  test('9: nothing is quoted without data', async () => {
     const cold = new AnsweringEngine().hear([[universe(['ETH'])]])
     const documents = cold.documents(NOW_MS)
     expect(documents.map(({ key }) => key.split('/')[0])).toEqual(contracts.map(({ id }) => id))
@@ -161,7 +161,7 @@ describe('a defect that others had', () => {
     await app.close()
   })
 
-  test('11: prices are in one table, which the README repeats', () => {
+  test('11: prices are in one table, repeated in the README', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8')
     for (const [id, usdc] of Object.entries(specifiedUsdc))
       expect(usdcDecimal(contractOf(id).priceUsdcAtomic), id).toBe(usdc)

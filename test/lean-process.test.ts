@@ -11,7 +11,7 @@ import { freePort } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 
-/** What a process was started with is to be read there. */
+/** On Linux a test can read the arguments of a running process. */
 describe.runIf(process.platform === 'linux')(
   'serve replaces itself by a process that needs less',
   () => {

@@ -5,7 +5,7 @@ import { singleMarginTier } from '../src/domain/listing.ts'
 import { marginTables } from '../src/simulator/market/catalog.ts'
 import * as venue from '../src/simulator/market/margin.ts'
 
-/** The venue's margin maths, written twice, by the simulator and by the engine: they know nothing of each other. */
+/** The venue's margin formulas, implemented independently by the simulator and by the engine. */
 describe('margin by the simulated venue and by the engine', () => {
   const tables = [...marginTables.map(({ id }) => id), 3, 5, 10, 20]
 
@@ -32,7 +32,7 @@ describe('margin by the simulated venue and by the engine', () => {
       const tiers = venue.maintenanceTiers(table)
       const otherMaintenanceUsd = other * notionalUsd
       const accountValueUsd = value * notionalUsd
-      // Of an account that is not liquidated already.
+      // Only for an account that is not liquidated already.
       fc.pre(accountValueUsd > venue.maintenanceUsd(tiers, notionalUsd) + otherMaintenanceUsd)
       const sizeBase = (side * notionalUsd) / price
       const rawUsd = accountValueUsd - sizeBase * price

@@ -6,7 +6,7 @@ import type { MarketJob } from '../src/compute/analysis.ts'
 import type { MarketRenderer } from '../src/engine/market-renderer.ts'
 import { workerRenderer } from '../src/roles/worker-renderer.ts'
 
-/** Does what the job says; the analyses themselves are tested where they are. */
+/** A worker that executes test jobs; analyses have their own tests. */
 const WORKER = `
 export function renderMarket({ gathered }) {
   if (gathered === 'die') process.exit(1)
@@ -31,7 +31,7 @@ describe('a rendering worker', () => {
     rmSync(folder, { recursive: true })
   })
 
-  /** What came of a job; a failure as its message. */
+  /** Result of a job, or the message of its failure. */
   const outcomeOf = (gathered: string) =>
     new Promise<unknown>((resolve) => {
       renderer.render({ gathered } as unknown as MarketJob, resolve, (cause) =>
@@ -39,7 +39,7 @@ describe('a rendering worker', () => {
       )
     })
 
-  test('gives back what it made', async () => {
+  test('returns its result', async () => {
     expect(await outcomeOf('a document')).toEqual({ said: 'a document' })
   })
 
@@ -53,7 +53,7 @@ describe('a rendering worker', () => {
     expect(await outcomeOf('next')).toEqual({ said: 'next' })
   })
 
-  test('that cannot even start is heard of, and ends nobody else', async () => {
+  test('that cannot start is reported, and does not end other workers', async () => {
     const file = join(folder, 'broken.mjs')
     writeFileSync(file, "import './is-not-there.mjs'")
     const cause = await new Promise<unknown>((resolve) => {

@@ -17,7 +17,7 @@ afterAll(() => ground?.close())
 
 const info = { name: 'test', version: '1.0.0' }
 
-/** A caller may say what it wants of its address: the limits go by the one that it has. */
+/** Limits use the real address of a caller, not the one that it states. */
 const headers = { 'x-caller-address': '203.0.113.9' }
 
 const generations = {
@@ -57,7 +57,7 @@ test.each(Object.entries(generations))(
   },
 )
 
-/** `fetch` of a caller at that address. */
+/** `fetch` from that address. */
 function fetchFrom({ app }: Gateway, remoteAddress: string) {
   return async (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const request = new Request(input, init)

@@ -21,7 +21,7 @@ afterEach(async () => {
   await Promise.all(opened.splice(0).map((thing) => thing.close()))
 })
 
-/** A service that takes every payment and says that nothing was charged. Whom its quotes name is up to the call. */
+/** A service that takes every payment and denies the charge. The test sets the payees of its quotes. */
 async function liar(payeeOf: (call: number) => string = () => PAYEE) {
   const payments: PaymentPayload[] = []
   let quotes = 0

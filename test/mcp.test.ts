@@ -28,7 +28,7 @@ type Result = {
   readonly structuredContent?: unknown
   readonly _meta?: Readonly<Record<string, unknown>>
 }
-/** What both generations of client can do. */
+/** Common interface of both client versions. */
 type Caller = {
   list(): Promise<readonly Tool[]>
   call(name: string, args: Record<string, unknown>, meta?: Record<string, unknown>): Promise<Result>
@@ -116,7 +116,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     expect(await spent()).toBe(contract.priceUsdcAtomic)
   })
 
-  test('gets the whole answer when it asks for it', async () => {
+  test('gets the whole answer on request', async () => {
     const { pay } = await wallet()
     const args = { coin: 'BTC', view: 'full' }
     const quoted = await caller.call('get_funding', args)
@@ -128,14 +128,14 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     expect([...Compile(contract?.document ?? {}).Errors(structuredContent)]).toEqual([])
   })
 
-  test('lists coins and prices for nothing', async () => {
+  test('lists coins and prices for free', async () => {
     const coins = await caller.call('list_coins', {})
     expect(coins.structuredContent).toMatchObject({ coins: expect.arrayContaining(['BTC']) })
     const prices = await caller.call('get_price_list', {})
     expect(JSON.stringify(prices.structuredContent)).toContain('0.025')
   })
 
-  test('learns what is wrong with its call, without a quote', async () => {
+  test('receives the error of its call, without a quote', async () => {
     const { isError, content } = await caller.call('get_pulse', { coin: 'BTCC' })
     expect(isError).toBe(true)
     expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({
@@ -149,7 +149,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     expect(structuredContent).toMatchObject({ x402Version: 2, accepts: expect.any(Array) })
   })
 
-  test('learns that it named no coin', async () => {
+  test('receives an error without a coin', async () => {
     const { isError, content } = await caller.call('get_pulse', {})
     expect(isError).toBe(true)
     expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({
@@ -158,7 +158,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     })
   })
 
-  test('learns that half a character is no coin', async () => {
+  test('receives an error for half a character as coin', async () => {
     const { isError, content } = await caller.call('get_pulse', { coin: 'BTC\ud83d' })
     expect(isError).toBe(true)
     expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({ code: 'invalid_coin' })
@@ -210,7 +210,7 @@ describe('perpscope mcp', () => {
   }
   const textOf = (result: Result) => result.content?.[0]?.text ?? ''
 
-  test('buys for a client over stdio, and says what it has spent', async () => {
+  test('buys for a client over stdio, and states its expenses', async () => {
     const key = generatePrivateKey()
     const { address } = privateKeyToAccount(key)
     await rig.chain.fundUsdc(address, FUNDS)
@@ -239,7 +239,7 @@ describe('perpscope mcp', () => {
     await client.close()
   })
 
-  test('does not start without a wallet, and says how to give it one', async () => {
+  test('does not start without a wallet, and states how to set one', async () => {
     const { code, errors } = await runCommand(['mcp', '--url', rig.url])
     expect(code).toBe(78)
     expect(errors).toContain('PERPSCOPE_WALLET_KEY')

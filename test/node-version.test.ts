@@ -15,7 +15,7 @@ let folder: string
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'perpscope-node-'))
-  // The entry alone: whatever else it loaded would be missed.
+  // The entry file alone, so that any other import fails.
   cpSync(join(ROOT, 'dist/main.js'), join(folder, 'dist/main.js'))
   cpSync(join(ROOT, 'dist/node-version.cjs'), join(folder, 'dist/node-version.cjs'))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
@@ -37,7 +37,7 @@ test.each(['12.22.12', '20.20.2', '21.7.3', '22.0.0', '22.12.0'])(
   },
 )
 
-test('the version that is asked for is that of the package', () => {
+test('the checked version is that of the package', () => {
   const lowest = engines.node.replace('>=', '')
   const [major, minor] = lowest.split('.').map(Number)
   expect(refusalOf(`${lowest}.0`)).toBeNull()
@@ -49,7 +49,7 @@ test.each(['dist/main.js', 'dist/node-version.cjs'])('%s is in a syntax of 2018'
   expect(transformSync(code, { target: 'es2018' }).code).toBe(transformSync(code).code)
 })
 
-test('every script that starts the service asks first, before it builds', () => {
+test('every script that starts the service checks the version before it builds', () => {
   expect(scripts.build).toMatch(/^node src\/node-version\.cjs && /)
   const starting = Object.entries<string>(scripts).filter(([, line]) =>
     line.includes('dist/main.js'),
@@ -79,7 +79,7 @@ describe('on a Node that says it is older', () => {
     return run(process.execPath, ['--require', preload, join(folder, 'dist/main.js'), 'serve'])
   }
 
-  test('perpscope says so in one sentence, exits 78, and has loaded nothing else', async () => {
+  test('perpscope reports it in one sentence, exits with 78, and loads nothing else', async () => {
     expect(await pretending('20.20.2')).toEqual({
       code: 78,
       output: '',
@@ -87,7 +87,7 @@ describe('on a Node that says it is older', () => {
     })
   })
 
-  test('one that is new enough goes on', async () => {
+  test('a version that is new enough continues', async () => {
     const { errors } = await pretending('22.13.0')
     expect(errors).toContain('ERR_MODULE_NOT_FOUND')
     expect(errors).toContain('cli.js')

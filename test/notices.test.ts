@@ -7,7 +7,7 @@ const ROOT = resolve(import.meta.dirname, '..')
 /** `node_modules/<name>`, as deep as the packages of a path are nested. */
 const PACKAGE = /^(?:.*\/)?node_modules\/(?:@[^/]+\/)?[^/]+/
 
-test('whoever gets what was built is told of every package in it, and of its licence', () => {
+test('the build lists every package that it contains, with its licence', () => {
   const notices = readFileSync(join(ROOT, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
   const maps = readdirSync(join(ROOT, 'dist'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js.map'))
@@ -17,7 +17,7 @@ test('whoever gets what was built is told of every package in it, and of its lic
     return sources.map((source) => relative(ROOT, resolve(dirname(map), source)))
   })
   const folders = new Set(sources.flatMap((source) => PACKAGE.exec(source)?.[0] ?? []))
-  // Maps of packages that were built from others name files that nobody has.
+  // Source maps of prebuilt packages name files that are not installed.
   const manifests = Array.from(folders, (folder) => join(ROOT, folder, 'package.json')).filter(
     (path) => existsSync(path),
   )

@@ -20,7 +20,7 @@ import { freePort, runCommand, runScript, until } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'dist/main.js')
-/** Nobody answers there: an engine waits for its market. */
+/** An address without a venue: the engine waits for its market. */
 const NO_VENUE = ['--source', 'http://127.0.0.1:1/info', '--outside', 'off']
 const PAID = [
   ...['--pay-to', '0xd8da6bf26964af9d7eed9e03e53415d37aa96045', '--outcome-node', 'off'],
@@ -49,7 +49,7 @@ async function serveFlags(): Promise<readonly string[]> {
 
 type Logged = { readonly msg: string; readonly reason?: string }
 
-/** Starts a service. @returns what it logs */
+/** Starts a service. @returns its log */
 async function started(...flags: string[]): Promise<readonly Logged[]> {
   const args = [...(await serveFlags()), '--log-level', 'info', ...flags]
   const child = spawn(process.execPath, [MAIN, ...args], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -74,7 +74,7 @@ describe('a data directory is one process’s', () => {
     expect({ code, output }).toEqual({ code: 1, output: '' })
   })
 
-  test('so does a recorder, and before it begins a file', async () => {
+  test('so does a recorder, before it creates a file', async () => {
     await started('--payment', 'open')
     const out = join(folder, 'day.plog')
     const { code, errors } = await runCommand([
@@ -109,7 +109,7 @@ describe('a data directory is one process’s', () => {
   })
 })
 
-test('an engine whose file another program holds says so, and goes on when it is free', async () => {
+test('an engine whose file another program holds reports it, and continues when it is free', async () => {
   mkdirSync(dataDir)
   const holder = new Database(join(dataDir, 'engine.db'))
   holder.exec('BEGIN EXCLUSIVE')
@@ -122,7 +122,7 @@ test('an engine whose file another program holds says so, and goes on when it is
   await until('it begins its files', async () => readdirSync(dataDir).includes('history.db'))
 })
 
-test('a ledger that another program holds is not told as damaged', async () => {
+test('a ledger that another program holds is not reported as damaged', async () => {
   mkdirSync(dataDir)
   const holder = new Database(join(dataDir, 'ledger.db'))
   holder.exec('BEGIN EXCLUSIVE')
@@ -134,8 +134,8 @@ test('a ledger that another program holds is not told as damaged', async () => {
   expect(code).toBe(1)
 })
 
-describe('where the binding of SQLite does not load', () => {
-  /** An installation of its own, whose binding is of another machine. */
+describe('without a loadable binding of SQLite', () => {
+  /** A separate installation whose binding is for another machine. */
   const broken = () => {
     const place = join(folder, 'perpscope')
     const modules = join(place, 'node_modules')
@@ -155,7 +155,7 @@ describe('where the binding of SQLite does not load', () => {
   const reason =
     /SQLite cannot be loaded on this machine \(.*better_sqlite3\.node.*\): reinstall the packages/
 
-  test('every command that needs it says so, exits 78 and touches no file', async () => {
+  test('every command that needs it reports that, exits with 78 and changes no file', async () => {
     const main = broken()
     const ledger = Buffer.from('what was sold')
     mkdirSync(dataDir)

@@ -14,8 +14,8 @@ import { discoveryGateway, PAY_TO, standingMarket } from './support/discovery-ga
 import { OpenApiChecker } from './support/openapi-checker.ts'
 
 /**
- * Random requests against the document that the service publishes: every response is one that was
- * promised. `OPENAPI_REQUESTS` asks as often as it says.
+ * Random requests, validated against the published document: every response must conform to it.
+ * `OPENAPI_REQUESTS` sets their number.
  */
 const REQUESTS = Number(inheritedEnv()['OPENAPI_REQUESTS'] ?? 10_000)
 const MINUTES = 60_000
@@ -69,7 +69,7 @@ test(
       { numRuns: REQUESTS },
     )
     console.log(Object.fromEntries([...statuses].sort()))
-    // A run that never came to an answer, a quote or a refusal would prove nothing.
+    // A run without an answer, a quote or a refusal would prove nothing.
     const kinds = ['x402 200', 'x402 402', 'x402 400', 'x402 503', 'open 200', 'limited 429']
     expect([...statuses.keys()]).toEqual(expect.arrayContaining(kinds))
   },
@@ -92,7 +92,7 @@ test('a whole answer has the whole schema, a compact one the compact schema', as
   }
 })
 
-test('a purchase that is read again, and is still the newest, is answered as promised', async () => {
+test('a purchase that is read again and is still the newest is answered as documented', async () => {
   const { app } = gateways.x402
   for (const contract of contracts) {
     const url = offerOf(contract, { exampleCoin: 'BTC' }).path.replace('{coin}', 'BTC')
@@ -124,7 +124,7 @@ async function ask(asked: Asked): Promise<LightMyRequestResponse> {
   }
 }
 
-/** Everything that the engine has said before. */
+/** All earlier messages of the engine. */
 function speakAgain(): void {
   const { engine, nowMs } = market
   const feeds = [{ feed: 'venue', state: 'up', sinceMs: nowMs, reason: 'connected' } as const]
@@ -134,7 +134,7 @@ function speakAgain(): void {
 
 function wrongs({ mode, state, method, path, query }: Asked, response: LightMyRequestResponse) {
   const { statusCode } = response
-  // No request is so odd that it is our fault; only an engine that is gone is.
+  // A 500 is allowed only without an engine, never because of a request.
   const isFault = statusCode === 500 && state !== 'disconnected'
   const violations = checkers[mode].violations(method, path, response, query)
   return isFault ? ['500 while everything works', ...violations] : violations
@@ -163,7 +163,7 @@ function requests(): fc.Arbitrary<Asked> {
   })
 }
 
-/** To a path that takes messages. */
+/** A request to a path for messages. */
 function messages(path: string): fc.Arbitrary<Asked> {
   const id = fc.constantFrom({}, { id: 1 }, { id: 'a' }, { id: null })
   const name = fc.constantFrom(
@@ -263,7 +263,7 @@ function pathValue({ name, schema }: Json): fc.Arbitrary<string> {
           .tuple(fc.constantFrom(...market.engine.coins()), fc.constantFrom('', '-PERP', '-usd'))
           .chain(([coin, end]) => fc.constantFrom(coin + end, (coin + end).toLowerCase()))
       : fc.constantFrom<string>(...schema.enum)
-  // An empty segment is another path, and so is one of dots, which clients resolve.
+  // An empty segment makes another path, and so do dots, which clients resolve.
   const odd = oddText.filter((text) => !/^\.{0,2}$/.test(text)).map(encoded)
   return fc.oneof(
     { weight: 6, arbitrary: known },

@@ -19,7 +19,7 @@ const RECORDING = join(import.meta.dirname, '../../shared/data/hl-l2-trades-2025
 const isPresent = existsSync(RECORDING)
 
 const START_MS = Date.UTC(2026, 0, 1, 12)
-/** The recorder's own outage: its books fell silent at 1757015891504 and began again at 1757015909480. */
+/** Outage of the recorder: no books from 1757015891504 to 1757015909480. */
 const RECORDED_FROM_MS = 1_757_015_200_000
 const OUTAGE_FROM_MS = 1_757_015_891_504 - RECORDED_FROM_MS
 const OUTAGE_TO_MS = 1_757_015_909_480 - RECORDED_FROM_MS
@@ -70,7 +70,7 @@ test.skipIf(!isPresent)(
     const [gap, ...others] = of('trade-gap')
     expect(others).toEqual([])
     expect(gap?.coin).toBe('BTC')
-    // The recording's last trade before is of 1757015891087, its first after of 1757015893170.
+    // In the recording the last trade before it is of 1757015891087, the first after it of 1757015893170.
     expect((gap?.toMs ?? 0) - (gap?.fromMs ?? 0)).toBe(2_083)
     const ids = of('trade').map(({ coin, tradeId }) => `${coin}/${tradeId}`)
     expect(new Set(ids).size, 'no trade comes twice').toBe(ids.length)

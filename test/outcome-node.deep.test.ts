@@ -38,7 +38,7 @@ afterEach(async () => {
 
 afterAll(() => chain?.close())
 
-/** The first `serve` of the README, with an address and a facilitator that exist. */
+/** The first `serve` command of the README, with a real address and facilitator. */
 function optionsOfReadme(facilitatorUrl: string, more: readonly string[] = []): ServeOptions {
   const [, args = ''] = /^node dist\/main\.js serve (--pay-to .*?)\s*(?:#.*)?$/m.exec(README) ?? []
   const words = args
@@ -52,7 +52,7 @@ function optionsOfReadme(facilitatorUrl: string, more: readonly string[] = []): 
   return options
 }
 
-/** What that sells by, with the local chain's node as the public one, and one buyer's payment. */
+/** Its settlement, with the local chain's node in place of the public one, and one buyer's payment. */
 async function sellingAsReadme(fault: FacilitatorFaultName, more: readonly string[] = []) {
   let lost = true
   const facilitator = await startSimulatedFacilitator({

@@ -48,7 +48,7 @@ describe('a user who installs the package', () => {
     )
   })
 
-  test('gets the licences of everything in it, and no source map', () => {
+  test('gets the licences of all contents, and no source map', () => {
     const files = readdirSync(join(user.main, '..'), { recursive: true, encoding: 'utf8' })
     expect(files).toContain('THIRD-PARTY-NOTICES.txt')
     expect(files.filter((file) => file.endsWith('.map'))).toEqual([])
@@ -137,7 +137,7 @@ describe('a user who installs the package', () => {
     }
   })
 
-  test('is told the command that brings the local chains of the demo', () => {
+  test('sees the command that installs the local chains of the demo', () => {
     const packages = Object.entries(manifest.peerDependencies).map(
       ([name, version]) => `${name}@${version}`,
     )
@@ -163,7 +163,7 @@ test('with the local chains the demo buys everything from the tarball', () => {
   }
 })
 
-/** Paths in the lock of what npm installs for these packages, whatever the platform. */
+/** Paths in the lock that npm installs for these packages on any platform. */
 function closure(names: readonly string[]): readonly string[] {
   const found = new Set<string>()
   const wanted = names.map((name) => ({ from: '', name }))
@@ -178,7 +178,7 @@ function closure(names: readonly string[]): readonly string[] {
   return [...found]
 }
 
-/** As Node finds it: the nearest folder of packages above. */
+/** Resolves like Node: the nearest `node_modules` above. */
 function locate(from: string, name: string): string | null {
   for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf('/node_modules/')))) {
     const path = `${base === '' ? '' : `${base}/`}node_modules/${name}`

@@ -20,11 +20,11 @@ import { ManualClock } from './support/manual-clock.ts'
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
-/** How long a payment is valid that is signed here. */
+/** Validity of the payments in these tests. */
 const VALID_SECONDS = 120
 const lost = { kind: 'unknown', reason: 'the reply was lost', transaction: null } as const
 
-// Time goes on in these tests, which nothing takes back: each has a chain of its own.
+// Each test has its own chain, because chain time cannot be set back.
 let chain: EvmChain
 let clock: ManualClock
 const hosts: PaidHost[] = []
@@ -48,7 +48,7 @@ const node = () =>
     transport: http(chain.rpcUrl),
   }).extend(publicActions)
 
-/** One that remembers nothing, as after a restart. */
+/** A facilitator without memory, as after a restart. */
 const local = () =>
   localFacilitator({
     network: base,
@@ -68,7 +68,7 @@ async function hosted(facilitator: Facilitator<ExactEvmPayment>, ledgerPath?: st
   return host
 }
 
-/** @returns a function that sends the same payment as often as it is called. */
+/** @returns a function that sends the same payment at each call. */
 async function purchase() {
   const buyer = newBuyer()
   await chain.fundUsdc(buyer.address, 10n * PRICE)
@@ -87,7 +87,7 @@ async function purchase() {
   return { send, validBeforeSeconds: nowSeconds + VALID_SECONDS }
 }
 
-/** The next block, of that time. */
+/** Mines the next block with that time. */
 async function blockAt(seconds: number) {
   await node().setNextBlockTimestamp({ timestamp: BigInt(seconds) })
   await node().mine({ blocks: 1 })
@@ -149,7 +149,7 @@ describe('a payment whose settlement has no verdict', () => {
     expect((await send(host)).status).toBe(503)
     clock.advance(30 * MINUTE_MS)
     const settled = () => {
-      // In steps shorter than what a question to the chain may take.
+      // In steps shorter than the timeout of a request to the chain.
       clock.advance(SECOND_MS)
       return host.ledger.counts().settled
     }
@@ -184,7 +184,7 @@ test('the use of a nonce is found however long ago it was, and where few blocks 
     }
 })
 
-/** The chain when so many empty blocks came after, by a provider that searches so many of them at once. */
+/** The chain after a number of empty blocks, at a provider with a limited range of log searches. */
 async function later(blocks: bigint, atOnce: bigint): Promise<PublicClient> {
   const client = node()
   const ask = (method: string, params: unknown) =>

@@ -29,7 +29,7 @@ import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { rpcWire } from './support/rpc-wire.ts'
 
-/** Payment channels against buyers who lie, forget and race, and against crashes at every point. */
+/** Payment channels with dishonest, stateless and concurrent buyers, and crashes at every point. */
 
 const FUNDS = 10_000_000n
 const DEPOSIT = 1_000_000n
@@ -78,7 +78,7 @@ async function shop({ folder, ...options }: ShopOptions = {}): Promise<Shop> {
   opened.push(desk.store)
   const host = await startPaidHost({
     payTo,
-    // Nothing here is paid by `exact`.
+    // No payment here uses `exact`.
     facilitator: {} as never,
     methods: [desk.method],
     clock,
@@ -94,7 +94,7 @@ function folder(): string {
   return path
 }
 
-/** What a disk holds when the power goes. */
+/** A copy of the disk, as after a power failure. */
 function copyOf(source: string): string {
   const target = folder()
   for (const name of ['ledger.db', 'ledger.db-wal', 'channels.db', 'channels.db-wal']) {
@@ -146,7 +146,7 @@ async function buy({ host }: Pick<Shop, 'host'>, payment: string, path = '/pulse
   }
 }
 
-/** A shop and a buyer with a deposit of a dollar, one price of which is spent. */
+/** A shop and a buyer with a deposit of one dollar, of which one price is spent. */
 async function opening(options: ShopOptions = {}) {
   const at = await shop(options)
   const buyer = await fundedBuyer(at)
@@ -159,7 +159,7 @@ const chargedOf = ({ desk }: Shop, { config }: Buyer) =>
   desk.store.find(digests.channelId(config))?.charged ?? 0n
 const held = (address: string) => chain.balanceOf(address as Address)
 
-/** For a test that turns the chain's clock. */
+/** A separate chain for a test that changes the chain's clock. */
 async function onOwnChain(): Promise<void> {
   const common = chain
   chain = await startEvmChain({ clock: systemClock })
@@ -609,7 +609,7 @@ describe('the node', () => {
     expect(await held(stranger.key.address)).toBe(FUNDS - DEPOSIT)
   })
 
-  /** Its next answer about channels is from before all of them. */
+  /** Its next answer about channels is older than all of them. */
   function behind({ desk }: Shop): void {
     const states = desk.registry.chain.states.bind(desk.registry.chain)
     vi.spyOn(desk.registry.chain, 'states').mockImplementationOnce(async (ids) =>
@@ -726,7 +726,7 @@ describe('a crash', () => {
   })
 })
 
-/** Copies the disk at the instant at which a voucher was, or was not yet, taken. */
+/** Copies the disk at the instant right after, or before, a voucher was accepted. */
 function cutAfter({ store }: ChannelDesk, disk: string, point: 'commit' | 'none'): () => string {
   const commit = store.commit.bind(store)
   let left: string | null = null
@@ -792,7 +792,7 @@ async function withdrawal(
   expect(status).toBe('success')
 }
 
-/** Lets what is under way at the node come to its end. */
+/** Waits for pending operations at the node. */
 async function settled(holds: () => boolean): Promise<boolean> {
   for (let turn = 0; turn < 500 && !holds(); turn += 1) {
     await new Promise<void>((resolve) => systemClock.after(10, resolve))

@@ -30,7 +30,7 @@ test('channels are off unless they are asked for', async () => {
   expect(await paymentChannels(options, log, new Registry())).toBeNull()
 })
 
-test('a file of channels that cannot be examined is warned of as one that is there', async () => {
+test('an unreadable file of channels causes the same warning as an existing one', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
   onTestFinished(() => rmSync(dataDir, { recursive: true }))
   symlinkSync('channels.db', join(dataDir, 'channels.db'))
@@ -41,7 +41,7 @@ test('a file of channels that cannot be examined is warned of as one that is the
   expect(lines).toEqual([expect.stringMatching(/channels\.db may hold .*ELOOP/)])
 })
 
-test('the help says that they are not proven', () => {
+test('the help states that channels are not proven on a public network', () => {
   const help = serveOptions.find(({ long }) => long === '--payment-channels')?.description
   expect(help).toMatch(/NOT proven on a public network/)
 })

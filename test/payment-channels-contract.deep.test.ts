@@ -34,7 +34,7 @@ import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { channelsFolder, compileChannels } from './golden/compile-channels.ts'
 
-/** The rules of the simulated channel contract, by plain calls; the errors are those of the deployed one. */
+/** The rules of the simulated channel contract, by direct calls; its errors are those of the deployed contract. */
 
 const FUNDS = 10_000_000n
 const DEPOSIT = 1_000_000n
@@ -106,7 +106,7 @@ function client() {
 
 type Call = Parameters<ReturnType<typeof client>['writeContract']>[0]
 
-/** Carries a call out, and fails with the contract's own error. */
+/** Executes a call; fails with the contract's own error. */
 async function does(account: PrivateKeyAccount, functionName: string, args: readonly unknown[]) {
   const call = { address: CHANNEL_CONTRACT, abi, functionName, args, account } as never
   await client().simulateContract(call)
@@ -118,7 +118,7 @@ async function now(): Promise<bigint> {
   return (await client().getBlock()).timestamp
 }
 
-/** A buyer who can pay gas, with a channel of a dollar. */
+/** A buyer with ETH for gas and a channel with a deposit of one dollar. */
 async function channelOf(choices: Partial<ChannelConfig> = {}, deposit = DEPOSIT) {
   const buyer = newBuyer()
   await chain.fundUsdc(buyer.address, FUNDS)
@@ -145,7 +145,7 @@ async function depositArgs(
   return [config, amount, collector, data] as const
 }
 
-/** A row of a claim, over a voucher that its buyer signed. */
+/** A row of a claim for a voucher signed by its buyer. */
 async function row(
   signer: PrivateKeyAccount,
   config: ChannelConfig,
@@ -172,12 +172,12 @@ async function state(id: Hex) {
 
 const held = (address: Address) => chain.balanceOf(address)
 
-test('the committed code is what the compiler makes of the source', () => {
+test('the committed code equals the compiled source', () => {
   expect(compileChannels()).toBe(readFileSync(join(channelsFolder, 'channels.json'), 'utf8'))
 })
 
 describe('the digests that we sign and check', () => {
-  test('are those of the contract', async () => {
+  test('equal those of the contract', async () => {
     const { buyer, config, id } = await channelOf()
     const read = (functionName: string, args: readonly unknown[]) =>
       client().readContract({ address: CHANNEL_CONTRACT, abi, functionName, args } as never)
@@ -193,7 +193,7 @@ describe('the digests that we sign and check', () => {
     expect(await read('getClaimBatchDigest', [rows])).toBe(digests.claimBatch(batch))
   })
 
-  test('are those of the SDK and of viem', () => {
+  test('equal those of the SDK and of viem', () => {
     const terms = { payTo: seller.address, authorizer: authorizer.address }
     const config = channelConfig(newBuyer().address, terms, { salt: `0x${'9f'.repeat(32)}` })
     const id = digests.channelId(config)
@@ -219,13 +219,13 @@ describe('the digests that we sign and check', () => {
 })
 
 describe('a deposit', () => {
-  test('moves the money into the channel, whoever brings the authorization', async () => {
+  test('moves the money into the channel, regardless of the sender of the authorization', async () => {
     const { buyer, id } = await channelOf()
     expect(await state(id)).toEqual({ balance: DEPOSIT, claimed: 0n })
     expect(await held(buyer.address)).toBe(FUNDS - DEPOSIT)
   })
 
-  test('adds to what is there, and works once', async () => {
+  test('adds to the balance, once', async () => {
     const { buyer, config, id } = await channelOf()
     const args = await depositArgs(buyer, config, 5n)
     await does(authorizer, 'deposit', args)
@@ -233,7 +233,7 @@ describe('a deposit', () => {
     await expect(does(authorizer, 'deposit', args)).rejects.toThrow(/used or canceled/)
   })
 
-  test('for one channel reaches no other', async () => {
+  test('for one channel does not change another', async () => {
     const { buyer, config } = await channelOf()
     const [, amount, collector, data] = await depositArgs(buyer, config, 5n)
     const other = { ...config, receiver: newBuyer().address }
@@ -253,7 +253,7 @@ describe('a deposit', () => {
     await expect(does(authorizer, 'deposit', args)).rejects.toThrow(error)
   })
 
-  test('cannot be fetched past the channels', async () => {
+  test('cannot be collected outside the channels', async () => {
     const { buyer, config, id } = await channelOf()
     const [, amount, , data] = await depositArgs(buyer, config, 5n)
     await expect(
@@ -292,7 +292,7 @@ describe('a claim', () => {
     expect((await state(id)).claimed).toBe(900n)
   })
 
-  test('may be for less than was signed, not for more', async () => {
+  test('may be for less than the signed sum, not for more', async () => {
     const { buyer, config, id } = await channelOf()
     await does(authorizer, 'claim', [[await row(buyer, config, 900n, 300n)]])
     expect((await state(id)).claimed).toBe(300n)
@@ -304,7 +304,7 @@ describe('a claim', () => {
     ).rejects.toThrow('ClaimExceedsBalance')
   })
 
-  test('needs the signature of the payer, or of who signs for it', async () => {
+  test('needs the signature of the payer or of its authorizer', async () => {
     const { config } = await channelOf()
     await expect(does(authorizer, 'claim', [[await row(newBuyer(), config, 10n)]])).rejects.toThrow(
       'InvalidSignature',
@@ -318,7 +318,7 @@ describe('a claim', () => {
     ).rejects.toThrow('InvalidSignature')
   })
 
-  test('is for the seller and its authorizer, or for whoever brings the signature of the latter', async () => {
+  test('is for the seller, its authorizer, and senders with the signature of the latter', async () => {
     const { buyer, config, id } = await channelOf()
     const rows = [await row(buyer, config, 50n)]
     await expect(does(buyer, 'claim', [rows])).rejects.toThrow('NotAuthorizedToClaim')
@@ -335,7 +335,7 @@ describe('a claim', () => {
 })
 
 describe('a withdrawal', () => {
-  test('takes what is not claimed, after the delay and not before', async () => {
+  test('takes the unclaimed rest, after the delay and not before', async () => {
     const { buyer, config, id } = await channelOf()
     await does(buyer, 'initiateWithdraw', [config, DEPOSIT])
     await expect(does(buyer, 'initiateWithdraw', [config, 1n])).rejects.toThrow(
@@ -356,7 +356,7 @@ describe('a withdrawal', () => {
     ).rejects.toThrow('ClaimExceedsBalance')
   })
 
-  test('is refused to others, of nothing, and of more than there is', async () => {
+  test('is refused to others, and for zero or more than the balance', async () => {
     const { buyer, config } = await channelOf()
     await expect(does(authorizer, 'initiateWithdraw', [config, 1n])).rejects.toThrow(
       'InvalidChannel',
@@ -373,7 +373,7 @@ describe('a withdrawal', () => {
 })
 
 describe('a refund', () => {
-  test('gives back at most what is not claimed, and ends a withdrawal that it covers', async () => {
+  test('returns at most the unclaimed rest, and ends a withdrawal that it covers', async () => {
     const { buyer, config, id } = await channelOf()
     await does(authorizer, 'claim', [[await row(buyer, config, 100n)]])
     await does(buyer, 'initiateWithdraw', [config, 1_000n])

@@ -8,7 +8,7 @@ import { newBuyer } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 
-/** The built service with `--payment-channels on`, and an agent that comes without any state. */
+/** The built service with `--payment-channels on`, and a stateless agent. */
 
 const FUNDS = 10_000_000n
 let rig: Rig
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 afterAll(() => rig?.close())
 
-test('sells by channel, goes on after SIGKILL where it stood, and refunds what is left', async () => {
+test('sells through a channel, continues after SIGKILL, and refunds the rest', async () => {
   const { chain } = rig
   const buyer = newBuyer()
   await chain.fundUsdc(buyer.address, FUNDS)

@@ -19,7 +19,7 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 
-/** Payment channels, used by the SDK's own client as anybody would install it. */
+/** Payment channels with the SDK's own client, as published. */
 
 const FUNDS = 100_000_000n
 const DEPOSIT = 1_000_000n
@@ -87,11 +87,11 @@ function receiptIn(headers: Headers) {
   return JSON.parse(Buffer.from(headers.get('payment-response') ?? '', 'base64').toString())
 }
 
-test('1,000 calls cost exactly 1,000 prices, and what is left of the deposits comes back', async () => {
+test('1,000 calls cost exactly 1,000 prices, and the rest of the deposits is refunded', async () => {
   const calls = 1_000
   const buyer = await fundedBuyer()
   const { merchant } = chain.accounts
-  // What other tests have sold.
+  // Claims the sales of other tests.
   expect(await desk.collector.flush()).toBe(true)
   const merchantBefore = await held(merchant.address)
   const { scheme, pay } = shopper(buyer)
@@ -112,7 +112,7 @@ test('1,000 calls cost exactly 1,000 prices, and what is left of the deposits co
   expect(await held(merchant.address), 'nothing is claimed yet').toBe(merchantBefore)
   expect(desk.collector.unclaimed().amount).toBe(sold)
 
-  // One more call, so that something is left of the last deposit.
+  // One more call, so that the last deposit is not used up.
   expect((await pay(`${host.url}/pulse/BTC`)).status).toBe(200)
   const refund = await scheme.refund(`${host.url}/pulse/BTC`)
   expect(refund.success).toBe(true)
@@ -122,7 +122,7 @@ test('1,000 calls cost exactly 1,000 prices, and what is left of the deposits co
   expect(desk.collector.unclaimed()).toEqual({ amount: 0n, oldestMs: null })
 })
 
-test('a client that has lost count is told where it stands, and goes on', async () => {
+test('a client that lost its counter receives the current sum and continues', async () => {
   const buyer = await fundedBuyer()
   const { pay } = shopper(buyer)
   for (const coin of ['BTC', 'ETH', 'SOL']) {
@@ -138,7 +138,7 @@ test('a client that has lost count is told where it stands, and goes on', async 
   expect(FUNDS - (await held(buyer.address))).toBe(DEPOSIT)
 })
 
-test('a client without a deposit for the next call adds to it by itself', async () => {
+test('a client without enough deposit for the next call adds to it by itself', async () => {
   const buyer = await fundedBuyer()
   const { pay } = shopper(buyer)
   const calls = Number(DEPOSIT / DEARER_PRICE) + 1
@@ -148,7 +148,7 @@ test('a client without a deposit for the next call adds to it by itself', async 
   expect(FUNDS - (await held(buyer.address))).toBe(2n * DEPOSIT)
 })
 
-test('20 calls of one channel at once are each answered or refused, and charged once or not', async () => {
+test('20 concurrent calls of one channel are each answered and charged once, or refused', async () => {
   const buyer = await fundedBuyer()
   const { pay } = shopper(buyer)
   expect((await pay(`${host.url}/pulse/BTC`)).status).toBe(200)
@@ -163,7 +163,7 @@ test('20 calls of one channel at once are each answered or refused, and charged 
   expect((await pay(`${host.url}/pulse/BTC`)).status, 'the channel goes on').toBe(200)
 })
 
-test('a partial refund leaves a channel that goes on', async () => {
+test('a channel remains usable after a partial refund', async () => {
   const buyer = await fundedBuyer()
   const { scheme, pay } = shopper(buyer)
   expect((await pay(`${host.url}/pulse/BTC`)).status).toBe(200)
@@ -177,7 +177,7 @@ test('a partial refund leaves a channel that goes on', async () => {
   ).rejects.toThrow(/refund/i)
 })
 
-/** All that was ever sold on the buyer's channels. */
+/** Sum of all sales on the buyer's channels. */
 function chargedTo({ address }: PrivateKeyAccount): bigint {
   return desk.store
     .channels()

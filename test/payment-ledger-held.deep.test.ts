@@ -7,10 +7,10 @@ import type { Ground } from './support/attacked.ts'
 import { startGround } from './support/attacked.ts'
 
 const PRICE = 20_000n
-/** Longer than a write waits. */
+/** Longer than the timeout of a write. */
 const LONG_MS = 60_000
 
-/** Another connection with the write lock: a backup of somebody else, or an operator's `sqlite3`. */
+/** Another connection with the write lock, such as a foreign backup or an operator's `sqlite3`. */
 const HOLDER = `
 const { parentPort, workerData } = require('node:worker_threads')
 const Database = require('better-sqlite3')

@@ -59,13 +59,13 @@ afterAll(() => chain?.close())
 
 type Shop = GatewayFixture & {
   readonly url: string
-  /** The engine renders BTC anew. */
+  /** The engine renders BTC again. */
   render(of?: Partial<PulseLikeOptions>): void
 }
 
 type ShopOptions = Partial<Pick<PaymentOptions, 'limits' | 'ledger' | 'receipts' | 'methods'>>
 
-/** The whole gateway, with the engine in our hand and a real chain behind it. */
+/** The whole gateway, with a controlled engine and a real chain. */
 async function openShop(of: ShopOptions = {}): Promise<Shop> {
   const { ledger, methods = [method], ...options } = of
   const kept = ledger ?? new PaymentLedger(':memory:')
@@ -76,9 +76,9 @@ async function openShop(of: ShopOptions = {}): Promise<Shop> {
     payment: async (app) => {
       const { maintenance } = gateway
       const closure = { isClosed: () => maintenance.isOn, retryAfterSeconds: 3_600 }
-      const till = { methods, ledger: kept, clock: systemClock }
+      const core = { methods, ledger: kept, clock: systemClock }
       await app.register(payments, {
-        ...till,
+        ...core,
         ...options,
         publicUrl: PUBLIC_URL,
         newSecret,
@@ -114,7 +114,7 @@ async function quoteOf(url: string, headers: Record<string, string> = {}) {
   return { response, header, required: decodePaymentRequiredHeader(header) }
 }
 
-/** What the public client makes of a quote; `edit` may do what a buyer's program may. */
+/** The public client's payment for a quote; `edit` changes it as a buyer's program may. */
 async function paymentFor(
   url: string,
   buyer: PrivateKeyAccount,
@@ -141,7 +141,7 @@ const named = (id: string) => (extensions: Record<string, unknown>) =>
   appendPaymentIdentifierToExtensions(extensions, id)
 
 describe('the preview in a quote', () => {
-  test('is of the very answer that is sold', async () => {
+  test('describes the answer that is sold', async () => {
     const shop = await openShop()
     const { required, response } = await quoteOf(`${shop.url}/pulse/BTC`)
     const info = previewIn(required)
@@ -153,7 +153,7 @@ describe('the preview in a quote', () => {
     const buyer = await fundedBuyer()
     const answer = await wrapFetchWithPayment(fetch, clientOf(buyer))(`${shop.url}/pulse/BTC`)
     expect(answer.status).toBe(200)
-    // Weak, because fetch asks for it compressed.
+    // Weak, because fetch requests a compressed answer.
     expect(answer.headers.get('etag')).toBe(`W/${info['etag']}`)
     const { meta } = (await answer.json()) as { meta: Record<string, unknown> }
     expect(meta['quality']).toMatchObject({
@@ -163,14 +163,14 @@ describe('the preview in a quote', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('leaves the header below 4 KB, and gives way where the call is very long', async () => {
+  test('leaves the header below 4 KB, and is omitted for a very long call', async () => {
     const shop = await openShop()
     const { header } = await quoteOf(`${shop.url}/pulse/BTC?utm_x=${'x'.repeat(900)}`)
     expect(header.length).toBeLessThan(4_096)
     expect((await quoteOf(`${shop.url}/pulse/BTC`)).header.length).toBeLessThan(2_500)
   })
 
-  test('follows the engine, and the hands of the clock', async () => {
+  test('follows the engine and the clock', async () => {
     const shop = await openShop()
     const infoNow = async () => {
       const { required } = await quoteOf(`${shop.url}/pulse/BTC`)
@@ -184,14 +184,14 @@ describe('the preview in a quote', () => {
     expect(await infoNow()).toMatchObject({ quality_grade: 'C', coverage: 50, data_age_seconds: 0 })
   })
 
-  test('of the placeholder is that of the example', async () => {
+  test('of the placeholder equals that of the example', async () => {
     const shop = await openShop()
     const { required } = await quoteOf(`${shop.url}/pulse/{coin}`)
     expect(required.extensions).toHaveProperty('answer-preview')
   })
 })
 
-describe('an answer that got worse since its quote', () => {
+describe('an answer with a lower quality than quoted', () => {
   test('is not sold, and the same payment buys it without the echo', async () => {
     const shop = await openShop()
     const buyer = await fundedBuyer()
@@ -257,7 +257,7 @@ test('a payment that turns out to be refused is quoted anew, whatever the engine
   expect(JSON.parse(refused.text).diagnostics.reason).toMatch(/nonce/)
 })
 
-describe('reading again what was bought', () => {
+describe('reading a bought answer again', () => {
   test('is free: 304 while nothing newer is sold, then the same bytes', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
@@ -280,7 +280,7 @@ describe('reading again what was bought', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('waits for the end of the maintenance', async () => {
+  test('waits for the end of maintenance', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const payment = await paymentFor(url, await fundedBuyer())
@@ -290,7 +290,7 @@ describe('reading again what was bought', () => {
     expect(kept.problem()).toMatchObject({ code: 'maintenance', charged: true })
   })
 
-  test('with a new payment costs nothing either, while nothing is newer', async () => {
+  test('with a new payment is not charged either, while nothing is newer', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const buyer = await fundedBuyer()
@@ -323,10 +323,10 @@ describe('reading again what was bought', () => {
   })
 })
 
-describe('signatures of ours', () => {
+describe('our signatures', () => {
   const signing = () => new OfferReceipts({ key: generatePrivateKey(), clock: systemClock })
 
-  test('stand under the offer for those who ask, and under the receipt of every sale', async () => {
+  test('are in the offer on request, and in the receipt of every sale', async () => {
     const receipts = signing()
     const shop = await openShop({ receipts })
     const buyer = await fundedBuyer()
@@ -357,7 +357,7 @@ describe('signatures of ours', () => {
     expect(receipt.payload.transaction).toMatch(/^0x[0-9a-f]{64}$/)
   })
 
-  test('are the same when the answer is sent again', async () => {
+  test('are identical when the answer is sent again', async () => {
     const shop = await openShop({ receipts: signing() })
     const payment = await paymentFor(`${shop.url}/pulse/BTC`, await fundedBuyer())
     const copies = [
@@ -369,7 +369,7 @@ describe('signatures of ours', () => {
     expect(two).toBe(one)
   })
 
-  test('are not given unasked, nor without a key', async () => {
+  test('are absent without a request or without a key', async () => {
     const signed = await openShop({ receipts: signing() })
     const unasked = await quoteOf(`${signed.url}/pulse/BTC`)
     expect(unasked.required.extensions).not.toHaveProperty('offer-receipt')
@@ -387,7 +387,7 @@ describe('signatures of ours', () => {
 })
 
 describe('a payment identifier', () => {
-  test('does not stand in the way of the same payment', async () => {
+  test('does not block the same payment', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const buyer = await fundedBuyer()
@@ -424,7 +424,7 @@ describe('a payment identifier', () => {
     },
   )
 
-  test('lets one of two payments win that come at once', async () => {
+  test('accepts one of two concurrent payments', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const buyer = await fundedBuyer()
@@ -437,7 +437,7 @@ describe('a payment identifier', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('is free again when nothing was sold for it', async () => {
+  test('can be reused if nothing was sold for it', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const buyer = await fundedBuyer()
@@ -449,7 +449,7 @@ describe('a payment identifier', () => {
     expect(await spent(buyer)).toBe(PRICE)
   })
 
-  test('of one payer means nothing for another', async () => {
+  test('of one payer does not affect another', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const id = generatePaymentId()
@@ -478,7 +478,7 @@ describe('a payment identifier', () => {
     }
   })
 
-  test('that is none is told so', async () => {
+  test('that is invalid is refused with the reason', async () => {
     const shop = await openShop()
     const url = `${shop.url}/pulse/BTC`
     const payment = await paymentFor(url, await fundedBuyer(), (extensions) => {
@@ -490,7 +490,7 @@ describe('a payment identifier', () => {
   })
 })
 
-describe('a payment that fails again and again', () => {
+describe('a payment that fails repeatedly', () => {
   const wrong = (buyer: PrivateKeyAccount, amount = 1n) =>
     signedPayload(buyer, {
       amount,

@@ -19,7 +19,7 @@ import { SimulatedService } from './support/simulated-service.ts'
 
 const SEED = 7
 const COINS = 9
-/** Until the last analysis has an answer. */
+/** Time until the last analysis has an answer. */
 const RUN_SECONDS = 180
 const COIN = 'BTC'
 const LONGEST_QUERY = 'timeframes=15m,1h,4h&view=compact&fields=coin,meta.quality,meta.as_of'
@@ -44,7 +44,7 @@ afterAll(() => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** The default answer of one analysis now: as it is sold, and as it is announced. */
+/** The current default answer of one analysis, as sold and as announced in the quote. */
 function soldAndAnnounced(contract: AnalysisContract) {
   const nowMs = service.clock.nowMs()
   const document = service.replica.document(keyOf(contract, COIN))
@@ -60,7 +60,7 @@ function soldAndAnnounced(contract: AnalysisContract) {
 describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
   'the preview of $id',
   ({ contract }) => {
-    test('says what the answer says of itself', () => {
+    test('equals the quality members of the answer', () => {
       const { meta, answer, extensions } = soldAndAnnounced(contract)
       const { info } = extensions['answer-preview'] as { info: Record<string, unknown> }
       expect(info).toMatchObject({
@@ -75,7 +75,7 @@ describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
       if (!isBundle) expect(info['as_of']).toEqual(meta.as_of)
     })
 
-    test('fits into a quote for a long call', () => {
+    test('fits into the quote of a long call', () => {
       const { extensions } = soldAndAnnounced(contract)
       const unasked = () => Promise.reject(new Error('a quote asks nobody'))
       const facilitator = { verify: unasked, settle: unasked, outcome: unasked }

@@ -22,7 +22,7 @@ import { FUNDS, PULSE_PRICE, startGround } from './support/attacked.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
 const TEN_MINUTES = 600_000
-/** A port that nobody listens on: a node that is dead. */
+/** A port without a listener: a dead node. */
 const NOBODY = 'http://127.0.0.1:9'
 
 let ground: Ground
@@ -39,7 +39,7 @@ type Checked = {
   readonly clock: ClockCheck
 }
 
-/** The public server with the checks that `serve` wires, of probes that the test runs. */
+/** The public server with the checks of `serve`; the test runs the probes. */
 async function checkedGateway(
   options: {
     readonly ledgerPath?: string
@@ -68,7 +68,7 @@ async function checkedGateway(
 }
 
 function watchOf(probe: () => Promise<string | null> | string | null): HealthMonitor {
-  // Timers stand still: the test probes.
+  // Timers do not run: the test probes.
   return new HealthMonitor({ clock: new ManualClock(), chance: () => 0, probe })
 }
 
@@ -124,7 +124,7 @@ async function expectQuoted(checked: Checked): Promise<void> {
   expect(await health(checked)).toMatchObject({ status: 'ok' })
 }
 
-/** A limit on the size of this process's files, which the kernel enforces as it does a full disk. */
+/** Limits the size of this process's files, which behaves like a full disk. */
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
 
 function limitFiles(bytes: number | 'unlimited'): void {

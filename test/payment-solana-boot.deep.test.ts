@@ -17,7 +17,7 @@ import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 
 const BASE = ['--pay-to', `0x${'a1'.repeat(20)}`, '--public-url', 'http://x.y']
-// No test asks a public node.
+// Tests use no public node.
 const ON_BASE = [...BASE, '--facilitator-url', 'http://127.0.0.1:1', '--outcome-node', 'off']
 
 let chain: SolanaChain
@@ -41,7 +41,7 @@ function parsed(args: readonly string[]): ServeOptions {
 
 const keyOf = (seed: Uint8Array) => JSON.stringify([...seed])
 
-/** Options with which everything is right, and changes to them. */
+/** Valid options, with changes. */
 function settings(changes: Readonly<Record<string, string | undefined>> = {}) {
   const all = {
     '--solana-pay-to': chain.accounts.merchant.address,
@@ -60,7 +60,7 @@ const started = (changes?: Parameters<typeof settings>[0]) =>
   solanaPayment(settings(changes), log, null, new Registry())
 
 describe('a service that is paid on Solana', () => {
-  test('and has all that it needs offers it with our fee payer', async () => {
+  test('and is complete offers it with our fee payer', async () => {
     expect(await started()).toMatchObject({
       scheme: 'exact',
       legacyName: 'solana',
@@ -69,7 +69,7 @@ describe('a service that is paid on Solana', () => {
     })
   })
 
-  test('shows what it has left for fees', async () => {
+  test('shows its remaining balance for fees', async () => {
     const metrics = new Registry()
     await solanaPayment(settings(), log, null, metrics)
     const { address } = chain.accounts.facilitator
@@ -78,7 +78,7 @@ describe('a service that is paid on Solana', () => {
     await expect.poll(async () => (await shown())?.values[0]?.value).toBe(sol)
   })
 
-  test('is so only where a payee is named', async () => {
+  test('requires a payee', async () => {
     expect(await solanaPayment(parsed(ON_BASE), log, null, new Registry())).toBeNull()
   })
 
@@ -116,14 +116,14 @@ describe('a service that is paid on Solana', () => {
     await expect(started(await changes())).rejects.toThrow(message)
   })
 
-  test('with a key that is none does not start, and does not show it', async () => {
+  test('with an invalid key does not start, and does not show it', async () => {
     const wrong = 'thisIsNoKey'
     const failure = await started({ '--solana-facilitator-key': wrong }).catch(String)
     expect(failure).toMatch(/--solana-facilitator-key is not a key/)
     expect(failure).not.toContain(wrong)
   })
 
-  test('whose fee payer is nearly empty starts, and says so', async () => {
+  test('whose fee payer is nearly empty starts with a warning', async () => {
     const { address } = chain.accounts.facilitator
     const lamports = chain.lamportsOf(address)
     onTestFinished(() => chain.setLamports(address, lamports))
@@ -132,14 +132,14 @@ describe('a service that is paid on Solana', () => {
     expect(warnings.at(-1)).toContain('enough for 10 settlements')
   })
 
-  test('whose node is down starts, and says so without its URL', async () => {
+  test('whose node is down starts with a warning without its URL', async () => {
     expect(await started({ '--solana-rpc-url': 'http://127.0.0.1:1/secret' })).not.toBeNull()
     expect(warnings.at(-1)).toContain('does not answer')
     expect(warnings.at(-1)).not.toContain('secret')
   })
 })
 
-describe("a service that leaves it to somebody else's facilitator", () => {
+describe('a service with an external facilitator', () => {
   async function hostedBy(extra: object, network = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp') {
     const app = Fastify({ forceCloseConnections: true })
     const kinds = [{ x402Version: 2, scheme: 'exact', network, extra }]
@@ -152,13 +152,13 @@ describe("a service that leaves it to somebody else's facilitator", () => {
   const bare = () =>
     settings({ '--solana-facilitator-key': undefined, '--solana-rpc-url': undefined })
 
-  test('offers Solana with the fee payer that this one names', async () => {
+  test('offers Solana with the fee payer of the facilitator', async () => {
     const feePayer = newSolanaBuyer().address
     const method = await solanaPayment(bare(), log, await hostedBy({ feePayer }), new Registry())
     expect(method?.extra).toEqual({ feePayer })
   })
 
-  test('asks a public node, where none is configured, about the payee and what became of payments', async () => {
+  test('asks a public node, if none is configured, about the payee and the outcome of payments', async () => {
     const { address: feePayer } = newSolanaBuyer()
     const nodes = { [solanaMainnet.network]: chain.rpcUrl }
     const at = async (payee: string) =>
@@ -188,7 +188,7 @@ describe("a service that leaves it to somebody else's facilitator", () => {
     expect(warnings.at(-1)).toContain('nothing is sold there')
   })
 
-  test('offers none where it settles on another cluster', async () => {
+  test('does not offer Solana if the facilitator settles on another cluster', async () => {
     const { address: feePayer } = newSolanaBuyer()
     const hosted = await hostedBy({ feePayer }, solanaDevnet.network)
     const method = await solanaPayment(bare(), log, hosted, new Registry())
@@ -211,13 +211,13 @@ describe('options', () => {
     expect(() => checkServeOptions(parsed([...ON_BASE, ...args]))).toThrow(message)
   })
 
-  test('with nobody who settles on Solana are refused', () => {
+  test('without a settler on Solana are refused', () => {
     const own = ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', `0x${'1'.repeat(64)}`]
     const options = parsed([...BASE, ...own, '--solana-pay-to', payTo])
     expect(() => checkServeOptions(options)).toThrow(/nobody settles on Solana/)
   })
 
-  test('with a payee that is a key of ours, or none, are refused', async () => {
+  test('with a payee that is our own key, or missing, are refused', async () => {
     const { facilitator, merchant } = chain.accounts
     const account = await associatedTokenAccount(address(merchant.address), solanaMainnet.asset)
     for (const [payee, words] of [
@@ -228,11 +228,11 @@ describe('options', () => {
       expect(() => checkServeOptions(settings({ '--solana-pay-to': payee }))).toThrow(words)
   })
 
-  test('with an address that is none are refused', () => {
+  test('with an invalid address are refused', () => {
     expect(() => parsed(['--solana-pay-to', '0xdead'])).toThrow(/not 32 bytes in base58/)
   })
 
-  test('with everything are accepted', () => {
+  test('that are complete are accepted', () => {
     expect(() => checkServeOptions(settings())).not.toThrow()
   })
 })

@@ -23,7 +23,7 @@ import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { buy, FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 
-/** Instead of eight seconds: the chain beside us confirms in milliseconds or not at all. */
+/** Replaces the eight seconds of the product; the local chain confirms in milliseconds or not at all. */
 const confirmationMsMax = 300
 const LIFETIME_MS = 90_000
 const MERCHANT_ON_BASE = '0x000000000000000000000000000000000000dEaD'
@@ -31,7 +31,7 @@ const waiting = { code: 'settlement_unknown' }
 
 let chain: SolanaChain
 let rig: ReturnType<typeof solanaRig>
-/** Where nothing listens any more. */
+/** URL without a listener. */
 let nowhere: string
 const opened: { close(): Promise<unknown> }[] = []
 const folders: string[] = []
@@ -63,7 +63,7 @@ async function hosted(
   return host
 }
 
-/** The machine's clock, which the test may put forward. */
+/** The system clock, which the test may step forward. */
 function shiftedClock() {
   let shiftMs = 0
   const clock: Clock = { ...systemClock, nowMs: () => systemClock.nowMs() + shiftMs }
@@ -91,7 +91,7 @@ function signal() {
 
 const never = new Promise<never>(() => undefined)
 
-/** The chain's node behind a provider that the test can make lie, or die after so many answers. */
+/** The chain's node behind a provider that can send false replies or fail after a number of answers. */
 async function provider() {
   let left = Number.POSITIVE_INFINITY
   let lie: { readonly method: string; readonly forwarded: boolean; readonly error: object } | null =
@@ -123,7 +123,7 @@ async function provider() {
     inject: (next: typeof lie) => {
       lie = next
     },
-    /** From now on this is what it answers to everything. */
+    /** Sets the reply to all further requests. */
     invent: (result: unknown) => {
       invented = { result }
     },
@@ -131,7 +131,7 @@ async function provider() {
 }
 
 describe('a transaction whose blockhash has expired', () => {
-  test('is refused before it is sent, and costs nothing', async () => {
+  test('is refused before it is sent, without a charge', async () => {
     const host = await hosted()
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
@@ -147,8 +147,8 @@ describe('a transaction whose blockhash has expired', () => {
   })
 })
 
-describe('a transaction that no block takes', () => {
-  test('is no verdict: 503 with its signature, and the same payment gets the answer later', async () => {
+describe('a transaction that no block includes', () => {
+  test('has no verdict: 503 with its signature, and the same payment gets the answer later', async () => {
     const host = await hosted()
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
@@ -181,7 +181,7 @@ describe('a transaction that no block takes', () => {
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 
-  test('and that never can any more is refused as expired, once that is certain', async () => {
+  test('and that can no longer be included is refused as expired, once that is certain', async () => {
     const { clock, forward } = shiftedClock()
     const host = await hosted(rig.facilitator({ clock, confirmationMsMax }), { clock })
     const buyer = rig.fundedBuyer()
@@ -203,7 +203,7 @@ describe('a transaction that no block takes', () => {
     expect((await buy(host, await rig.paymentOf(buyer))).status, 'a new payment').toBe(200)
   })
 
-  test('stays open for as long as a block may still take it, however late it is', async () => {
+  test('stays pending as long as a block may still include it, however late', async () => {
     const { clock, forward } = shiftedClock()
     const facilitator = rig.facilitator({ clock })
     const payment = await rig.read(rig.fundedBuyer(), facilitator)
@@ -212,7 +212,7 @@ describe('a transaction that no block takes', () => {
   })
 })
 
-describe('a node that goes away', () => {
+describe('a node that goes down', () => {
   test.each([
     [0, 'before it has verified', 503, 'facilitator_unavailable'],
     [1, 'when it is handed the transaction', 503, 'settlement_unknown'],
@@ -233,7 +233,7 @@ describe('a node that goes away', () => {
     expect(host.ledger.counts()).toMatchObject({ settled: 1, unknown: 0, settling: 0 })
   })
 
-  test('and was never reached for the settlement leaves the payment as it was', async () => {
+  test('and was never reached for the settlement leaves the payment unchanged', async () => {
     const reached = rig.facilitator()
     const settle = rig.facilitator({ rpcUrl: nowhere }).settle
     const host = await hosted({ ...reached, settle })
@@ -265,7 +265,7 @@ describe('a node that goes away', () => {
   )
 })
 
-describe('a node that answers with nonsense', () => {
+describe('a node that sends invalid replies', () => {
   const nothing = { context: { slot: 1 }, value: null }
   const silent = { context: { slot: 1 }, value: [{ confirmationStatus: 'confirmed' }] }
 
@@ -289,7 +289,7 @@ describe('a node that answers with nonsense', () => {
   })
 })
 
-describe('a payment that was taken before it came here', () => {
+describe('a payment that was settled elsewhere before', () => {
   test('and is in no ledger buys nothing, and is not asked for again', async () => {
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
@@ -302,7 +302,7 @@ describe('a payment that was taken before it came here', () => {
 })
 
 describe('a transfer that fails on the chain', () => {
-  test('because the money is gone by then is refused, and the answer is not given', async () => {
+  test('because the money is gone by then is refused without an answer', async () => {
     const buyer = rig.fundedBuyer()
     const host = await hosted(undefined, {
       atWork: async () => chain.fundUsdc(buyer.address, -FUNDS),
@@ -314,7 +314,7 @@ describe('a transfer that fails on the chain', () => {
     expect(rig.received()).toBe(before)
   })
 
-  test('because we cannot pay the fee is our fault and not the payment’s', async () => {
+  test('because we cannot pay the fee does not reject the payment', async () => {
     const { address } = chain.accounts.facilitator
     const lamports = chain.lamportsOf(address)
     onTestFinished(() => chain.setLamports(address, lamports))
@@ -349,7 +349,7 @@ describe('a crash during settlement', () => {
     const payment = await rig.paymentOf(buyer)
     void buy(crashing, payment).catch(() => undefined)
     await stuck.given
-    // What a killed process leaves: the files as they are at this moment.
+    // Copies the current files, as a killed process leaves them.
     cpSync(before, after, { recursive: true })
 
     const restarted = await hosted(local, { ledgerPath: join(after, 'ledger.db') })
@@ -362,7 +362,7 @@ describe('a crash during settlement', () => {
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 
-  test('between sending and confirming keeps the payment open until the chain has it', async () => {
+  test('between sending and confirmation keeps the payment pending until the chain has it', async () => {
     const [before, after] = [folder(), folder()]
     const crashing = await hosted(rig.facilitator({ confirmationMsMax: 60_000 }), {
       ledgerPath: join(before, 'ledger.db'),
@@ -383,8 +383,8 @@ describe('a crash during settlement', () => {
   })
 })
 
-describe('how sure of the money a settlement is', () => {
-  test('broadcast: once the node has the transaction, whatever becomes of it', async () => {
+describe('finality of a settlement', () => {
+  test('broadcast: once the node has the transaction, independent of its outcome', async () => {
     const facilitator = rig.facilitator()
     const payment = await rig.read(rig.fundedBuyer(), facilitator)
     chain.hold()
@@ -395,7 +395,7 @@ describe('how sure of the money a settlement is', () => {
     expect(await facilitator.outcome(payment)).toEqual({ ...settlement, kind: 'settled' })
   })
 
-  test('broadcast sells at once, and the books wait for the chain', async () => {
+  test('broadcast sells immediately, and the ledger waits for the chain', async () => {
     const host = await hosted(rig.facilitator(), {
       finality: () => 'broadcast',
       exposure: { payerMax: PRICE, totalMax: PRICE },
@@ -424,7 +424,7 @@ describe('how sure of the money a settlement is', () => {
   })
 })
 
-describe("somebody else's facilitator", () => {
+describe('an external facilitator', () => {
   /** The SDK's own behind its HTTP interface, which may lose its reply. */
   async function service() {
     const signer = toFacilitatorSvmSigner(
@@ -454,7 +454,7 @@ describe("somebody else's facilitator", () => {
   const outcome = (payment: ExactSolanaPayment) =>
     outcomeByMessage(node(), payment, systemClock.nowMs())
 
-  test('verifies and settles what we send it', async () => {
+  test('verifies and settles our payments', async () => {
     const { url } = await service()
     const host = await hosted(httpFacilitator({ url, clock: systemClock, outcome }))
     const buyer = rig.fundedBuyer()
@@ -501,7 +501,7 @@ describe("somebody else's facilitator", () => {
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 
-  test('that is down at a start keeps nobody from what was bought before', async () => {
+  test('that is down at the start does not block answers that were bought before', async () => {
     const { url, faults } = await service()
     const path = join(folder(), 'ledger.db')
     const facilitator = httpFacilitator({ url, clock: systemClock, outcome })

@@ -43,7 +43,7 @@ async function send(payment: string) {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-test('the service quotes every way to pay, exact on Base first, in a header below 4 KB', async () => {
+test('the service quotes every payment method, exact on Base first, in a header below 4 KB', async () => {
   const { accepts, header } = await quoted()
   expect(accepts.map(({ scheme, network }) => [scheme, network])).toEqual([
     ['exact', 'eip155:8453'],
@@ -54,7 +54,7 @@ test('the service quotes every way to pay, exact on Base first, in a header belo
   expect(header.length).toBeLessThan(4_096)
 })
 
-test('what was paid on Solana is given again after the service was killed', async () => {
+test('an answer paid on Solana is sent again after the service was killed', async () => {
   const { accepts } = await quoted()
   const terms = accepts[1]
   const amount = BigInt(terms?.amount ?? 0)

@@ -45,7 +45,7 @@ afterAll(async () => {
   await chain?.close()
 })
 
-/** The public client of both generations, as it comes; only its node is ours. */
+/** The unmodified public client of both versions, with our node. */
 async function publicClient(seed: Uint8Array) {
   const signer = await createKeyPairSignerFromPrivateKeyBytes(seed)
   const config = { rpcUrl: chain.rpcUrl }
@@ -54,7 +54,7 @@ async function publicClient(seed: Uint8Array) {
     .registerV1('solana', new ExactSvmSchemeV1(signer, config))
 }
 
-/** Without the header of version 2 it falls back to the body of version 1 by itself. */
+/** Without the version 2 header the client falls back to the version 1 body. */
 const withoutV2Header: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   const headers = new Headers(response.headers)
@@ -63,7 +63,7 @@ const withoutV2Header: typeof fetch = async (input, init) => {
 }
 
 describe('the quote', () => {
-  test('offers Base and Solana at once, in both versions of the protocol', async () => {
+  test('offers both Base and Solana, in both versions of the protocol', async () => {
     const unasked = () => Promise.reject(new Error('nobody pays'))
     const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
     const payTo = '0x00000000000000000000000000000000000000A1'
@@ -120,7 +120,7 @@ describe('public clients', () => {
     },
   )
 
-  test('@x402/fetch pays twice for two answers: a memo tells its payments apart', async () => {
+  test('@x402/fetch pays twice for two answers: a memo distinguishes its payments', async () => {
     const { seed, address } = await funded()
     const pay = wrapFetchWithPayment(fetch, await publicClient(seed))
     expect((await pay(`${host.url}/pulse/BTC`)).status).toBe(200)
@@ -158,7 +158,7 @@ describe('public clients', () => {
     },
   )
 
-  /** As a hand-written client builds it, with nothing of the SDK. */
+  /** A transfer as built by a client without the SDK. */
   async function web3Transfer(
     wallet: Keypair,
     terms: { asset: string; payTo: string; amount: string; extra: { feePayer: string } },
@@ -194,7 +194,7 @@ describe('public clients', () => {
 })
 
 describe('a payment', () => {
-  test('in the legacy format of transactions is as good as one of version 0', async () => {
+  test('in the legacy transaction format is accepted like one of version 0', async () => {
     const buyer = rig.fundedBuyer()
     expect((await buy(host, await rig.paymentOf(buyer, { version: 'legacy' }))).status).toBe(200)
     expect(rig.spent(buyer)).toBe(PRICE)
@@ -209,7 +209,7 @@ describe('a payment', () => {
     expect(chain.lamportsOf(buyer.address)).toBe(0n)
   })
 
-  test('that comes in twenty copies at once is rendered once and transferred once', async () => {
+  test('sent in twenty concurrent copies is rendered once and transferred once', async () => {
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
     const before = host.runs()
@@ -220,7 +220,7 @@ describe('a payment', () => {
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 
-  test('that comes again later gets the same answer and receipt for nothing', async () => {
+  test('that is resent later gets the same answer and receipt without a charge', async () => {
     const buyer = rig.fundedBuyer()
     const payment = await rig.paymentOf(buyer)
     const first = await buy(host, payment)
@@ -230,7 +230,7 @@ describe('a payment', () => {
     expect(rig.spent(buyer)).toBe(PRICE)
   })
 
-  test('is the same one whatever stands where the fee payer signs', async () => {
+  test('keeps its identity regardless of the fee payer’s signature bytes', async () => {
     const buyer = rig.fundedBuyer()
     const { transaction, ...choices } = await rig.sign(buyer)
     const bytes = Buffer.from(transaction, 'base64')
@@ -271,7 +271,7 @@ describe('a payment', () => {
     expect(rig.spent(buyer)).toBe(0n)
   })
 
-  test('without the money for it is refused for that', async () => {
+  test('without sufficient funds is refused with that reason', async () => {
     const poor = rig.fundedBuyer(PRICE - 1n)
     const refused = await buy(host, await rig.paymentOf(poor))
     expect(refused.status).toBe(402)
@@ -281,14 +281,14 @@ describe('a payment', () => {
     expect(chain.balanceOf(poor.address)).toBe(PRICE - 1n)
   })
 
-  test('for an answer that fails costs nothing', async () => {
+  test('for an answer that fails is not charged', async () => {
     const buyer = rig.fundedBuyer()
     expect((await buy(host, await rig.paymentOf(buyer), '/status/503')).status).toBe(503)
     expect((await buy(host, await rig.paymentOf(buyer), '/throws')).status).toBe(500)
     expect(rig.spent(buyer)).toBe(0n)
   })
 
-  test('is settled among fifty others at once', async () => {
+  test('is settled concurrently with fifty others', async () => {
     const buyers = Array.from({ length: 50 }, () => rig.fundedBuyer())
     const payments = await Promise.all(buyers.map((buyer) => rig.paymentOf(buyer)))
     const before = rig.received()
@@ -297,7 +297,7 @@ describe('a payment', () => {
     expect(rig.received()).toBe(before + 50n * PRICE)
   })
 
-  test('that cannot be read ends in 400 and says why', async () => {
+  test('that cannot be decoded ends in 400 with the reason', async () => {
     for (const transaction of ['', '%%%', 'AAAA', 'A'.repeat(2_000), 7]) {
       const payload = {
         x402Version: 1,
@@ -313,7 +313,7 @@ describe('a payment', () => {
 })
 
 describe("the SDK's own facilitator", () => {
-  /** What both say of one payment. */
+  /** Verdicts of both facilitators on one payment. */
   async function judged(choices: Partial<SolanaPaymentChoices>) {
     const signer = toFacilitatorSvmSigner(
       await createKeyPairSignerFromPrivateKeyBytes(chain.accounts.facilitator.seed),
@@ -358,8 +358,8 @@ describe("the SDK's own facilitator", () => {
     },
   )
 
-  // Both refuse it; theirs names the place, ours the field beside the reason.
-  test('refuses a payment that calls a program nobody knows, as we do', async () => {
+  // Both refuse it; theirs names the index, ours the field and the reason.
+  test('refuses a payment that calls an unknown program, as we do', async () => {
     const { ours, theirs } = await judged({ edit: (all) => [...all, foreign] })
     expect(ours).not.toBeNull()
     expect(theirs.isValid).toBe(false)

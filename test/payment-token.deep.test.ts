@@ -85,12 +85,12 @@ async function transfer({ terms }: Pick<Authorized, 'terms'>, signature: Hex) {
   return client().waitForTransactionReceipt({ hash })
 }
 
-test('the committed artefact is what the compiler makes of the sources', () => {
+test('the committed artefact equals the compiled sources', () => {
   expect(readFileSync(join(tokenFolder, 'usd-coin.json'), 'utf8')).toBe(compileToken())
 })
 
 describe('the local chain', () => {
-  test('has USDC where Base has it, under its name', async () => {
+  test('has USDC at the address and with the name of Base', async () => {
     expect(chain.usdc).toBe(base.asset)
     expect(chain.chainId).toBe(base.chainId)
     const read = (functionName: 'name' | 'version' | 'decimals') =>
@@ -100,7 +100,7 @@ describe('the local chain', () => {
     expect(await read('decimals')).toBe(6)
   })
 
-  test('is gone after close, and closing twice is fine', async () => {
+  test('is down after close, and closing twice is allowed', async () => {
     const other = await startEvmChain({ clock: systemClock })
     await other.close()
     await other.close()
@@ -108,13 +108,13 @@ describe('the local chain', () => {
     await expect(fetch(other.rpcUrl)).rejects.toThrow()
   })
 
-  test('that cannot start says why', async () => {
+  test('that cannot start reports the reason', async () => {
     await expect(startAnvil(['--no-such-option'], systemClock)).rejects.toThrow(
       /anvil exited with code 2.*--no-such-option/s,
     )
   })
 
-  test('mints for many at once', async () => {
+  test('mints for many concurrently', async () => {
     const buyers = Array.from({ length: 10 }, newBuyer)
     await Promise.all(buyers.map(({ address }) => chain.fundUsdc(address, 5n)))
     expect(await Promise.all(buyers.map(({ address }) => chain.balanceOf(address)))).toEqual(
@@ -124,7 +124,7 @@ describe('the local chain', () => {
 })
 
 describe('the token', () => {
-  test('moves money by either form of signature', async () => {
+  test('transfers with either form of signature', async () => {
     const [one, two] = [await authorized(), await authorized()]
     expect((await transfer(one, one.signature)).status).toBe('success')
     const { v = 0n, r, s } = parseSignature(two.signature)
@@ -139,7 +139,7 @@ describe('the token', () => {
     expect(await chain.balanceOf(two.buyer.address)).toBe(40n)
   })
 
-  test('takes an authorization once', async () => {
+  test('accepts an authorization once', async () => {
     const payment = await authorized()
     await transfer(payment, payment.signature)
     await expect(transfer(payment, payment.signature)).rejects.toThrow(/used or canceled/)
@@ -165,7 +165,7 @@ describe('the token', () => {
     await expect(transfer(changed, payment.signature)).rejects.toThrow(/invalid signature/)
   })
 
-  test('refuses what has expired, is not valid yet, or exceeds the balance', async () => {
+  test('refuses an authorization that has expired, is not valid yet, or exceeds the balance', async () => {
     const nowSeconds = BigInt(Math.floor(systemClock.nowMs() / 1_000))
     const late = await authorized({ validBeforeSeconds: nowSeconds - 10n })
     await expect(transfer(late, late.signature)).rejects.toThrow(/expired/)
@@ -205,7 +205,7 @@ describe('the token', () => {
     expect(await chain.balanceOf(payment.buyer.address)).toBe(100n)
   })
 
-  test('mints for its owner alone', async () => {
+  test('mints for its owner only', async () => {
     await expect(
       client().writeContract({
         address: chain.usdc,

@@ -20,7 +20,7 @@ import { Ingest } from '../src/streams/hyperliquid/ingest/ingest.ts'
 import type { Post } from '../src/streams/runtime.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
-/** The feed at the simulated venue, in virtual time: what it learns of single accounts, and what that costs. */
+/** The feed at the simulated venue, in virtual time: positions of single accounts and their request cost. */
 
 const START_MS = Date.UTC(2026, 0, 1, 12)
 const MINUTE_MS = 60_000
@@ -66,7 +66,7 @@ describe('the positions of real accounts', () => {
     virtual.runUntil(START_MS + MINUTES * MINUTE_MS)
   })
 
-  test('are what the venue’s books hold, of every account that was asked', () => {
+  test('equal the venue’s positions of every requested account', () => {
     const told = held(positions())
     expect(told.size, 'accounts').toBeGreaterThan(60)
     let compared = 0
@@ -92,7 +92,7 @@ describe('the positions of real accounts', () => {
     expect(compared).toBeGreaterThan(200)
   })
 
-  test('equal the model’s own books at that instant', () => {
+  test('equal the model’s positions at that instant', () => {
     // The venue's figures are 0.2 to 0.9 s old; an account moves at whole minutes or by a liquidation.
     const [early, late] = [0, 1].map(() => new Accounts(fewCoins(), START_MS - AGE_MS_MIN))
     for (const event of positions()) {
@@ -107,7 +107,7 @@ describe('the positions of real accounts', () => {
       const same = held.find(({ sizeBase }) => sizeBase === event.sizeBase)
       if (same === undefined) continue
       expect(event.leverage).toBe(same.leverage)
-      // A price that depends on the marks of other coins moves with them.
+      // A liquidation price that depends on the marks of other coins moves with them.
       if (same.isIsolated)
         expect(event.liquidationPrice ?? 0).toBeCloseTo(same.liquidationPrice ?? 0, 9)
       expect(event.liquidationPrice === null).toBe(same.liquidationPrice === null)
@@ -174,14 +174,14 @@ describe('the positions of real accounts', () => {
     },
   )
 
-  test('are as of the instant at which they were asked, by both clocks', () => {
+  test('have the time of their request, by both clocks', () => {
     for (const { timeReceivedMs, timeExchangeMs } of positions()) {
       expect(asked.some(({ atMs, type }) => atMs === timeReceivedMs && isAccount(type))).toBe(true)
       expect(Math.abs(timeReceivedMs - timeExchangeMs)).toBeLessThan(1_000)
     }
   })
 
-  test('some are gone when they are asked again', () => {
+  test('some are gone at the next request', () => {
     const gone = positions().filter(({ sizeBase }) => sizeBase === 0)
     expect(gone.length).toBeGreaterThan(0)
     for (const { account, coin, timeReceivedMs } of gone) {
@@ -192,7 +192,7 @@ describe('the positions of real accounts', () => {
     }
   })
 
-  test('wait until every history is there, and cost no more than their share', () => {
+  test('wait until every history is loaded, and cost no more than their share', () => {
     const lastHistoryMs = Math.max(
       ...events.map((event) => (event.kind === 'history' ? event.timeReceivedMs : 0)),
     )
@@ -206,7 +206,7 @@ describe('the positions of real accounts', () => {
     expect(notices.filter(({ kind }) => kind === 'paused' || kind === 'request-failed')).toEqual([])
   })
 
-  test('come out of a recording as they came out of the venue', () => {
+  test('are the same from a recording', () => {
     const ingest = new Ingest({ sockets: SOCKETS })
     const replayed = arrivals.flatMap(({ arrival, atMs }) => ingest.take(arrival, atMs))
     expect(replayed.filter(({ kind }) => kind === 'account-position')).toEqual(positions())
@@ -220,7 +220,7 @@ describe('the positions of real accounts', () => {
   })
 })
 
-test('a venue without positions is asked for them more and more rarely, and for history as before', () => {
+test('a venue without positions is asked for them at growing intervals, and for history as before', () => {
   const virtual = new VirtualVenue(fewCoins(), START_MS)
   const runtime = virtual.runtime()
   const asked: number[] = []
@@ -291,7 +291,7 @@ function mapOf(name: string, events: readonly MarketEvent[]) {
   return { exposure, map: heatmapOf(exposure, coin.midPrice) }
 }
 
-/** What is held at the end, by account and coin. */
+/** Positions at the end, by account and coin. */
 function held(
   told: readonly AccountPositionEvent[],
 ): Map<string, Map<string, AccountPositionEvent>> {

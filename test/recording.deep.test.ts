@@ -20,15 +20,15 @@ import { RecordedEngine } from './support/recorded-engine.ts'
 import { runCommand, until } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
-/** Two minutes before bars of every length end. */
+/** Two minutes before the end of bars of every timeframe. */
 const START_MS = Date.UTC(2026, 0, 1, 11, 58)
 const LATE_MS = 8_000
-/** Of a day before the second engine. */
+/** Measures of the day before the second engine. */
 const MEASURES = ['basis/BTC/pyth-hermes', 'basis/ETH/pyth-hermes']
 
 /**
- * Two engines in virtual time, the second from the checkpoint of the first. Connections are killed just
- * before the bars end, and once more while the histories that are asked then are on their way.
+ * Two engines in virtual time, the second from the checkpoint of the first. Connections are cut just before
+ * the bars end, and again while the requested histories are in flight.
  */
 describe('a recorded engine', () => {
   let folder: string
@@ -70,7 +70,7 @@ describe('a recorded engine', () => {
   const pieces = () => [...readFrameLog(path)]
   const entries = () => pieces().flatMap(recordedOf)
 
-  test('gives the same documents when it is run again, and again', () => {
+  test('gives the same documents in every replay', () => {
     expect(report).toMatchObject({
       runs: 2,
       version: '1.2.3',
@@ -86,7 +86,7 @@ describe('a recorded engine', () => {
     expect(replayOf(pieces()).report()).toEqual(report)
   })
 
-  test('was recorded with what makes it hard', () => {
+  test('was recorded with the difficult events', () => {
     const all = entries()
     const starts = all.flatMap(({ entry }) => (entry.kind === 'start' ? [entry] : []))
     expect(starts[0]?.checkpoint).toBeNull()
@@ -109,7 +109,7 @@ describe('a recorded engine', () => {
     expect(late, 'what was asked over a lost connection was not taken in').toBe(0)
   })
 
-  test('wrote the checksums of what it published', () => {
+  test('wrote the checksums of its published documents', () => {
     const recorded = entries().flatMap(({ entry }) => {
       if (entry.kind === 'publish') return entry.documents
       return entry.kind === 'rendered' ? [entry.document] : []
@@ -117,7 +117,7 @@ describe('a recorded engine', () => {
     expect(recorded).toEqual(live.documents.map((document) => documentCrc(document)))
   })
 
-  test('ends with the answers that its reader would have got', () => {
+  test('ends with the answers that a reader would have received', () => {
     const facts = { nowMs: endedMs, executionMs: 0, coinsAvailable: live.replica.coins().length }
     expect(replayed.replica.coins()).toEqual(live.replica.coins())
     let answers = 0
@@ -135,7 +135,7 @@ describe('a recorded engine', () => {
     expect(answers).toBeGreaterThan(100)
   })
 
-  test('is found to differ from the document on that one changed frame makes another', () => {
+  test('differs from the first document that one changed frame affects', () => {
     const all = entries()
     const at = all.findIndex(
       ({ atMs, entry }) =>
@@ -146,7 +146,7 @@ describe('a recorded engine', () => {
     )
     const { atMs, entry } = all[at] ?? {}
     if (atMs === undefined || entry?.kind !== 'frame') throw new Error('no book of BTC')
-    // The size of the best bid.
+    // Changes the size of the best bid.
     const text = entry.text.replace(/"sz":"[^"]*"/, '"sz":"123456"')
     const { divergence } = reportOf(all.with(at, { atMs, entry: { ...entry, text } }))
     expect(divergence?.key).toMatch(/^(pulse|spread)\/BTC$/)
@@ -154,7 +154,7 @@ describe('a recorded engine', () => {
     expect(divergence?.atMs).toBeLessThanOrEqual(atMs + 1_000)
   })
 
-  test('is found to differ where an entry is missing that nobody noticed', () => {
+  test('differs at an undetected missing entry', () => {
     const all = entries()
     const at = all.findIndex(
       ({ atMs, entry }) => atMs > START_MS + 60_000 && entry.kind === 'publish',
@@ -162,7 +162,7 @@ describe('a recorded engine', () => {
     expect(reportOf(all.toSpliced(at, 1)).divergence?.atMs).toBeGreaterThan(START_MS + 60_000)
   })
 
-  test('that was damaged is compared up to there, and again from the next start on', () => {
+  test('that is damaged is compared up to the damage, and again from the next start on', () => {
     const damaged = join(folder, 'damaged')
     const bytes = readFileSync(path)
     const at = bytes.indexOf(BLOCK_MARK, Math.floor(bytes.length / 3)) + 100
@@ -183,7 +183,7 @@ describe('a recorded engine', () => {
     expect(cut.publishesCompared).toBeLessThan(report.publishesCompared)
   })
 
-  test('whose start is gone begins with the next one', () => {
+  test('whose start is missing begins with the next one', () => {
     const damaged = join(folder, 'headless')
     const bytes = readFileSync(path)
     const at = bytes.indexOf(BLOCK_MARK) + 50
@@ -230,7 +230,7 @@ describe('perpscope record and replay', () => {
     ...['--weight-per-minute', '50000', '--log-level', 'silent'],
   ]
 
-  test('what an engine was told from a real socket gives again what it published', async () => {
+  test('the recording of a real socket replays to the published documents', async () => {
     expect(recorded).toMatch(/log: \d+ frames, \d+\.\d MB, \d+ coins ready/)
     const { code, output, errors } = await runCommand(['replay', path, '--json'])
     expect(errors).toBe('')
@@ -249,7 +249,7 @@ describe('perpscope record and replay', () => {
     expect(hashed.output).toBe(`${summary.sha256}\n`)
   })
 
-  test('prints one document on standard output, and the summary elsewhere', async () => {
+  test('prints one document on standard output, and the summary on standard error', async () => {
     const args = ['replay', path, '--coin', 'btc-perp', '--analysis', 'spread']
     const { code, output, errors } = await runCommand(args)
     expect(code).toBe(0)
@@ -268,7 +268,7 @@ describe('perpscope record and replay', () => {
     expect(Object.keys(pulse.timeframes)).toEqual(['15m', '4h'])
   })
 
-  test('stops at the instant that is asked', async () => {
+  test('stops at the requested instant', async () => {
     const whole = JSON.parse((await runCommand(['replay', path, '--json'])).output) as Summary
     const untilMs = Math.floor((Date.parse(whole.from) + Date.parse(whole.to)) / 2)
     const args = ['replay', path, '--json', '--until', new Date(untilMs).toISOString()]
@@ -278,7 +278,7 @@ describe('perpscope record and replay', () => {
     expect(half.ok).toBe(true)
   })
 
-  test('fails, and names the document, where another one was published', async () => {
+  test('fails and names the document if another one was published', async () => {
     const changed = join(folder, 'changed')
     const onStopped = () => undefined
     const writer = await FrameLogWriter.open(changed, {
@@ -296,7 +296,7 @@ describe('perpscope record and replay', () => {
     expect(errors).toMatch(/not what was published: first difference at \d{4}-.*: (pulse|spread)\//)
   })
 
-  test('plays again at a simulated venue', async () => {
+  test('is replayed by a simulated venue', async () => {
     const told = [...readFrameLog(path)]
       .flatMap(recordedOf)
       .flatMap(({ entry }) => (entry.kind === 'frame' ? [entry.text] : []))
@@ -304,7 +304,7 @@ describe('perpscope record and replay', () => {
     const again = launch(MAIN, ['simulate', '--frames', path], 'pipe')
     try {
       const { venue } = JSON.parse(await firstLineOf(again)) as { venue: { http: string } }
-      // It tells of an instant ago, which at first lies before the recording.
+      // The venue publishes with a delay, so its first states precede the recording.
       await until('a book that was recorded', async () => {
         const reply = await fetch(venue.http, {
           method: 'POST',
@@ -319,7 +319,7 @@ describe('perpscope record and replay', () => {
     }
   })
 
-  test('ends by itself when the file is as large as it may be', async () => {
+  test('ends by itself at the maximum file size', async () => {
     const full = join(folder, 'full')
     const args = ['record', '--out', full, '--max-bytes', '300000', ...engine('full')]
     const { code, errors } = await runCommand(args)
@@ -348,7 +348,7 @@ describe('perpscope record and replay', () => {
     for (const { at_end } of summary.losses) expect(at_end).toBe(false)
   })
 
-  test('a service does not start with a file that is no recording', async () => {
+  test('a service does not start with an invalid recording', async () => {
     const diary = join(folder, 'diary')
     writeFileSync(diary, 'Dear diary')
     const args = ['serve', '--payment', 'open', '--port', '0', '--admin-port', '0']
@@ -375,7 +375,7 @@ describe('perpscope record and replay', () => {
     expect(errors).toContain(why)
   })
 
-  test('a coin that nobody listed has no document', async () => {
+  test('an unlisted coin has no document', async () => {
     const { code, output, errors } = await runCommand(['replay', path, '--coin', 'NOSUCH'])
     expect(code).toBe(1)
     expect(output).toBe('')
@@ -399,7 +399,7 @@ type Summary = {
   readonly losses: readonly { readonly at_end: boolean }[]
 }
 
-/** Leaves a day of measures to the next engine, as one that ran before would. */
+/** Stores a day of measures for the next engine, as an earlier one would. */
 function measureBefore(dataDir: string, nowMs: number): void {
   const onNotice = () => expect.fail('the history is whole')
   const store = new HistoryStore({ path: join(dataDir, 'history.db'), onNotice }, nowMs)

@@ -30,24 +30,24 @@ const START_MS = Date.UTC(2026, 5, 1, 13, 37, 11)
 /** The venue allows 1,200 a minute: 135 a coin for the history of 14 coins, and what all else costs. */
 const WARM_MS = 4 * MINUTE_MS
 const LOOK_MS = 1_000
-/** Two of the recorded coins are delisted, and one has no 200 candles of 4h. */
+/** Two of the recorded coins are delisted, and one has fewer than 200 4h candles. */
 const COINS = 13
 
-/** Of what has a shorter memory than EMA 200, nothing is left of the bars before: 4e-18 of EMA 50. */
+/** Indicators shorter than EMA 200 keep no influence of earlier bars: 4e-18 for EMA 50. */
 const REMEMBERED_BARS = 1_000
-/** Of the price, for averages; and relative to the value, for what has no memory. */
+/** Relative to the price for averages, to the value for windowed indicators. */
 const SEED_ERROR_MAX = 1e-4
 const ROUNDING = 1e-9
 
 /**
- * The recorded candles of 16 coins as the venue, the feed and the processor as they are served, in virtual time. The
- * reference is the naive definition over every candle that the venue has of the coin, seeded as TA-Lib does.
+ * The recorded candles of 16 coins through venue, feed and processor as in service, in virtual time. The reference is
+ * the naive definition over all candles of the coin, seeded like TA-Lib.
  */
 describe.skipIf(isAbsent)('indicators as served (needs ../shared/data)', () => {
   const dir = mkdtempSync(join(tmpdir(), 'perpscope-candles-'))
   afterAll(() => rmSync(dir, { recursive: true, force: true }))
 
-  test('equal those of the whole history, or are null: a cold start, a start with history, a start after a day', () => {
+  test('equal those of the whole history, or are null: cold start, start with history, start after a day', () => {
     symlinkSync(join(SHARED, 'coins'), join(dir, 'coins'))
     const market = candleReplayMarket(dir, { seed: 1, startMs: START_MS })
     const virtual = new VirtualVenue(market, START_MS)
@@ -75,7 +75,7 @@ describe.skipIf(isAbsent)('indicators as served (needs ../shared/data)', () => {
   })
 })
 
-/** One run of the engine, from a checkpoint or from nothing. */
+/** One run of the engine, with or without a checkpoint. */
 class Served {
   readonly #virtual: VirtualVenue
   readonly #market: Market
@@ -125,7 +125,7 @@ class Served {
     return this.#processor.records.checkpoint(this.#virtual.nowMs)
   }
 
-  /** Timeframes that are sold now without their EMA 200. */
+  /** Timeframes that are currently sold without EMA 200. */
   get withheld(): number {
     this.#publish()
     return [...this.#documents.values()].flatMap(({ views }) =>
@@ -136,7 +136,7 @@ class Served {
     ).length
   }
 
-  /** Every answer of every timeframe that is sold now. */
+  /** Every current answer of every timeframe. */
   compare(): { readonly coins: number; readonly withheld: number } {
     const { nowMs } = this.#virtual
     let [coins, withheld] = [0, 0]
@@ -207,7 +207,7 @@ class Served {
   }
 }
 
-/** EMA 200 over all closes, seeded as TA-Lib does. */
+/** EMA 200 over all closes, seeded like TA-Lib. */
 function wholeAverage(closes: readonly number[]): number {
   const seed = closes.slice(0, 200).reduce((sum, close) => sum + close, 0) / 200
   return closes.length < 200

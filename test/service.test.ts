@@ -14,12 +14,12 @@ import type { Rig } from './support/service.ts'
 import { fromElsewhere, runCommand, until, untilAnswerable, untilSold } from './support/service.ts'
 import { sharedRig } from './support/shared-service.ts'
 
-/** Documents are rendered once a second, so a list that waits for one more grows within that. */
+/** Documents are rendered once a second, so a pending one is listed within that time. */
 const STABLE_MS = 3_000
 
 /**
- * The built service as it is deployed: a process, an engine thread, a simulated venue and a chain. What
- * the parts promise is tested beside them; here is what only holds when they work together.
+ * The built service as deployed: a process, an engine thread, a simulated venue and a chain. The parts
+ * have their own tests; these cover their interaction.
  */
 describe('the service', () => {
   let rig: Rig
@@ -37,7 +37,7 @@ describe('the service', () => {
 
   const merchantBalance = () => rig.chain.balanceOf(rig.chain.accounts.merchant.address)
   const buyer = () => privateKeyToAccount(rig.chain.accounts.buyer.privateKey)
-  /** By a wallet of its own: what one wallet may buy a minute is limited. */
+  /** Each payment is by a new wallet, because the purchases of one wallet are limited per minute. */
   const pay = async (amount: bigint, changes: Partial<PaymentChoices> = {}) => {
     const wallet = newBuyer()
     await rig.chain.fundUsdc(wallet.address, 1_000_000n)
@@ -52,8 +52,8 @@ describe('the service', () => {
   }
 
   /**
-   * Buys, and again where the data got older than it was when quoted: that is refused and free of charge, and
-   * happens where a busy machine lets a book wait. @returns the answer
+   * Buys, and retries if the data is older than quoted, which is refused without a charge and happens when a
+   * busy machine delays a book. @returns the answer
    */
   const soldBy = async (payingFetch: typeof fetch, url: string): Promise<unknown> => {
     const held: unknown[] = []
@@ -87,7 +87,7 @@ describe('the service', () => {
     },
   )
 
-  test('answers a coin that is quoted in thousands by its token name, and says so', async () => {
+  test('answers a coin that is quoted in thousands by its token name, and states it', async () => {
     const url = `${rig.url}/pulse/pepe?timeframes=4h,15m`
     // A coin is listed before its 15-minute candles are there. What is no payment is no quote either, so
     // it may ask as often as it likes, and is refused for itself only where there is something to sell.
@@ -119,7 +119,7 @@ describe('the service', () => {
       coins: string[]
     }
     expect(count).toBe(coins.length)
-    // One more may have become ready between two of the three.
+    // One more may have become ready between two of the three readings.
     expect(bought.meta.coins_available).toBeGreaterThanOrEqual(last.count)
     expect(bought.meta.coins_available).toBeLessThanOrEqual(count)
   })

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { expect, onTestFinished, test } from 'vitest'
 import { gatewayFixture } from '../src/api/testing/gateway-fixture.ts'
 
-/** A connection that nobody ends is kept for 65 s. */
+/** An idle connection is kept for 65 s. */
 const TEST_MS_MAX = 20_000
 
 const toolCall = {

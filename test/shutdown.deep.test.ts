@@ -52,7 +52,7 @@ describe('a service that is asked to end', () => {
     expect(Date.now() - soldAtMs).toBeLessThan(5_000)
   })
 
-  test('waits for nobody so long that it could not save what it knows', async () => {
+  test('does not wait so long for callers that it could not save its state', async () => {
     const silent = await connected()
     expect(await rig.stop()).toBe(0)
     silent?.destroy()

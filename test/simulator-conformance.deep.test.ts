@@ -106,7 +106,7 @@ class Inbox {
 
 type Channels = {
   readonly names: readonly string[]
-  /** Subscribes to all of them; `failed` hears of a subscription that the client gave up. */
+  /** Subscribes to all of them; `failed` receives each subscription that the client gave up. */
   subscribe(inbox: Inbox, failed: (name: string) => void): Promise<void>
   close(): Promise<void>
 }

@@ -29,7 +29,7 @@ describe('perpscope simulate --faults', () => {
     return path
   }
 
-  test('lets happen what the file says, and tells each on standard error', async () => {
+  test('executes the faults of the file, and reports each on standard error', async () => {
     const path = await written(
       'faults.jsonl',
       `{"at_ms":0,"kind":"rest-outage","how":"500","duration_ms":86400000}

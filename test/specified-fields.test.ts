@@ -6,7 +6,7 @@ import type { Json } from './support/answers.ts'
 import { AnsweringEngine } from './support/answers.ts'
 
 const SESSION_MS = 6 * 60_000
-/** When the last frame has long been heard. */
+/** A time long after the last frame. */
 const END_MS = NOW_MS + SESSION_MS + 1_000
 const TIERS = ['3x', '5x', '10x', '25x', '50x']
 const labels = ['bullish', 'bearish', 'neutral']

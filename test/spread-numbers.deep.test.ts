@@ -21,9 +21,9 @@ const MINUTE_MS = 60_000
 const SEED = 5
 const RECORDED = join(import.meta.dirname, '../../shared/data/hl-l2-trades-2025-09')
 
-/** What the answers about a spread say of trades, held against a slow search through all that was heard. */
+/** Trade statistics of spread answers, compared with a slow search through all received events. */
 describe('costs of trading', () => {
-  test('are those of the whole log at random moments, heard from the simulated venue', () => {
+  test('equal those of the whole log of the simulated venue at random moments', () => {
     // Of the most traded coins a minute has thousands of trades, which the slow search has no time for.
     const coins = ['HYPE', 'XRP', 'kPEPE']
     const model = modelCoins(SEED, START_MS)
@@ -179,7 +179,7 @@ type Said = {
   readonly calibration: Readonly<Record<string, number | string | null>>
 }
 
-/** What is said now, by coin: each has heard a book since the moment before. */
+/** Current answers by coin; each has received a book since the previous moment. */
 function read(processor: Processor, nowMs: number): ReadonlyMap<string, Said> {
   const said = new Map<string, Said>()
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1) {
