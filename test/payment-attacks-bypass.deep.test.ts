@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => ground?.close())
 
-/** That nothing was sold; what came back is returned for a closer look. */
+/** Asserts that nothing was sold. @returns the replies */
 async function unsold(bytes: string | Buffer): Promise<string> {
   const replies = await rawExchange(gateway.url, bytes)
   expect(replies).not.toContain(SOLD)
@@ -38,7 +38,7 @@ async function unsold(bytes: string | Buffer): Promise<string> {
   return replies
 }
 
-/** What stands at `/`, where an absolute target without a path leads. */
+/** Whether a reply is the free index at `/`, the target of an absolute URL without a path. */
 const isFreeIndex = (replies: string) => replies.includes('"service":"perpscope"')
 const none = { settling: 0, unknown: 0, settled: 0 }
 
@@ -268,7 +268,7 @@ describe('no framing smuggles a payment or a request past the other', () => {
     ['chunks twice', ['Transfer-Encoding: chunked', 'Transfer-Encoding: chunked']],
   ])('%s', async (_what, headers) => {
     const replies = await unsold(requestOf('GET /pulse/BTC HTTP/1.1', ...headers) + chunk)
-    // Nothing behind a doubtful measure may be taken for a request of its own and answered.
+    // Bytes after an ambiguous length must not be answered as a separate request.
     expect(statusesIn(replies).length).toBeLessThanOrEqual(2)
     for (const status of statusesIn(replies)) expect([400, 402, 408]).toContain(status)
   })
@@ -380,7 +380,7 @@ describe('what is garbled at random', () => {
       for (const { at, kind, byte: next } of changes) {
         bytes.splice(at, kind === 'insert' ? 0 : 1, ...(kind === 'remove' ? [] : [next]))
       }
-      // A request that lost its end waits for it; nobody needs to wait along.
+      // A truncated request waits for its end, so the test uses a short timeout.
       const replies = await rawExchange(gateway.url, Buffer.from(bytes), 150)
       expect(replies).not.toContain(SOLD)
       for (const status of statusesIn(replies)) expect([...free, ...refused]).toContain(status)
@@ -388,9 +388,9 @@ describe('what is garbled at random', () => {
     60_000,
   )
 
-  /** 503: a garbled timeframe may be one that the fixture does not have. */
+  /** 503: a garbled timeframe may be valid but absent from the fixture. */
   const refused = [400, 402, 404, 405, 408, 413, 417, 429, 431, 503]
-  /** The list of what there is, at `/`, and its preflight. */
+  /** The free index at `/` and its preflight. */
   const free = [100, 200, 204]
 })
 

@@ -74,7 +74,7 @@ test('a wallet on Solana stays barred over a restart, also where we learn of a f
     const payment = await rig.read(buyer, before.facilitator, { memo })
     expect(await payment.verify()).toEqual({ kind: 'valid' })
     chain.fundUsdc(buyer.address, -chain.balanceOf(buyer.address))
-    // The answer was given, and nobody waits for the end of the transfer.
+    // The answer was sent, and no request waits for the end of the transfer.
     expect(await payment.settle('broadcast')).toMatchObject({ kind: 'broadcast' })
     for (const _asked of [1, 2]) expect((await payment.outcome()).kind).toBe('forfeited')
     chain.fundUsdc(buyer.address, 1_000_000n)

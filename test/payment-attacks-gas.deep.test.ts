@@ -58,7 +58,7 @@ async function hosted(options: Parameters<GasGround['hosted']>[0] = {}): Promise
 
 const blockNow = () => ground.client.getBlockNumber({ cacheTime: 0 })
 
-/** A payment as a facilitator sees it. */
+/** A payment as a facilitator receives it. */
 async function payment({ method }: Hosted, buyer: PrivateKeyAccount) {
   const [requirement] = termsOf({ priceUsdcAtomic: PRICE, description: 'pulse' }, [
     method,

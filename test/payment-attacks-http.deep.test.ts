@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => ground?.close())
 
 const JUNK = 'e30='
-/** More than any limit by default. */
+/** Above every default limit. */
 const MANY = 150
 
 async function ask(url: string, headers: Record<string, string> = {}) {
@@ -33,7 +33,7 @@ async function ask(url: string, headers: Record<string, string> = {}) {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** A payment that is well formed, for the right terms, and signed by somebody else than it says. */
+/** A well-formed payment for the right terms, signed by a key other than the stated payer's. */
 async function forgedPayment(): Promise<string> {
   const payTo = ground.chain.accounts.merchant.address
   const nowMs = systemClock.nowMs()
@@ -43,7 +43,7 @@ async function forgedPayment(): Promise<string> {
 }
 
 describe('the limit of an address', () => {
-  /** As many calls from one address, one after the other. */
+  /** Sequential calls from one address. */
   async function statusesOf(
     app: FastifyInstance,
     headersOf: (index: number) => Record<string, string> | Promise<Record<string, string>>,
@@ -60,7 +60,7 @@ describe('the limit of an address', () => {
   const limited = () =>
     ground.gateway({
       quotesPerMinute: 60,
-      // Whoever has failed too often has to wait for its turn.
+      // After too many failures a caller waits for its turn.
       paymentClock: systemClock,
       limits: { failedPaymentsPerAddressPerMinute: 30 },
     })
@@ -135,7 +135,7 @@ describe('a quote names the configured host', () => {
 })
 
 describe('a browser and a shared cache', () => {
-  /** One refusal or answer of each kind that payment has. */
+  /** One refusal or answer of each kind. */
   const kinds: readonly (readonly [string, number, () => Promise<[string, string?]>])[] = [
     ['a quote', 402, async () => ['/pulse/BTC']],
     ['a malformed payment', 400, async () => ['/pulse/BTC', JUNK]],
@@ -256,7 +256,7 @@ describe('a condition on a request that pays', () => {
 })
 
 describe('a caller that hangs up', () => {
-  /** Sends a request and leaves as soon as `moment` has come. */
+  /** Sends a request and closes the connection at `moment`. */
   async function leaveAt(url: string, header: string, path: string, moment: Promise<void>) {
     const { port, hostname } = new URL(url)
     const socket = connect(Number(port), hostname)
@@ -334,7 +334,7 @@ test('no event tells a signature, whatever became of the payment', async () => {
   for (const signature of signatures) expect(told).not.toContain(signature)
 })
 
-/** Base64 of an object that is no payment, another each time. */
+/** Base64 of an object that is not a payment, different for each index. */
 function junkOf(index: number): string {
   return Buffer.from(JSON.stringify({ x402Version: index })).toString('base64')
 }

@@ -34,7 +34,7 @@ async function buy(url: string, header: string) {
   return { status: response.status, headers: response.headers, text }
 }
 
-/** The real facilitator, with something that happens right before or after one of its operations. */
+/** The real facilitator, with an event right before or after one of its operations. */
 function disturbed(
   moment: 'before verify' | 'after verify' | 'before settle' | 'after settle',
   disturb: () => unknown,
@@ -189,7 +189,7 @@ describe('while a payment is settled', () => {
 })
 
 describe('a clock on the wall that is put', () => {
-  // Timers wait as long as they would have: they do not go by that clock.
+  // Timers do not use the wall clock.
   const put = (byMs: number) => (gateway: Gateway) => gateway.wallClock.putBack(-byMs)
   const steps = [
     ['back by an hour', put(-HOUR_MS)],
@@ -224,7 +224,7 @@ describe('a clock on the wall that is put', () => {
     },
   )
 
-  /** Real time, seen on a clock that is wrong by as much as it says. */
+  /** Real time on a clock with an adjustable offset. */
   function wrongClock() {
     const clock = { ...systemClock, aheadMs: 0, nowMs: () => systemClock.nowMs() + clock.aheadMs }
     return clock
@@ -287,7 +287,7 @@ describe('a ledger', () => {
     return join(folder, 'ledger.db')
   }
 
-  /** A payment that was settled and its answer, and the file that remembers both. */
+  /** A settled payment and its answer, and the ledger file with both. */
   async function settledIn(ledgerPath: string) {
     const host = await ground.host({ ledgerPath })
     const buyer = await ground.fundedBuyer()
@@ -358,7 +358,7 @@ describe('a ledger', () => {
       })
       if (host === null) return
       const again = await buy(`${host.url}/pulse/BTC`, header)
-      // A row that cannot be found any more is sold anew for the money that came.
+      // If the row is lost, the received money buys a new answer.
       if (again.status === 200 && host.runs() === 0) expect(again.text).toBe(text)
       expect(await ground.spent(buyer)).toBe(PRICE)
       await host.close()
@@ -378,7 +378,7 @@ describe('a ledger', () => {
   })
 })
 
-/** A limit on the size of this process's files, which the kernel enforces as it does a full disk. */
+/** Limits the size of this process's files, which behaves like a full disk. */
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
 
 function limitFiles(bytes: number | 'unlimited'): void {

@@ -35,7 +35,7 @@ afterAll(() => ground?.close())
 
 const merchantBalance = () => ground.chain.balanceOf(ground.chain.accounts.merchant.address)
 const clientOf = (signer: PrivateKeyAccount) => registerExactEvmScheme(new x402Client(), { signer })
-/** With the core that this package brings along, which is an older one. */
+/** Uses the older core that this package depends on. */
 const axiosClientOf = (signer: PrivateKeyAccount) =>
   new X402AxiosClient()
     .register('eip155:8453', new ExactEvmScheme(signer))
@@ -143,7 +143,7 @@ describe('a price', () => {
       const amounts = [v1.accepts[0].maxAmountRequired, v2.accepts[0].amount]
       expect(amounts).toEqual([String(priceUsdcAtomic), String(priceUsdcAtomic)])
       expect(amounts[0]).toMatch(/^[1-9]\d*$/)
-      // The old client stops at 10 cents, the new ones at a dollar.
+      // The default maximum is 10 cents in the old client, a dollar in the new ones.
       expect(priceUsdcAtomic).toBeLessThanOrEqual(100_000n)
     },
   )
@@ -323,7 +323,7 @@ describe('a forged payer', () => {
       const signature = signed.payload.signature.padEnd(2 + 2 * signatureBytes, '0')
       const forged = encodedPayment({ ...signed, payload: { authorization, signature } })
       expect([400, 402, 429]).toContain((await call(forged, `${host.url}/pulse/BTC`)).status)
-      // Seen on its way and sent again by a stranger, elsewhere: it is the victim's, and used.
+      // A stranger who intercepted it sends it elsewhere: it is used, by the victim.
       expect((await call(own, `${host.url}/pulse/ETH`)).status).toBe(409)
     }
     const next = await ground.paymentOf(victim, { amount: PRICE })
@@ -356,7 +356,7 @@ describe('a payer whose payments fail when they are settled', () => {
       limits,
       facilitator: {
         ...ground.facilitator,
-        // As after a wallet was emptied between verification and settlement, every time.
+        // As if the wallet were emptied between verification and settlement, every time.
         settle: async () => ({ kind: 'rejected', reason: 'insufficient_funds' }),
       },
     })
@@ -433,12 +433,12 @@ describe('the self-hosted facilitator', () => {
     const minedAtMs = systemClock.nowMs()
     await node.mine({ blocks: 1 })
     expect((await answer).status).toBe(200)
-    // The default of the library for a chain that it does not know is to look every four seconds.
+    // For an unknown chain the library polls every four seconds by default.
     expect(systemClock.nowMs() - minedAtMs).toBeLessThan(2_000)
   })
 })
 
-/** What a client of the first protocol generation sees. */
+/** Responses as received by a client of protocol version 1. */
 const withoutVersion2: typeof fetch = async (input, init) => {
   const response = await fetch(input, init)
   const headers = new Headers(response.headers)
@@ -446,7 +446,7 @@ const withoutVersion2: typeof fetch = async (input, init) => {
   return new Response(response.body, { status: response.status, headers })
 }
 
-/** A node that answers these methods as told and everything else truly. @returns its URL */
+/** A node with false replies to these methods and true ones to all others. @returns its URL */
 async function lyingNode(rpcUrl: string, lies: Readonly<Record<string, string>>): Promise<string> {
   type Call = { readonly id: number; readonly method: string }
   const app = Fastify({ forceCloseConnections: true })

@@ -26,14 +26,14 @@ import type { RpcWire } from './support/rpc-wire.ts'
 import { rpcWire } from './support/rpc-wire.ts'
 import { solanaRig } from './support/solana-rig.ts'
 
-/** One service that takes every kind of payment at once, as an attacker would like it best. */
+/** One service with all payment methods, the largest attack surface. */
 
 const DEPOSIT = 1_000_000n
 
 let ground: Ground
 let solana: SolanaChain
 let rig: ReturnType<typeof solanaRig>
-/** Between the channels and their node. */
+/** Proxy between the channels and their node. */
 let wire: RpcWire
 let desk: ChannelDesk
 let host: PaidHost
@@ -54,7 +54,7 @@ afterAll(async () => {
   await solana?.close()
 })
 
-/** Opened by each test, so that none sees what another did to it. */
+/** Opened by each test, so that tests are independent. */
 async function open(
   paidCallsPerWalletPerMinute = 1_000,
   rpcUrl = ground.chain.rpcUrl,
@@ -98,7 +98,7 @@ const channelTerms = () => ({
   authorizer: ground.chain.accounts.facilitator.address,
 })
 
-/** A wallet with a channel that holds a dollar, one price of which is spent. */
+/** A wallet with a channel of one dollar, of which one price is spent. */
 async function channelBuyer() {
   const key = await ground.fundedBuyer(2n * FUNDS)
   const config = channelConfig(key.address, channelTerms())
@@ -317,7 +317,7 @@ describe('a payment channel', () => {
   })
 })
 
-/** While it is fickle, a node that takes one transaction, turns the next ones away and tells of no receipt. */
+/** While `isFickle`, a node that accepts one transaction, refuses the next ones and returns no receipt. */
 async function fickleNode(rpcUrl: string) {
   const node = { url: '', isFickle: false }
   let taken = 0

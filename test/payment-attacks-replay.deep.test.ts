@@ -48,7 +48,7 @@ async function call(url: string, payment: string, header = 'x-payment') {
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
-/** A host whose slow handler, once at work, goes on when it is told to. */
+/** A host whose handler waits until it is released. */
 async function holdingHost() {
   const [atWork, finish] = [signal(), signal()]
   const host = await ground.host({
@@ -60,7 +60,7 @@ async function holdingHost() {
   return { host, atWork, finish }
 }
 
-/** A promise and the function that fulfils it. */
+/** A promise and its resolve function. */
 function signal() {
   let give: () => void = () => undefined
   const given = new Promise<void>((resolve) => {
@@ -109,7 +109,7 @@ describe('one payment', () => {
     const headers = { 'x-payment': payment }
     const elsewhere = await fetchFrom(`${host.url}/slow/BTC`, { headers, dispatcher: stranger })
     expect(elsewhere.status).toBe(409)
-    // The copies have come by the time that what was asked after them is answered.
+    // The copies have arrived when later requests are answered.
     for (const coin of ['ETH', 'SOL', 'DOGE']) await fetch(`${host.url}/pulse/${coin}`)
     finish.give()
     const answers = await Promise.all([first, ...copies])
@@ -175,7 +175,7 @@ describe('one payment', () => {
     const holder = fetch(`${host.url}/slow/BTC`, { headers })
     await atWork.given
     const copy = call(`${host.url}/slow/BTC`, payment)
-    // It has come by the time that what was asked after it is answered.
+    // It has arrived when later requests are answered.
     for (const coin of ['ETH', 'SOL', 'DOGE']) await fetch(`${host.url}/pulse/${coin}`)
     finish.give()
     expect((await holder).status).toBe(304)
@@ -249,7 +249,7 @@ describe('one payment', () => {
   test('is worth nothing once its time and ten minutes are over', async () => {
     const clock = new ManualClock(systemClock.nowMs() - 3 * 3_600_000)
     const host = await ground.host({ clock })
-    // Soon after a start nothing is forgotten.
+    // Nothing is swept soon after a start.
     clock.advance(3 * 3_600_000)
     const buyer = await ground.fundedBuyer()
     const payment = encodedPayment(await sign(buyer))
@@ -265,9 +265,9 @@ describe('one payment', () => {
 
 describe('one nonce', () => {
   test('signed ten times, each signature another and good, is one sale', async () => {
-    // Every signature draws its own chance, as many hardware wallets do.
+    // Randomised signatures, as from many hardware wallets.
     setSignEntropy(true)
-    // It cannot be taken back; with a constant the files after this one sign the same twice again.
+    // It cannot be unset; constant entropy makes signatures in later files deterministic again.
     onTestFinished(() => setSignEntropy(`0x${'00'.repeat(32)}`))
     const host = await ground.host()
     const buyer = await ground.fundedBuyer()
@@ -385,7 +385,7 @@ describe('what is forgotten', () => {
     const payment = encodedPayment(await sign(buyer))
     expect((await call(`${host.url}/pulse/BTC`, payment)).status).toBe(200)
     clock.putBack(-DAY_MS)
-    // Long enough for what has expired to be swept out.
+    // Long enough for the sweep of expired entries.
     clock.advance(60_000)
     clock.putBack(DAY_MS)
     const elsewhere = await call(`${host.url}/pulse/ETH`, payment)
@@ -406,7 +406,7 @@ function counterfactual(signature: Hex): string {
   return `0x${'00'.repeat(96)}${signature.slice(2)}${'6492'.repeat(16)}`
 }
 
-/** What the payer of an authorization may do at any time, through whoever pays the gas. */
+/** Cancels an authorization; its payer may do so at any time, with gas paid by anyone. */
 async function cancel(buyer: PrivateKeyAccount, nonce: Hex): Promise<void> {
   const { chain } = ground
   const client = createTestClient({

@@ -14,7 +14,7 @@ function checkAt(aheadMs: number, venueIsKnown = true) {
 }
 
 describe('the clock', () => {
-  test('is right where nobody says otherwise', () => {
+  test('is right without contrary evidence', () => {
     expect(checkAt(TEN_MINUTES, false).check.fault).toBeNull()
   })
 
@@ -43,7 +43,7 @@ describe('the clock', () => {
     expect(check.disagrees('eip155:8453')).toBe('its newest block is 600 s old')
   })
 
-  test('is not judged by what was told long ago', () => {
+  test('is not judged by old readings', () => {
     const { check, clock } = checkAt(0, false)
     check.report('eip155:8453', clock.trueMs - TEN_MINUTES)
     expect(check.fault).not.toBeNull()

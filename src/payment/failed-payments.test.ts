@@ -11,7 +11,7 @@ function counting(perAddressPerMinute: number, identicalPerMinute: number): Fail
 }
 
 describe('payments that fail in the same way', () => {
-  test('are told plainly from the third on, and stopped after the last', async () => {
+  test('are reported from the third on, and blocked after the last', async () => {
     const failed = counting(100, 4)
     const told = []
     for (let time = 1; time <= 5; time += 1)
@@ -35,7 +35,7 @@ describe('payments that fail in the same way', () => {
   })
 })
 
-test('a correction is told as often as it is needed', async () => {
+test('a correction is repeated as often as needed', async () => {
   const failed = counting(100, 1)
   const correction = { scheme: 'batch-settlement', network: 'eip155:8453', extra: {} }
   const behind = { ...rejection('cumulative_amount_mismatch', 'Sign over it.'), correction }
@@ -44,7 +44,7 @@ test('a correction is told as often as it is needed', async () => {
 })
 
 describe('an address that has used up its failures', () => {
-  test('is told to stop, whatever fails', async () => {
+  test('is blocked, independent of the failure', async () => {
     const failed = counting(2, 100)
     await failed.countMalformed(HERE)
     await failed.countInvalid(HERE, 'ann', expired)
@@ -79,7 +79,7 @@ describe('an address that has used up its failures', () => {
     expect(await Promise.all([...before, ...after])).toEqual([0, 1, 2, 3])
   })
 
-  test('goes on behind a check that breaks', async () => {
+  test('continues after a check that throws', async () => {
     const failed = counting(1, 100)
     await failed.countMalformed(HERE)
     const broken = failed.check(HERE, () => Promise.reject(new Error('node gone')))
@@ -103,7 +103,7 @@ describe('an address that has used up its failures', () => {
 })
 
 describe('a wallet whose payments the chain refuses', () => {
-  test('is barred for the rest of the minute, from wherever it comes', async () => {
+  test('is blocked until the end of the minute, from any address', async () => {
     const failed = counting(100, 2)
     await failed.countRefused(HERE, 'ann', poor)
     expect(await failed.walletLimit('ann')).toBeNull()
@@ -121,7 +121,7 @@ describe('a wallet whose payments the chain refuses', () => {
 
 type OpenCheck = { readonly check: () => Promise<number>; readonly end: () => void }
 
-/** Checks that end when they are told to, with their number, and a log of when they begin. */
+/** Checks that the test completes by number, and a log of their starts. */
 function openChecks(count: number) {
   const log: number[] = []
   const checks = Array.from({ length: count }, (_, index): OpenCheck => {

@@ -77,7 +77,7 @@ describe('the code of wallets', () => {
   })
 })
 
-test('a transaction that is heard of twice counts once', () => {
+test('a transaction that is reported twice counts once', () => {
   const failures = FailedSettlements.inMemory()
   const once = failure('0xB')
   expect(failures.failed(once, null, NOW_MS)).toBe(true)
@@ -101,7 +101,7 @@ test('what is under way counts until it is released, or for an hour', () => {
   expect(failures.ofContracts(NETWORK, NOW_MS + 3_600_000)).toEqual([])
 })
 
-test('what bars nobody any more is swept with the ledger', () => {
+test('expired blocks are swept with the ledger', () => {
   const ledger = new PaymentLedger(':memory:')
   ledger.failures.failed(failure('0x1'), null, NOW_MS)
   expect(ledger.sweep(NOW_MS + 6 * DAY_MS, 10)).toBe(0)

@@ -145,7 +145,7 @@ describe('what is owed is bounded', () => {
     expect(chain.settlements).toEqual(['broadcast', 'broadcast', 'confirmed', 'broadcast'])
   })
 
-  test('in total, also for calls at once', async () => {
+  test('in total, also for concurrent calls', async () => {
     const { chain, buy } = await rig('broadcast', { payerMax: 10n * PRICE, totalMax: 2n * PRICE })
     const statuses = await Promise.all([1, 2, 3, 4].map(() => buy(newBuyer())))
     expect(statuses).toEqual([200, 200, 200, 200])

@@ -58,7 +58,7 @@ describe('a watch', () => {
     expect(changes.map((fault) => fault?.reason ?? null)).toEqual(['down', null])
   })
 
-  test('looks at once for one sale that failed, and once a second for many', async () => {
+  test('probes immediately after one failed sale, and once a second for many', async () => {
     watch.start()
     await settled()
     await pass(5_000)
@@ -102,7 +102,7 @@ describe('a watch', () => {
     hanging.stop()
   })
 
-  test('asks nobody once it is stopped', async () => {
+  test('sends no probe after it is stopped', async () => {
     watch.start()
     await settled()
     watch.stop()

@@ -63,7 +63,7 @@ describe('a row', () => {
     ledger.close()
   })
 
-  test('stays settled whatever is said later', () => {
+  test('stays settled after later verdicts', () => {
     const ledger = new PaymentLedger(path)
     const one = entry('0x1')
     void ledger.begin(one, NOW_MS)
@@ -261,7 +261,7 @@ test('what is owed counts answers given on a broadcast, until they are confirmed
   ledger.close()
 })
 
-test('a payment is found by the name that its payer gave it, and by nobody else', () => {
+test('a payment is found by its identifier, for its payer only', () => {
   const ledger = new PaymentLedger(path)
   void ledger.begin({ ...entry('0x1'), identifier: 'order-1' }, NOW_MS)
   expect(ledger.findByIdentifier('0xB', 'order-1')).toEqual(entry('0x1').key)
@@ -357,7 +357,7 @@ test('a damaged answer is not given out', () => {
   after.close()
 })
 
-test('a file of version 2 is taken over, and nobody has access to what was sold before', () => {
+test('a file of version 2 is migrated, without access to answers that were sold before', () => {
   const one = entry('0x1')
   const before = new PaymentLedger(path)
   void before.begin(one, NOW_MS)

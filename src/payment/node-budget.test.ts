@@ -29,7 +29,7 @@ function failed(permit: NodePermit): void {
 }
 
 describe('an address', () => {
-  test('is bounded when its payments begin, so that many at once ask no more than a few', async () => {
+  test('is bounded when its payments begin, so that many concurrent ones ask no more than a few', async () => {
     const { admission: nodes } = admission(3)
     const visits = Array.from({ length: 10 }, () => nodes.open(HERE))
     const places = visits.map((permit) => permit.reserve())
@@ -51,7 +51,7 @@ describe('an address', () => {
     expect(await states([nodes.open(HERE).reserve()])).toEqual(['waits'])
   })
 
-  test('gets a place back some seconds after nobody answered, and does not keep others waiting for it', async () => {
+  test('gets a place back some seconds after a missing reply, and does not delay others', async () => {
     const { admission: nodes, clock } = admission(1)
     const [asked, waiting] = [nodes.open(HERE), nodes.open(HERE)]
     await asked.reserve()
@@ -65,7 +65,7 @@ describe('an address', () => {
     expect(await nodes.open(HERE).reserve()).toBeNull()
   })
 
-  test('gets its places back for payments that were right, or that nobody could judge', async () => {
+  test('gets its places back for payments that were valid or could not be verified', async () => {
     const { admission: nodes } = admission(2)
     for (let payment = 0; payment < 20; payment += 1) {
       const permit = nodes.open(HERE)
@@ -109,7 +109,7 @@ describe('an address', () => {
     expect(await nodes.open(HERE).reserve()).toBeNull()
   })
 
-  test('is told to come back where its turn does not come', async () => {
+  test('receives a retry time if its turn does not come', async () => {
     const { clock, admission: nodes } = admission(1)
     await nodes.open(HERE).reserve()
     const waiting = nodes.open(HERE).reserve()

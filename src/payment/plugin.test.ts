@@ -81,7 +81,7 @@ describe('a paid route', () => {
     await app.close()
   })
 
-  test('is free of charge to nobody who sends a header that is no payment', async () => {
+  test('is not free for a header that is not a payment', async () => {
     const app = sellingApp()
     for (const name of ['x-payment', 'payment-signature', 'X-Payment']) {
       for (const value of ['', ' ', 'null', 'e30=', ',']) {
@@ -93,7 +93,7 @@ describe('a paid route', () => {
   })
 })
 
-/** After a start, as after a closure: until then nobody could ask. */
+/** After a start, as after a closure: no caller could ask before. */
 const NO_SWEEP_MS = 2 * 3_600_000
 
 test('answers whose time ran out while the service was down wait for their buyers', async () => {
@@ -111,7 +111,7 @@ test('answers whose time ran out while the service was down wait for their buyer
   await app.close()
 })
 
-test('a sweep that fails is told, and tried again', async () => {
+test('a sweep that fails is reported and retried', async () => {
   const { ledger, ...rest } = options()
   const events: PaymentEvent[] = []
   const app = Fastify()

@@ -22,7 +22,7 @@ function screening(
   return { clock, asked, screen: (number: number) => screened.screen(number) }
 }
 
-test('a payment that comes alone passes at once, without a question', async () => {
+test('a single payment passes immediately, without a request', async () => {
   const { asked, clock, screen } = screening()
   for (const number of [1, 2, 3]) {
     expect(await screen(number)).toEqual(valid)

@@ -50,7 +50,7 @@ describe('a quote', () => {
     }
   })
 
-  test('says at once what a way to pay adds to its terms for now', () => {
+  test('includes the current additions of a payment method to its terms', () => {
     let isSuspended = false
     const [keysOnly, nothing] = [{ contractWallets: false }, {}]
     const ways = methods(base).map((method) => ({

@@ -97,7 +97,7 @@ test('follows a body piece by piece, characters whole, until it ends', async () 
   expect(pieces).toEqual(['data: ', 'ß\n\n'])
 })
 
-test('what refuses to be followed tells its status', async () => {
+test('a refused stream reports its status', async () => {
   const url = await listen((_, response) => {
     response.writeHead(401)
     response.end('no key')

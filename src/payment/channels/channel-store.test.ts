@@ -56,7 +56,7 @@ function sold(charged: bigint, store = open()): ChannelStore {
 }
 
 describe('a voucher', () => {
-  test('is taken when it goes on where the channel stands, and is there after a restart', () => {
+  test('is accepted if it continues from the current sum, and survives a restart', () => {
     const path = file()
     const store = new ChannelStore(path)
     sold(300n, store)
@@ -106,7 +106,7 @@ describe('a voucher', () => {
     expect(again.commit(sale(500n), 7), 'a refund that never left').toBe('committed')
   })
 
-  test('on a channel that is new here goes on where its payer says, never below what is claimed', () => {
+  test('on a new channel continues from the sum that its payer states, never below the claimed sum', () => {
     const store = open()
     store.mirror(ID, config, { ...deposited, claimed: 200n }, 1)
     expect(store.commit(sale(250n), 2)).toBe('counted')
@@ -176,7 +176,7 @@ describe('a file that cannot be trusted', () => {
 })
 
 describe('looking into the channels of a service', () => {
-  test('tells what is sold on them and not claimed, also of one that was killed', () => {
+  test('reports the sold and unclaimed sum, also after a kill', () => {
     const path = file()
     const store = open(path)
     store.mirror(ID, config, { ...deposited, claimed: 100n }, 0)

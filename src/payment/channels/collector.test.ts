@@ -39,7 +39,7 @@ describe('a claim is due', () => {
     expect(isDue([channel({ charged: 600n }), channel({ charged: 600n })], 1)).toBe(true)
   })
 
-  test('at once when a payer with something to claim announces a withdrawal', () => {
+  test('immediately when a payer with an unclaimed sum announces a withdrawal', () => {
     expect(isDue([channel({ withdrawRequestedAtSeconds: 1 })], 1)).toBe(true)
     const nothing = { claimed: 300n, unclaimedSinceMs: null }
     expect(isDue([channel({ withdrawRequestedAtSeconds: 1, ...nothing })], 1)).toBe(false)

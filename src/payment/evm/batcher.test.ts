@@ -15,7 +15,7 @@ function gathered(sizeMax = 3) {
 }
 
 describe('what comes', () => {
-  test('alone passes at once', () => {
+  test('alone passes immediately', () => {
     const { clock, seen, gathering } = gathered()
     gathering.add(1)
     expect(seen).toEqual([[1]])

@@ -28,7 +28,7 @@ const buyer = newSolanaBuyer()
 const stranger = newSolanaBuyer('stranger')
 const otherMint = address('Es9vMFrzaCERmJfrF4H2FYD4KCoNkY11McCe8BenwNYB')
 
-/** Whoever is asked here has gone too far: all of this is told without a network. */
+/** Fails if it is called: all of these checks work without a network. */
 const unasked = () => Promise.reject(new Error('a facilitator was asked'))
 
 function methodOn(

@@ -53,7 +53,7 @@ describe('who holds the open interest of the model', () => {
     }
   })
 
-  test('nobody is beyond the price that liquidates him; some have none, as on the venue', () => {
+  test('no account is beyond its liquidation price; some have none, as on the venue', () => {
     // Every fourth account, large and small.
     const found = Array.from({ length: HOLDERS / 4 }, (_, i) =>
       accounts.account(4 * i, LATER_MS),
@@ -84,7 +84,7 @@ describe('who holds the open interest of the model', () => {
     expect(changes).toContain(-1)
   })
 
-  test('an account is the same whenever, and in whatever order, it is asked', () => {
+  test('an account does not depend on the time and order of requests', () => {
     const other = new Accounts(seededMarket({ seed: 5, startMs: START_MS }), START_MS)
     const one = new Accounts(market, START_MS)
     const at = (minutes: number) => START_MS + minutes * MINUTE_MS + 777
@@ -97,7 +97,7 @@ describe('who holds the open interest of the model', () => {
     expect(late.positions.length).toBeGreaterThan(10)
   })
 
-  test('a coin that is delisted is held by nobody any more', () => {
+  test('a delisted coin has no holders', () => {
     const own = seededMarket({ seed: 6, startMs: START_MS })
     const others = new Accounts(own, START_MS)
     expect(others.holdersOf('GMX', START_MS).length).toBeGreaterThan(10)
@@ -173,7 +173,7 @@ describe('liquidation in the model', () => {
     expect(total).toBeCloseTo(1_000, 6)
   })
 
-  test('nobody is liquidated while the mark stands still', () => {
+  test('no account is liquidated without a change of the mark', () => {
     const accounts = new Accounts(
       marketWith(() => 100_000),
       START_MS,

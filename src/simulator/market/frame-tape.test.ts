@@ -13,11 +13,11 @@ const HEARD_MS = 120_000
 /** Another day, when it plays again. */
 const JOIN_MS = Date.UTC(2026, 11, 24, 3, 4, 5, 678)
 
-describe('frames that a client of the venue heard', () => {
+describe('frames received by a client of the venue', () => {
   let texts: readonly string[]
   let heard: Market
 
-  /** Two minutes, the second of them over a new connection, which is told old trades once more. */
+  /** Two minutes, the second over a new connection, on which the venue repeats old trades. */
   beforeAll(() => {
     const clock = new ManualClock(HEARD_FROM_MS)
     heard = seededMarket({ seed: 5, startMs: HEARD_FROM_MS })
@@ -42,7 +42,7 @@ describe('frames that a client of the venue heard', () => {
     expect(again.map(essence(market.clockShiftMs))).toEqual(told.map(essence(0)))
   })
 
-  test('play again as a market: the newest book that was told', () => {
+  test('replay as a market: the newest published book', () => {
     const market = playedAgain(texts)
     const told = bookFrames('BTC').at(-2)
     const book = market.book('BTC', (told?.time ?? 0) + market.clockShiftMs, 20)

@@ -136,7 +136,7 @@ describe.skipIf(!existsSync(directory))('a recording as a market (needs ../share
     expect(context?.openInterestBase).toBeGreaterThan(0)
   })
 
-  test('a coin that is delisted stands still from then on', () => {
+  test('a delisted coin does not change any more', () => {
     const own = recordingMarket(readTapes(directory), seededMarket({ seed: 1, startMs }), {
       startMs,
     })

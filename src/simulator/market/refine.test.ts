@@ -89,7 +89,7 @@ describe('refining a bar', () => {
     }
   })
 
-  test('a quarter without trades stands still', () => {
+  test('a quarter without trades has a constant price', () => {
     expect(minutesOf(flatBar(5), 1, SIZE_DECIMALS)).toEqual(Array(15).fill(flatBar(5)))
     expect(tradesOf(flatBar(5), 0, 1, SIZE_DECIMALS)).toEqual([])
   })

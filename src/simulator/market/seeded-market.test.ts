@@ -140,7 +140,7 @@ describe('the seeded market', () => {
     },
   )
 
-  test('answers the same, whatever was asked before', () => {
+  test('answers independently of earlier requests', () => {
     const fresh = seededMarket({ seed: 3, startMs })
     const atMs = startMs + 40 * MINUTE_MS
     const ask = (of: Market) => [

@@ -3,7 +3,7 @@ import { MinuteAllowance } from './allowance.ts'
 
 const MINUTE_MS = 60_000
 
-describe('an allowance of so much a minute', () => {
+describe('an allowance per minute', () => {
   test('is never passed in any minute, and is given back a minute after it was taken', () => {
     const allowance = new MinuteAllowance(10)
     const takenMs: number[] = []

@@ -174,7 +174,7 @@ describe('the simulated venue over POST /info', () => {
     expect(next).toHaveLength(301)
   })
 
-  test('REST and websocket tell the same book', () => {
+  test('REST and WebSocket return the same book', () => {
     const client = new ScriptedClient(venue)
     client.subscribe({ type: 'l2Book', coin: 'SOL' })
     clock.advance(5400)
@@ -306,7 +306,7 @@ describe('the simulated venue over POST /info', () => {
     }
   })
 
-  test('an account is found in whatever case its address is written', () => {
+  test('an account is found by its address in any case', () => {
     const [trade] = ask<{ users: string[] }[]>({ type: 'recentTrades', coin: 'BTC' })
     const user = trade?.users[0] ?? ''
     const shouted = `0x${user.slice(2).toUpperCase()}`

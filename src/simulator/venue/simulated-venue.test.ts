@@ -39,7 +39,7 @@ describe('the simulated venue on its sockets', () => {
     }
   }
 
-  test('tells its addresses', () => {
+  test('reports its addresses', () => {
     expect(venue.wsUrl).toMatch(/^ws:\/\/127\.0\.0\.1:\d+\/ws$/)
     expect(venue.httpUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/info$/)
     expect(venue.clockShiftMs).toBeUndefined()
@@ -61,7 +61,7 @@ describe('the simulated venue on its sockets', () => {
     await response.text()
   })
 
-  test('no header tells of limits, and no reply is compressed', async () => {
+  test('no header states limits, and no reply is compressed', async () => {
     const read = async (): Promise<{ status: number; names: string[] }> => {
       const headers = { ...jsonHeaders, 'accept-encoding': 'gzip, br' }
       const body = '{"type":"perpDexs"}'

@@ -58,7 +58,7 @@ describe('the simulated venue over its websocket', () => {
     expect(client.channels).toContain('l2Book')
   })
 
-  test('replays the last 30 trades on every subscription and goes on without a hole', () => {
+  test('replays the last 30 trades on every subscription and continues without a gap', () => {
     client.subscribe({ type: 'trades', coin: 'BTC' })
     clock.advance(20_000)
     const batches = client.data('trades') as TradeWire[][]
@@ -269,7 +269,7 @@ describe('the simulated venue over its websocket', () => {
     expect(client.isConnected).toBe(true)
   })
 
-  test('what it tells is 0.2 to 0.9 s old and never goes back', () => {
+  test('published states are 0.2 to 0.9 s old and never go back', () => {
     client.subscribe({ type: 'l2Book', coin: 'BTC', fast: true })
     let lastMs = 0
     for (let i = 0; i < 100; i++) {

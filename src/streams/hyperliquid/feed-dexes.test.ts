@@ -5,7 +5,7 @@ import { play } from './testing/feed-run.ts'
 import { ScriptedVenue } from './testing/scripted-venue.ts'
 
 const MINUTE_MS = 60_000
-/** Stands for the day between two judgements. */
+/** Replaces the day between two selections. */
 const DAY_MS = 30 * MINUTE_MS
 const USDH = 6
 
@@ -95,7 +95,7 @@ describe('dexes that are chosen', () => {
     return type === 'meta' ? meta : [meta, contexts]
   }
 
-  test('are those with a hundredth of the venue, and the others are told with their reason', () => {
+  test('are those with 1 % of the venue, and the others are reported with their reason', () => {
     start()
     run.advance(MINUTE_MS)
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A', 'xyz:B'])
@@ -217,7 +217,7 @@ describe('dexes that are chosen', () => {
     })
   })
 
-  test('what an engine followed before is followed at once, before anything is judged', () => {
+  test('dexes of the previous run are followed immediately, before any selection', () => {
     start(['BTC', 'xyz:A', 'xyz:B'])
     run.advance(2_500)
     expect(statusOf('xyz')).toMatchObject({ isFollowed: true, judgedAtMs: null })
@@ -233,7 +233,7 @@ describe('dexes that are chosen', () => {
     expect(listed()).toEqual(['BTC'])
   })
 
-  test('one that does not answer is asked again in ten minutes, and keeps nobody waiting', () => {
+  test('one that does not answer is asked again in ten minutes, and delays no other', () => {
     const whole = venue.reply
     venue.reply = (body) =>
       JSON.stringify(body).includes('"flx"') ? { status: 500, body: 'null' } : whole(body)
@@ -246,7 +246,7 @@ describe('dexes that are chosen', () => {
     expect(statusOf('flx')).toMatchObject({ reason: 'share_below_minimum' })
   })
 
-  test('nothing is judged while the venue does not answer, and nobody left', () => {
+  test('nothing is selected or removed while the venue does not answer', () => {
     start(['BTC', 'xyz:A'])
     run.advance(MINUTE_MS)
     const whole = venue.reply
@@ -259,7 +259,7 @@ describe('dexes that are chosen', () => {
     expect(followed()).toEqual(['xyz'])
   })
 
-  test('with less room than coins the most traded ones are followed, and the rest is counted', () => {
+  test('with less room than coins the most traded ones are followed, and the others are counted', () => {
     const many = Array.from({ length: 400 }, (_, at) => `xyz:C${at}`)
     dexes = { ...dexes, xyz: { coins: many, interest: 50_000 } }
     venue.coins = ['BTC', ...many, 'flx:A']

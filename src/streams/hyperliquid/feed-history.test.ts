@@ -231,7 +231,7 @@ describe('what can wait', () => {
       expect(timeMs - (times[at] ?? 0)).toBeGreaterThanOrEqual(9_900)
   })
 
-  test('that broke on its way is not told, and asked for once more', () => {
+  test('that was corrupted in transit is not emitted, and requested again', () => {
     const venue = new ScriptedVenue({ coins: ['A'] })
     const row = (hour: number, fundingRate: string) => ({
       coin: 'A',
@@ -301,7 +301,7 @@ describe('what can wait', () => {
     expect(good.map(({ rows }) => rows.length)).toEqual([500, 221])
   })
 
-  test('is not asked where our own history has it, which is told first', () => {
+  test('is not requested if our own history has it, which is emitted first', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', '-OLD'] })
     const read: string[] = []
     const rows = Array.from({ length: 720 }, (_, at) => ({

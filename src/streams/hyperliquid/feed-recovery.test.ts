@@ -7,7 +7,7 @@ import { ScriptedVenue } from './testing/scripted-venue.ts'
 const HOUR_MS = 3_600_000
 
 describe('a lost socket', () => {
-  test('is told in-band, replaced, resubscribed, and its history asked again', () => {
+  test('is reported in-band, replaced, resubscribed, and its history requested again', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
     const run = play(venue, {
       sockets: 2,
@@ -81,7 +81,7 @@ describe('a lost socket', () => {
     expect(venue.candleRequests).toHaveLength(1)
   })
 
-  test('what was asked before it, to compare, does not stand for history that is asked after it', () => {
+  test('an earlier audit request does not replace the history request after it', () => {
     const venue = new ScriptedVenue({ coins: ['A'] })
     const request = { timeframe: '15m', fromMs: venue.nowMs - HOUR_MS } as const
     const run = play(venue, { needs: () => [request], auditOf: () => request })
@@ -230,7 +230,7 @@ describe('a coin that falls silent while its socket lives', () => {
     { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
   ]
 
-  test('is told in-band, subscribed anew, and what it missed is asked', () => {
+  test('is reported in-band, resubscribed, and its missing history is requested', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     const run = play(venue, { needs })
     speak(venue, run, 30)
@@ -261,7 +261,7 @@ describe('a coin that falls silent while its socket lives', () => {
     expect(venue.connectionsMs).toHaveLength(2)
   })
 
-  test('has it replaced once, and is then subscribed anew, more and more rarely', () => {
+  test('has it replaced once, and is then resubscribed at growing intervals', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     const run = play(venue, { needs })
     speak(venue, run, 30)
@@ -328,7 +328,7 @@ describe('a connection that answers pings and nothing else', () => {
     },
   )
 
-  test('is left alone where a renewed channel tells again', () => {
+  test('is kept if a resubscribed channel delivers again', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B'] })
     const run = play(venue)
     run.advance(6_000)

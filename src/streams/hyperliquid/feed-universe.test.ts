@@ -6,7 +6,7 @@ import { DEXES_MAX } from './wire/dexes.ts'
 const HOUR_MS = 3_600_000
 
 describe('the universe', () => {
-  test('is fetched every minute and told only when it changed', () => {
+  test('is fetched every minute and emitted only after a change', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
     const run = play(venue)
     run.advance(200_000)
@@ -41,7 +41,7 @@ describe('the universe', () => {
     expect(run.of('history'), 'of the delisted one nothing is asked').toHaveLength(3)
   })
 
-  test('contexts of another length have it fetched at once', () => {
+  test('contexts of another length trigger an immediate fetch', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
     venue.isTelling = () => false
     const run = play(venue)
@@ -57,7 +57,7 @@ describe('the universe', () => {
     expect(run.of('context').slice(known)).toMatchObject([{ coin: 'BTC' }, { coin: 'NEW' }])
   })
 
-  test('of more coins than there are subscriptions for has their number told, once', () => {
+  test('with more coins than subscriptions reports the excess once', () => {
     const coins = Array.from({ length: 330 }, (_, index) => `C${index}`)
     const run = play(new ScriptedVenue({ coins }))
     run.advance(130_000)
@@ -65,7 +65,7 @@ describe('the universe', () => {
     expect(told).toEqual([{ kind: 'left-out', count: 8 }])
   })
 
-  test('contexts that never fit do not starve the rest', () => {
+  test('contexts that never fit do not starve other requests', () => {
     const venue = new ScriptedVenue({ coins: ['BTC'] })
     const run = play(venue)
     run.advance(5_000)
@@ -89,13 +89,13 @@ describe('the universe', () => {
   })
 })
 
-describe('dexes beside the main one', () => {
+describe('dexes other than the main one', () => {
   const universeOf = (coins: readonly string[]) => ({
     universe: coins.map((name) => ({ name, szDecimals: 2, maxLeverage: 10 })),
     marginTables: [],
   })
   const refused = { status: 500, body: 'null' }
-  /** The main dex lists BTC, and `xyz` one coin, from when it is told to answer. */
+  /** The main dex lists BTC, and `xyz` one coin once the test lets it answer. */
   const listing = (venue: ScriptedVenue, coin: string) => {
     let isThere = false
     venue.reply = (body) => {
@@ -135,7 +135,7 @@ describe('dexes beside the main one', () => {
     { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
   ]
 
-  test('keep nobody waiting while they do not answer, and cost little', () => {
+  test('do not delay others while they do not answer, and cost little', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'ETH'] })
     venue.reply = (body) => (JSON.stringify(body).includes('"dex"') ? refused : undefined)
     const run = play(venue, { dexes: ['typo', 'gone'], needs })
@@ -160,7 +160,7 @@ describe('dexes beside the main one', () => {
     expect(venue.subscribed('l2Book').toSorted()).toEqual(['BTC', 'xyz:A'])
   })
 
-  test('are found within the hour where all of them are wanted and somebody deploys one more', () => {
+  test('are found within an hour of their deployment if all are wanted', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A', 'new:A'] })
     const list = deployed(venue)
     list('xyz')
@@ -174,7 +174,7 @@ describe('dexes beside the main one', () => {
     expect(begun, 'one that is followed is not begun again').toHaveLength(1)
   })
 
-  test('a name that one list tells twice is begun once', () => {
+  test('a name that occurs twice in a list is followed once', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'xyz:A'] })
     deployed(venue)('xyz', 'xyz')
     play(venue, { dexes: 'all' }).advance(60_000)
@@ -311,7 +311,7 @@ describe('a list of coins that is contradicted', () => {
     expect(wrong()).toEqual([])
   })
 
-  test('by a frame is asked for at once, and holds again after two replies, 5 s apart', () => {
+  test('by a frame is requested immediately, and valid again after two replies, 5 s apart', () => {
     const { venue, run } = begun(['A', 'B'])
     run.advance(30_000)
     expect(metas(venue)).toEqual([])
@@ -392,7 +392,7 @@ describe('a universe of which a name was bent on its way', () => {
     expect(venue.subscribed('trades')).toEqual(['BTC', 'kBONK'])
   })
 
-  test('lists that name for as long as it is told, and subscribes it never', () => {
+  test('lists that name as long as the venue does, and never subscribes it', () => {
     const venue = new ScriptedVenue({ coins: ['BTC', 'kBONK', 'NEV'] })
     const run = play(venue, { known })
     run.advance(500)
@@ -409,7 +409,7 @@ describe('a name that the websocket does not know', () => {
     { timeframe: '15m', fromMs: nowMs - HOUR_MS } as const,
   ]
 
-  test('costs only its own coin: whoever was subscribed with it is tried alone and let in again', () => {
+  test('costs only its own coin: others subscribed with it are tested separately and subscribed again', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'BAD', 'C', 'D'] })
     venue.poison.add('BAD')
     const run = play(venue, { sockets: 2, needs })

@@ -40,7 +40,7 @@ describe('the start', () => {
     expect(venue.requests).toHaveLength(2)
   })
 
-  test('says `up` once every socket hears the venue', () => {
+  test('reports `up` once every socket receives frames', () => {
     const run = play(new ScriptedVenue({ coins: ['BTC', 'ETH'] }), { sockets: 3 })
     run.advance(5_000)
     expect(run.of('feed-status')).toMatchObject([{ state: 'up', coins: [] }])

@@ -15,7 +15,7 @@ describe('which account is asked next', () => {
     expect(run.asked.slice(0, 3).map(({ account }) => account)).toEqual(['t0', 't1', 't2'])
   })
 
-  test('three hundred accounts have their turn in ten minutes, and then anew', () => {
+  test('three hundred accounts are requested in ten minutes, and then again', () => {
     const run = play(60, { held: () => 1e6 })
     run.advance(ROUND_MS)
     const round = new Set(run.asked.map(({ account }) => account))

@@ -57,7 +57,7 @@ describe('the history that is asked next', () => {
     expect(order).toEqual(['A', 'B', 'C', 'BIG', 'D', 'MIDDLE'])
   })
 
-  test('of a coin that was listed anew is a warm-up again', () => {
+  test('of a relisted coin is a warm-up again', () => {
     warmUp('TAIL')
     backfill.keep(() => false)
     for (const coin of ['TAIL', 'BIG']) backfill.acknowledge(coin, 0)

@@ -14,7 +14,7 @@ describe('what accounts hold, as events', () => {
     ])
   })
 
-  test('a position that is not told any more is gone, once', () => {
+  test('a position that is no longer reported is emitted once as closed', () => {
     const book = new AccountBook()
     book.update('0xa', told(['BTC', 1], ['ETH', 1]), stamp)
     expect(book.update('0xa', told(['ETH', 1]), stamp)).toMatchObject([
