@@ -253,9 +253,9 @@ describe('perpscope doctor', () => {
     ['goes on', { state: 'on', reason: null }, 'ok', /^recording since 2026-01-01T00:00:00\.000Z$/],
     [
       'ended',
-      { state: 'stopped', reason: 'it has its 30 bytes' },
+      { state: 'stopped', reason: 'it has reached 30 bytes' },
       'warn',
-      /^stopped at 2026-01-01T00:00:00\.000Z: it has its 30 bytes; the service continues without it$/,
+      /^stopped at 2026-01-01T00:00:00\.000Z: it has reached 30 bytes; the service continues without it$/,
     ],
   ])('reports a service whose recording %s', async (_what, state, status, words) => {
     const recording = { ...state, since_iso: '2026-01-01T00:00:00.000Z' }

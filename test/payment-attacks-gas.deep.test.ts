@@ -103,7 +103,7 @@ describe('strangers who burn our gas', () => {
       const first = await buy(host, await ground.paymentOf(wallet, 'ab'), '/slow/BTC')
       expect(first.status).toBe(402)
       expect(first.reason).toBe(FAILED)
-      expect(first.body.diagnostics?.hint).toContain('Pay from an account with a key')
+      expect(first.body.diagnostics?.hint).toContain('Pay from an account without code')
       const burnt = await ground.burntSince(before)
       expect(burnt).toBeGreaterThan(280_000n)
       for (const suffix of ['ab', '']) {

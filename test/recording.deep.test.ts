@@ -324,7 +324,7 @@ describe('perpscope record and replay', () => {
     const args = ['record', '--out', full, '--max-bytes', '300000', ...engine('full')]
     const { code, errors } = await runCommand(args)
     expect(code).toBe(0)
-    expect(errors).toContain(`the recording ${full} ends: it has its 300000 bytes`)
+    expect(errors).toContain(`the recording ${full} ends: it has reached 300000 bytes`)
     expect(statSync(full).size).toBeLessThanOrEqual(300_000)
   })
 

@@ -120,10 +120,10 @@ describe('the history on disk', () => {
 
   test('is reported with an ended recording until the next heartbeat', async () => {
     const { admin, deliver } = fixture()
-    const recording = { state: 'stopped', reason: 'it has its 30 bytes', sinceMs: 0 } as const
+    const recording = { state: 'stopped', reason: 'it has reached 30 bytes', sinceMs: 0 } as const
     deliver({ kind: 'heartbeat', heartbeat: { ...heartbeat, recording } })
     expect((await admin.inject('/store')).json().recording).toEqual({
-      ...{ state: 'stopped', reason: 'it has its 30 bytes' },
+      ...{ state: 'stopped', reason: 'it has reached 30 bytes' },
       since_iso: '1970-01-01T00:00:00.000Z',
     })
     deliver({ kind: 'heartbeat', heartbeat })

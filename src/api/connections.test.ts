@@ -182,7 +182,7 @@ describe('connections of one address', () => {
       code: 'rate_limited',
       retryable: true,
       charged: false,
-      detail: expect.stringContaining('from this address'),
+      detail: expect.stringContaining('from this IP address'),
     })
     expect(await ask('127.0.0.2')).toMatch(/^HTTP\/1\.1 200 /)
   })

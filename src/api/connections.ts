@@ -86,7 +86,7 @@ function rawRefusal(): string {
   const { status, headers, body } = problem(
     'rate_limited',
     {
-      detail: `More than ${CONNECTIONS_PER_ADDRESS_MAX} connections are open from this address. Reuse or close connections.`,
+      detail: `More than ${CONNECTIONS_PER_ADDRESS_MAX} connections are open from this IP address. Reuse or close connections.`,
       retryAfterSeconds: 1,
       paymentReusable: true,
     },

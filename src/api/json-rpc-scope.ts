@@ -31,7 +31,7 @@ export function jsonRpcScope(
         reply.raw.once('close', leave)
         return
       }
-      const detail = `More than ${JSON_RPC_CALLS_MAX} calls from this address are open. Wait for their responses.`
+      const detail = `More than ${JSON_RPC_CALLS_MAX} calls from this IP address are open. Wait for their responses.`
       void reply
         .code(429)
         .headers({ 'cache-control': 'no-store', 'retry-after': RETRY_SECONDS })

@@ -35,7 +35,7 @@ describe('the recording of a service', () => {
     await recording.close()
     expect(recording.health()).toEqual({
       state: 'stopped',
-      reason: `the recording ${path} ends: it has its 30 bytes`,
+      reason: `the recording ${path} ends: it has reached 30 bytes`,
       sinceMs: NOW_MS,
     })
     expect(causes).toHaveLength(1)

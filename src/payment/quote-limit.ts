@@ -27,7 +27,7 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
     const { status, headers, body } = problem(
       'rate_limited',
       {
-        detail: `Too many unpaid calls from this address. Nothing was charged. Try again in ${allowance.resetSeconds} s.`,
+        detail: `Too many unpaid calls from this IP address. Nothing was charged. Try again in ${allowance.resetSeconds} s.`,
         retryAfterSeconds: allowance.resetSeconds,
         paymentReusable: true,
       },

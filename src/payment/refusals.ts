@@ -48,14 +48,14 @@ function failureFacts(hit: LimitHit): ProblemFacts {
     case 'address':
       return {
         detail:
-          'Too many payments from this address failed. Nothing was charged. Invalid payments from this address are ' +
+          'Too many payments from this IP address failed. Nothing was charged. Invalid payments from it are ' +
           `blocked for ${resetSeconds} s. Valid payments of wallets that bought here before are still accepted.`,
       }
     case 'unverified':
       return {
         detail:
-          'Too many payments from this address failed, and this wallet has not bought here before. Nothing was ' +
-          `charged. Send the same payment again in ${resetSeconds} s, or now from another address.`,
+          'Too many payments from this IP address failed, and this wallet has not bought here before. Nothing was ' +
+          `charged. Send the same payment again in ${resetSeconds} s, or now from another IP address.`,
         paymentReusable: true,
       }
     case 'wallet':
@@ -103,9 +103,9 @@ export function stillInFlight(request: FastifyRequest): BufferedResponse {
 export function paymentReused(request: FastifyRequest): BufferedResponse {
   return refuse(request, 'payment_replayed', {
     detail:
-      'This payment was used before. Nothing more was charged. Its answer is sent again only for the same URL and ' +
-      'the same payment with its extensions, or, without extensions, to the same address within two minutes. ' +
-      'Sign a new payment for a new answer.',
+      'This payment was used before. Nothing more was charged. Its answer is sent again to the same URL with the ' +
+      'identical payment and extensions; a payment without extensions must come from the same IP address within ' +
+      'two minutes. Sign a new payment for a new answer.',
     charged: null,
   })
 }

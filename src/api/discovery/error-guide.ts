@@ -74,9 +74,9 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   payment_replayed: {
     meaning:
-      'The payment was already used. Its answer is sent again only to the request that bought it, which proves itself ' +
-      'by the secret from its quote; other callers get charged: null. charged: true means that the answer is no longer ' +
-      'stored. Sign a new payment.',
+      'The payment was already used. To get its answer, repeat the identical request: same URL, same payment with all ' +
+      'extensions of the quote. charged: true: its answer is no longer stored. charged: null: unknown, or not shown to ' +
+      'this caller. Sign a new payment for a new answer.',
     example: {
       detail:
         'This payment was used before. Nothing more was charged. Sign a new payment for a new answer.',
@@ -102,7 +102,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   rate_limited: {
     meaning: 'Too many calls. Retry after retry_after seconds. A payment in the call was not used.',
     example: {
-      detail: 'Too many unpaid calls from this address. Nothing was charged. Try again in 12 s.',
+      detail: 'Too many unpaid calls from this IP address. Nothing was charged. Try again in 12 s.',
       retryAfterSeconds: 12,
       paymentReusable: true,
     },

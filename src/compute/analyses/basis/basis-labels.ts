@@ -56,14 +56,14 @@ export function basisInterpretation(
   significantBps: SignificantBasis,
 ): string {
   const { basisBps, premiumBps, band, oracle } = reading
-  const isBeyond = significantBps === basisBps
+  const isSignificant = significantBps === basisBps
   const byMean =
-    significantBps === null || isBeyond
+    significantBps === null || isSignificant
       ? ''
       : `; the mean of the last hour, ${distance(significantBps)} it, is significant`
   return (
     `The venue oracle price of ${coin} is ${distance(basisBps)} ${oracle.network},` +
-    ` ${isBeyond ? 'beyond' : 'within'} the noise band of ${bps(band.totalBps)} bps${byMean};` +
+    ` ${Math.abs(basisBps) > band.totalBps ? 'beyond' : 'within'} the noise band of ${bps(band.totalBps)} bps${byMean};` +
     ` the mark price is ${distance(premiumBps)} the venue oracle price.`
   )
 }

@@ -89,7 +89,7 @@ export const DepegAnswer = Type.Object({
     resolution_bps: AtLeast0Bps(
       'Price move that may be unpublished, by age of the sources: two standard deviations of a stablecoin, at most the resolution of the feed',
     ),
-    k: Type.Literal(1, { description: 'Multiple of bps in deviation_adjusted_bps, times.' }),
+    k: Type.Literal(1, { description: 'Factor of bps in deviation_adjusted_bps.' }),
   }),
   agreement: Type.Object({
     classes: Type.Integer({ minimum: 1, maximum: 3, description: 'Number of classes in use.' }),

@@ -220,7 +220,7 @@ export const SpreadAnswer = Type.Object({
         minimum: 1,
         maximum: 10,
         description:
-          'By slippage_100k_bps, 1 to 10: below 1 10, below 2 9, below 4 8, below 6 7, below 10 6, below 15 5, below 25 4, below 50 3, below 100 2, else (or if null) 1. null if dex.usd_per_quote_unit is.',
+          '10 if slippage_100k_bps is below 1, 9 below 2, 8 below 4, 7 below 6, 6 below 10, 5 below 15, 4 below 25, 3 below 50, 2 below 100, else 1. null if dex.usd_per_quote_unit is null.',
       }),
     ),
     liquidity_label: nullable(
