@@ -1,7 +1,7 @@
 /**
- * What ten million updates leave of the digits: `node_modules/.bin/tsx bench/accuracy.ts`. The pulse
- * set and, beside it, the textbook's rolling sums of x and x² (as in TA-Lib and Tulip) run over the
- * same bars and are compared with sums over the window itself. `--quick` runs a hundredth.
+ * Rounding error after ten million updates: `node_modules/.bin/tsx bench/accuracy.ts`. The pulse set and the
+ * textbook's rolling sums of x and x² (as in TA-Lib and Tulip) process the same bars and are compared with
+ * sums over the window itself. `--quick` runs a hundredth.
  */
 import assert from 'node:assert/strict'
 import Table from 'cli-table3'
@@ -183,7 +183,7 @@ class RollingSums {
   }
 }
 
-/** Reference for what has no window: the same recursions, the rounding of each step carried along. */
+/** Reference for recursive indicators: the same recursions with Kahan summation. */
 class KahanAverages {
   readonly #gain = new CarriedAverage(14, 14)
   readonly #loss = new CarriedAverage(14, 14)
@@ -216,13 +216,13 @@ class KahanAverages {
   }
 }
 
-/** An average that starts as the mean of `seedCount` values and then gives the newest 1 / divisor. */
+/** An average that starts as the mean of `seedCount` values; each later value has the weight 1 / divisor. */
 class CarriedAverage {
   readonly #seedCount: number
   readonly #divisor: number
   #count = 0
   #value = 0
-  /** What the rounding of the last addition cut off. */
+  /** Rounding error of the last addition. */
   #carry = 0
 
   constructor(seedCount: number, divisor: number) {

@@ -1,6 +1,6 @@
 /**
- * How often the interval of a correlation covers the true one: `node_modules/.bin/tsx bench/correlation-interval.ts`.
- * On simulated pairs, whose correlation is known, beside Fisher's own interval; and on the real hourly closes in
+ * Coverage of the confidence interval of a correlation: `node_modules/.bin/tsx bench/correlation-interval.ts`.
+ * Measured on simulated pairs of known correlation, compared with Fisher's interval, and on real hourly closes in
  * `../shared/data`, where two halves of one window measure the same correlation twice. `--quick` shortens it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -67,10 +67,9 @@ function simulatedCell(model: PairModel, ofInnovations: number, hours: number): 
 }
 
 /**
- * Each coin with BTC. Begin and end: half of the difference between the first and the second half of a window is as
- * unsure as the window's own correlation, and has to lie within its interval. Not judged: days in turn, whose two halves
- * share what moves in weeks, so that their intervals together are too wide; and the next window, whose correlation is
- * another one.
+ * Each coin with BTC. Begin and end: half the difference between the two halves of a window has the standard error of
+ * the window's correlation, so it must lie within its interval. Not judged: alternating days, because both parts share
+ * the moves of weeks, so their intervals are too wide; and the next window, because its true correlation differs.
  */
 function real(): void {
   const table = new Table({
@@ -182,7 +181,7 @@ function closesOf(coin: string): ReadonlyMap<number, number> {
   )
 }
 
-/** Outside by more than two standard errors of what was counted. */
+/** Fails if the coverage is outside the range by more than two standard errors of the count. */
 function judge(cell: string, coveredPct: number, count: number): void {
   const chancePct = 2 * Math.sqrt((coveredPct * (100 - coveredPct)) / count)
   if (coveredPct >= COVERAGE_MIN_PCT - chancePct && coveredPct <= COVERAGE_MAX_PCT + chancePct)

@@ -1,7 +1,7 @@
 /**
- * All correlations of 200 coins over 720 hourly returns, beside simple-statistics and the plain loop over
- * everything: `node_modules/.bin/tsx bench/correlation.ts`. All contenders take turns in one run; goals are
- * ratios. `--quick` shortens it to a check that every contender calculates the same.
+ * All correlations of 200 coins over 720 hourly returns, compared with simple-statistics and a plain loop:
+ * `node_modules/.bin/tsx bench/correlation.ts`. All contenders take turns in one run; goals are ratios.
+ * `--quick` only checks that every contender calculates the same.
  */
 import Table from 'cli-table3'
 import { sampleCorrelation } from 'simple-statistics'
@@ -26,7 +26,7 @@ const ROUNDS = isQuick ? 2 : 15
 const TURN_MS = isQuick ? 1 : 60
 const RING_HOURS = 912
 const START_HOUR = 490_000
-/** Coins that were listed half a window ago: what gaps cost. */
+/** Coins that were listed half a window ago, to measure the cost of gaps. */
 const YOUNG_COINS = COINS / 10
 const DIFFERENCE_MAX = 1e-9
 const TURN_HOURS = isQuick ? 3 : 48
@@ -34,9 +34,9 @@ const TURNS_PER_HOUR = 400
 
 type Contender = {
   readonly name: string
-  /** Work of one kind, once. @returns the correlations of all pairs, row by row. */
+  /** One step of the measured work. @returns the correlations of all pairs, row by row. */
   step(): ArrayLike<number>
-  /** Others compute something else on purpose. */
+  /** False for contenders that compute another window or a part. */
   readonly isCompared: boolean
   readonly msPerStep: number[]
   checksum: number
@@ -86,7 +86,7 @@ function marketTable(youngCoins: number): LiveReturnTable {
   return table
 }
 
-/** As it is written without a thought for speed; the goals are ratios to it. */
+/** The unoptimised implementation; goals are ratios to it. */
 function naiveCorrelations(returns: readonly (readonly number[])[]): Float64Array {
   const correlations = new Float64Array(COINS * COINS)
   for (let a = 0; a < COINS; a += 1) {
@@ -153,7 +153,7 @@ function peerCorrelations(): Float64Array {
   return correlations
 }
 
-/** Goes round the ring of its table: what enters was there before, a ring ago. */
+/** Moves on by one bar per step, and repeats the returns of its ring. */
 function rollingContender(name: string, youngCoins: number): Contender {
   const rolling = summed(marketTable(youngCoins))
   return contender(
@@ -191,7 +191,7 @@ function contender(name: string, step: () => ArrayLike<number>, isCompared = tru
   return { name, step, isCompared, msPerStep: [], checksum: 0 }
 }
 
-/** Everybody computes the same window; the rolling sums also after a round and a half of the ring. */
+/** All compute the same window; the rolling sums are also compared after 1.5 rounds of the ring. */
 function compareValues(): void {
   const expected = naiveCorrelations(rows)
   for (const each of contenders.filter(({ isCompared }) => isCompared))
@@ -219,7 +219,7 @@ function compare(name: string, values: ArrayLike<number>, expected: ArrayLike<nu
   if (!(difference <= DIFFERENCE_MAX)) failures.push(`${name} calculates something else`)
 }
 
-/** In CPU time: on a machine that is shared the wall's says how busy others are. */
+/** Measures CPU time, because wall time on a shared machine includes other processes. */
 function takeTurn(each: Contender, isCounted: boolean): void {
   let steps = 0
   let cpuMs = 0
@@ -253,8 +253,8 @@ function report(): void {
 }
 
 /**
- * How long the engine is held up: the whole tracker through hours that close coin by coin, with one old bar
- * corrected in each, twenty-five turns a second and a gathering every eight. In CPU time.
+ * CPU time for which the tracker blocks the engine: hours close coin by coin, one old bar is corrected in
+ * each, with 25 turns a second and a gathering every eight.
  */
 function reportTurns(): void {
   const market = newMarket(new PulsePool(3 * COINS))
@@ -329,7 +329,7 @@ function sumOf(numbers: ArrayLike<number>): number {
   return sum
 }
 
-/** Lower quartile: what a turn takes when no other process of the machine cuts into it. */
+/** The lower quartile, which excludes turns that other processes interrupted. */
 function typical({ msPerStep }: Contender): number {
   return msPerStep.toSorted((a, b) => a - b)[Math.floor(msPerStep.length / 4)] ?? Number.NaN
 }

@@ -21,11 +21,11 @@ import { followText, getText, postJson } from '../src/streams/http-exchange.ts'
 import type { ExternalRuntime } from '../src/streams/runtime.ts'
 
 /**
- * What listening to all sources beyond the venue costs, in CPU per second at their real cadence, beside the
- * floor: the same sockets, subscriptions and requests at the same times, received and parsed, and nothing
- * else. Each is a process of its own; they run at the same time.
+ * CPU per second of receiving all external sources at their real cadence, compared with a floor that opens the
+ * same sockets and sends the same subscriptions and requests at the same times, and only parses the replies.
+ * Each candidate is a separate process; they run at the same time.
  *
- * `tsx bench/external.ts` measures; `--quick` only checks that every source is heard.
+ * `tsx bench/external.ts` measures; `--quick` only checks that every source sends data.
  */
 const fullMode = { settleMs: 30_000, measuredMs: 60_000 }
 const quickMode = { settleMs: 6_000, measuredMs: 4_000 }
@@ -34,7 +34,7 @@ const SEED = 5
 const candidates = ['floor', 'listened', 'answered'] as const
 type Candidate = (typeof candidates)[number]
 
-/** Everything that an engine sent to one upstream, and when, from its start on. */
+/** A message or request that an engine sent to one source; `atMs` counts from its start. */
 type Sent =
   | { readonly kind: 'socket'; readonly id: number; readonly url: string; readonly atMs: number }
   | { readonly kind: 'text'; readonly id: number; readonly text: string; readonly atMs: number }
@@ -46,7 +46,7 @@ type Sent =
       readonly atMs: number
     }
 
-/** What was sent, for whoever knows when. */
+/** The same without its time. */
 type Unstamped = Sent extends infer Each ? (Each extends Sent ? Omit<Each, 'atMs'> : never) : never
 
 type Report =
@@ -137,7 +137,7 @@ async function reported<Kind extends Report['kind']>(
   }
 }
 
-/** The children's side. */
+/** Reports to the parent process. */
 function tell(told: Report): void {
   process.send?.(told)
 }
@@ -159,7 +159,7 @@ function run(name: Candidate, orders: Orders): void {
   }, orders.settleMs)
 }
 
-/** Texts that came, and the CPU since they are counted. */
+/** Counts received texts, and CPU time since the last restart. */
 class Tally {
   texts = 0
   #started = process.cpuUsage()
@@ -175,7 +175,7 @@ class Tally {
   }
 }
 
-/** Sends what an engine sent when it sent it; whatever comes is parsed. */
+/** Repeats the requests of an engine at their times, and parses every reply. */
 function replay({ sent, settleMs, measuredMs }: Orders, tally: Tally): () => string {
   let members = 0
   const parse = (text: string) => {
@@ -185,7 +185,7 @@ function replay({ sent, settleMs, measuredMs }: Orders, tally: Tally): () => str
       try {
         members += Object.keys(JSON.parse(json) as object).length
       } catch {
-        // A piece of a line, or a pong.
+        // An incomplete line, or a pong.
       }
     }
   }
@@ -219,12 +219,12 @@ function replay({ sent, settleMs, measuredMs }: Orders, tally: Tally): () => str
   return () => String(members)
 }
 
-/** All adapters and the engine behind them; `answered` also publishes, as the engine does. */
+/** All external sources and the processor; `answered` also publishes, as the engine does. */
 function listen(name: Candidate, orders: Orders, tally: Tally): () => string {
   const { source, settleMs, measuredMs } = orders
   const startedMs = systemClock.nowMs()
   const sent: Sent[] = []
-  // What rests on the venue alone is not what is measured.
+  // Analyses that need the venue alone are not measured.
   const coin = analyses.coin.filter(({ contract }) => /^(basis|cex-dex)$/.test(contract.id))
   const processor = new Processor({ ...analyses, coin }, '0.0.0')
   const market = seededMarket({ seed: SEED, startMs: startedMs })
@@ -262,7 +262,7 @@ function listen(name: Candidate, orders: Orders, tally: Tally): () => string {
     `${processor.view.sources.filter(({ state }) => state === 'up').length} up, ${documents}`
 }
 
-/** The real runtime, which writes down what is sent and counts what comes. */
+/** The real runtime, which records what is sent and counts what is received. */
 function listening(tally: Tally, note: (sent: Unstamped) => void): ExternalRuntime {
   const real = systemRuntime(systemClock)
   const counted = <Text>(texts: Observable<Text>) =>

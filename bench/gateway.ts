@@ -21,9 +21,9 @@ import { quoteLimit } from '../src/payment/quote-limit.ts'
 import { steadySystemClock } from '../src/roles/system-clock.ts'
 
 /**
- * What a read of a prepared document costs, in CPU of the server per request, against servers that
- * only send the same bytes. Every server is a process of its own; rounds are interleaved, so that a
- * busy machine weighs on all of them alike. Only the ratios mean anything.
+ * Server CPU per request for a prepared document, compared with servers that only send the same bytes.
+ * Every server is a separate process; rounds are interleaved, so that other load of the machine affects all
+ * of them alike. Only the ratios are meaningful.
  *
  * `tsx bench/gateway.ts` measures and exits with 1 when a bar is missed; `--quick` only checks that
  * all four send the same answer.
@@ -47,7 +47,7 @@ const SERVER_CORE = '0'
 const LOAD_CORE = '1'
 const REFERENCE: Candidate = 'plain'
 
-/** As the service has it. */
+/** The clock of the service. */
 const clock = steadySystemClock()
 
 type Plan = {
@@ -90,8 +90,8 @@ async function measure(isQuick: boolean): Promise<void> {
 type Costs = Readonly<Record<Candidate, number>>
 
 /**
- * Fresh processes for every generation: how V8 lays out and compiles one process moves its cost by more
- * than what is measured here.
+ * New processes for every generation, because the cost of one process varies with V8's compilation and memory
+ * layout by more than the measured differences.
  */
 async function measureGeneration(plan: Plan, isFirst: boolean, isPinned: boolean): Promise<Costs> {
   const { rounds, warmUpRequests, requests } = plan
@@ -207,7 +207,7 @@ function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2
 }
 
-/** The child's side: one server, until the parent ends it. */
+/** Runs in the child: one server, until the parent ends it. */
 async function serve(id: Candidate, accessLog: string): Promise<void> {
   const port = await listen(id, accessLog)
   process.on('message', () => {
@@ -270,7 +270,7 @@ function portOf(url: string): number {
   return Number(new URL(url).port)
 }
 
-/** Our server over an engine that speaks and renders anew every second, as the real one does. */
+/** Our server with an engine that sends a heartbeat and new documents every second, as the real one does. */
 function gateway(dress: Partial<ServerOptions>) {
   const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
   let version = 0
@@ -299,7 +299,7 @@ function gateway(dress: Partial<ServerOptions>) {
   })
 }
 
-/** What our server sends before the body, so that the reference sends the same bytes to the last one. */
+/** The headers that our server sends, so that the reference sends exactly the same bytes. */
 async function headersOfOurs(): Promise<Record<string, string>> {
   const app = gateway({})
   const { headers } = await app.inject(PATH)

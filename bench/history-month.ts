@@ -7,9 +7,9 @@ const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
 /**
- * What one coin leaves behind from one instant to another, as the service keeps it: made of nothing but
- * coin and time, so that it can be told again.
- * @param denseFromMs samples are a minute apart from then on, a quarter of an hour before
+ * History of one coin between two instants, as the service stores it. It is a function of coin and time, so that
+ * it can be generated again for comparison.
+ * @param denseFromMs samples are 1 min apart from this time on, 15 min before it
  */
 export function historyOf(
   coin: string,
@@ -45,7 +45,7 @@ function times(fromMs: number, untilMs: number, stepMs: number): number[] {
   return Array.from({ length: count }, (_, at) => firstMs + at * stepMs)
 }
 
-/** A number with all its digits, as most are. */
+/** A pseudo-random number with all significant digits, like most real figures. */
 function noise(coin: string, timeMs: number): number {
   return 1 + Math.sin((timeMs / MINUTE_MS) * 977 + (crc32(coin) % 997) * 7_919) / 50
 }

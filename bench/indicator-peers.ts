@@ -8,11 +8,11 @@ const fast: typeof import('fast-technical-indicators') = createRequire(import.me
   'fast-technical-indicators',
 )
 
-/** The pulse set built from one library, for one series. What has no rolling form is composed of what has. */
+/** The pulse set of one series, built from one library. Missing rolling forms are composed of existing ones. */
 export type PeerSeries = {
   /** Closes a bar. @returns RSI, ATR, EMA 20/50/200, VWAP, z-score, upper, middle, lower. */
   add(bar: Bar): PeerValues
-  /** Revises the newest bar; null where the library cannot. */
+  /** Revises the newest bar; null if the library cannot. */
   readonly replace: ((bar: Bar) => PeerValues) | null
 }
 

@@ -21,7 +21,7 @@ const ROUNDS = isQuick ? 2 : 25
 const TURN_MS = isQuick ? 1 : 25
 const WARM_BARS = 220
 const TAPE_BARS = 4096
-/** The timed part goes round a short tape, so that reading bars costs no contender its cache. */
+/** The timed part repeats few bars, so that reading them evicts no contender's data from the cache. */
 const TIMED_BARS = 512
 /** EMAs of trading-signals start at the first price; by then the difference has decayed below 1e-12. */
 const COMPARED_FROM = 3500
@@ -35,7 +35,7 @@ const order = Object.values(pulseValue)
 type Contender = {
   readonly name: string
   readonly kind: 'closed bar' | 'open-bar tick'
-  /** One bar on every series. @returns something of every result, so that nothing is optimised away. */
+  /** Adds one bar to every series. @returns a value from every result, so that no work is optimised away. */
   step(): number
   readonly nsPerOperation: number[]
   turns: { startMs: number; endMs: number; operations: number }[]
@@ -107,10 +107,10 @@ function measuredPulse() {
 }
 
 /**
- * Series `at` runs `at` bars ahead on the tape. Its ticks revise the bar that comes next, between two
- * versions, so that they lie where a market's ticks lie: around the last close.
+ * Series `at` starts `at` bars later on the tape. Its ticks revise the next bar and alternate between two
+ * versions of it, so that they are near the last close, as in a market.
  *
- * Every contender gets bars in its own form: the libraries ready-made objects, this one numbers.
+ * Every contender gets bars in its own form: the libraries get objects, this one numbers.
  */
 function foldAll(pool: PulsePool, series: readonly PulseSeries[], index: number): number {
   for (let at = 0; at < series.length; at += 1) {
@@ -188,7 +188,7 @@ function contender(name: string, kind: Contender['kind'], step: () => number): C
   return { name, kind, step, nsPerOperation: [], turns: [], sum: 0 }
 }
 
-/** Turns are equally long, not equally many bars: a round of the slow must not idle the fast. */
+/** Turns have equal durations, not equal numbers of bars, so that each contender stays warm. */
 function takeTurn(contender: Contender, isCounted: boolean): void {
   const startMs = performance.now()
   let endMs = startMs
@@ -276,12 +276,12 @@ function collections(contender: Contender): number {
   return (inTurns.length / operations) * 1e7
 }
 
-/** Lower quartile: what a turn takes when no other process of the machine cuts into it. */
+/** The lower quartile, which excludes turns that other processes interrupted. */
 function typical(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 4)] ?? Number.NaN
 }
 
-/** Collects until nothing more is released. */
+/** Heap in use after repeated collections that release nothing more. */
 function usedBytes(): number {
   for (let before = Number.POSITIVE_INFINITY, round = 0; round < 20; round += 1) {
     collectGarbage()

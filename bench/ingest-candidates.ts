@@ -9,7 +9,7 @@ import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import { PING } from '../src/streams/hyperliquid/wire/subscription.ts'
 import type { HttpReply, Runtime } from '../src/streams/runtime.ts'
 
-/** What `bench/ingest.ts` compares, each in a process of its own: started with a name, told by {@link Orders}. */
+/** The candidates of `bench/ingest.ts`: each process is started with a name and receives {@link Orders}. */
 export const candidates = ['floor', 'engine'] as const
 export type Candidate = (typeof candidates)[number]
 
@@ -20,13 +20,13 @@ export type Orders = {
   readonly timesMs: readonly number[]
   /** Replies by request body, as JSON. */
   readonly replies: readonly (readonly [string, HttpReply])[]
-  /** So many frames are told of at once. */
+  /** Number of frames per report. */
   readonly share: number
 }
 
 export type Report =
   | { readonly kind: 'ready' }
-  /** A share of the frames was taken in; `checksum` with the last one. */
+  /** A share of the frames was processed; `checksum` with the last one. */
   | { readonly kind: 'share'; readonly cpuMicroseconds: number; readonly checksum?: string }
 
 const WARM_BARS = 1_008
@@ -47,7 +47,7 @@ function tell(report: Report): void {
   process.send?.(report)
 }
 
-/** Counts messages, and tells what each share of them took. */
+/** Counts messages, and reports the CPU time of each share of them. */
 class Meter {
   readonly #orders: Orders
   readonly #checksum: () => string
@@ -67,7 +67,7 @@ class Meter {
   tick(): void {
     this.#heard += 1
     const isLast = this.#heard === this.#orders.timesMs.length
-    // The message itself is still to be taken in.
+    // The current message is not processed yet.
     if (isLast || this.#heard % this.#orders.share === 0) setImmediate(() => this.#tell(isLast))
   }
 
@@ -102,7 +102,7 @@ function runEngine(orders: Orders): void {
   const processor = new Processor(analyses, '0.0.0')
   const meter = new Meter(orders, () => checksumOf(processor, timesMs.at(-1) ?? startMs))
   const runtime: Runtime = {
-    // Minutes pass in a second, and every frame is as prompt as it was then.
+    // Replayed at many times the real speed, so the clock follows the recorded send times.
     scheduler: {
       now: () => timesMs[Math.min(meter.heard, timesMs.length - 1)] ?? startMs,
       schedule: asyncScheduler.schedule.bind(asyncScheduler),
@@ -113,7 +113,7 @@ function runEngine(orders: Orders): void {
       tell({ kind: 'ready' })
       return frames
     },
-    // What can wait is refused: it is not what is measured.
+    // Other requests fail, because they are not measured.
     post: (_, body) => of(replies.get(JSON.stringify(body)) ?? { status: 500, body: 'null' }),
   }
   const feed = hyperliquidFeed(
@@ -121,11 +121,11 @@ function runEngine(orders: Orders): void {
       wsUrl: urlOf(orders),
       infoUrl: 'http://127.0.0.1/info',
       weightPerMinute: 1e9,
-      // They are ranked, as ever; nobody is here to be asked.
+      // Accounts are ranked as usual, and their positions are not requested.
       accountWeightPerMinute: 0,
       sockets: 1,
       historyOf: () => [],
-      // Every message is heard of, also the one that gives no event.
+      // Counts every frame, also those without events.
       onArrival: ({ kind }) => {
         if (kind === 'frame') meter.tick()
       },
@@ -143,7 +143,7 @@ function urlOf({ port }: Orders): string {
   return `ws://127.0.0.1:${port}/ws`
 }
 
-/** So many bars that every indicator has something to say, up to the quarter that is open at the start. */
+/** Loads enough bars for every indicator, up to the quarter that is open at the start. */
 function warmUp(
   processor: Processor,
   listings: readonly { readonly coin: string }[],
@@ -158,7 +158,7 @@ function warmUp(
     processor.process([{ kind: 'history', coin, timeframe: '15m', bars: recent, ...stamp }])
 }
 
-/** Sum of some indicators of all coins: it changes when any of their bars does. */
+/** Sum of some indicators of all coins, which changes with any of their bars. */
 function checksumOf(processor: Processor, nowMs: number): string {
   let sum = 0
   for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)

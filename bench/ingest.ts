@@ -1,7 +1,7 @@
 /**
- * From a frame on a real socket to updated indicators, in CPU per message, beside the floor: the same frames through
- * `ws` and `JSON.parse` and nothing else. Both are processes of their own, bundled as the service is, and take the same
- * share of frames in turns, as fast as they can: what else the machine does meets both. Every round has new ones.
+ * CPU per message from a frame on a real socket to updated indicators, compared with a floor that only uses `ws` and
+ * `JSON.parse`. Both are separate processes, bundled like the service, and process the same frames in turns at full
+ * speed, so that other load of the machine affects both. Every round starts new processes.
  *
  * `tsx bench/ingest.ts` measures and exits with 1 when the bar is missed; `--quick` only checks that all frames arrive.
  */
@@ -23,9 +23,9 @@ import { candidates } from './ingest-candidates.ts'
 import { venueFrames } from './venue-frames.ts'
 
 const BAR = 1.35
-/** Some 50 ms: what a process lost of its caches during the turn of the other one is soon back. */
+/** About 50 ms, long enough to refill the CPU caches after the other process's turn. */
 const SHARE = 5_000
-/** Compiling is not what is measured: after some 200,000 messages it is 3 to 5 % of the engine's CPU still, after 600,000 none. */
+/** Excludes V8's compilation: 3 to 5 % of the engine's CPU after 200,000 messages, none after 600,000. */
 const WARM_UP_PART = 2 / 3
 
 const fullMode = { seconds: 900, rounds: 7 }
@@ -87,7 +87,7 @@ function report(costs: readonly Candidates<number>[]): void {
   console.log(`${frames.length} messages, ${Math.round(bytes / frames.length)} bytes each`)
 }
 
-/** CPU microseconds a message, once V8 has compiled, and what the engine has computed. */
+/** CPU microseconds per message after the warm-up, and the checksum of the engine. */
 async function oneRound(
   module: string,
   isReversed: boolean,
@@ -115,7 +115,7 @@ async function oneRound(
   }
 }
 
-/** One candidate, and the venue that it hears. */
+/** One candidate process, and the WebSocket server that sends its frames. */
 class Run {
   readonly candidate: Candidate
   readonly #child: ChildProcess
@@ -134,11 +134,11 @@ class Run {
     this.#ended = once(this.#child, 'exit').then(([code]) => {
       throw new Error(`${candidate} ended with code ${String(code)}`)
     })
-    // Where nobody waits for a report it ends as it should.
+    // An exit while no report is awaited is normal.
     this.#ended.catch(() => {})
   }
 
-  /** Of everything that it has taken. */
+  /** Checksum after all frames; empty before. */
   get checksum(): string {
     return this.#checksum
   }
@@ -150,7 +150,7 @@ class Run {
     const { startMs, timesMs, replies } = taken
     const { port } = address
     const orders: Orders = { port, startMs, timesMs, replies: [...replies], share: SHARE }
-    // The first of the frames answers a ping: not asked for, the next one would count as 20 s late.
+    // The first frame is the pong. Without a ping before it, the next frame would count as 20 s late.
     const asked = once(this.#server, 'connection').then(async ([socket]: WebSocket[]) => {
       assert(socket !== undefined)
       await once(socket, 'message')
@@ -161,7 +161,7 @@ class Run {
     this.#socket = await asked
   }
 
-  /** @returns the CPU that it took for these frames, in microseconds */
+  /** @returns the CPU time for these frames, microseconds */
   async take(frames: readonly string[]): Promise<number> {
     const done = this.#reported('share')
     for (const text of frames) {

@@ -22,8 +22,8 @@ import { Machine, withoutRealTimers } from '../test/simulation/machine.ts'
 import { Network } from '../test/simulation/network.ts'
 
 /**
- * An engine, the gateway's copy of its documents and the simulated venue for 24 hours of virtual time, in one process:
- * how much lives after a full collection, hour by hour.
+ * Live heap after a full collection, hour by hour: an engine, the gateway's copy of its documents and the simulated
+ * venue run for 24 hours of virtual time in one process.
  *
  * `tsx bench/memory-day.ts`; `--hours N`, `--coins N`; `--quick` an hour of two coins, without judging.
  */
@@ -36,13 +36,13 @@ const { values: given } = parseArgs({
 })
 const HOURS = Number(given.hours ?? (given.quick ? 1 : 24))
 const COINS = Number(given.coins ?? (given.quick ? 2 : 14))
-/** Rings and the windows of a day fill up until then. */
+/** Ring buffers and 24 h windows fill up during this share. */
 const SETTLED_SHARE = 0.5
 const LIVE_MIB_PER_HOUR_MAX = 0.25
 const SEED = 11
 const MINUTE_MS = 60_000
 const MIB = 2 ** 20
-/** Of the real day, so that it does not depend on when it runs. */
+/** A fixed start, so that the result does not depend on the date. */
 const START_MS = Date.UTC(2026, 4, 1)
 
 setFlagsFromString('--expose-gc')
@@ -116,7 +116,7 @@ function day(): void {
   report(hours, documents, replica.coins().length)
 }
 
-/** A computer of ours with one process. */
+/** A simulated computer with one process. */
 function processOn(kernel: Kernel) {
   const process = new Machine(kernel, new Chance(SEED, 'machine')).process((cause) => {
     throw cause
@@ -125,7 +125,7 @@ function processOn(kernel: Kernel) {
 }
 
 function liveMib(): number {
-  // Any other kind leaves buffers that are dead to a thread that frees them later: 5 to 40 MiB, by chance.
+  // Other kinds leave dead buffers to a thread that frees them later: 5 to 40 MiB at random.
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
   const { heapUsed, external } = process.memoryUsage()
   return (heapUsed + external) / MIB
@@ -156,7 +156,7 @@ function report(hours: readonly number[], documents: number, coins: number): voi
   if (coins < COINS || (!given.quick && !isFlat)) process.exitCode = 1
 }
 
-/** Least squares, per step. */
+/** Least-squares slope per step. */
 function slopeOf(values: readonly number[]): number {
   const middle = (values.length - 1) / 2
   const mean = values.reduce((sum, value) => sum + value, 0) / values.length

@@ -1,10 +1,10 @@
 /**
- * Memory of `perpscope serve` by part, at several numbers of coins: resident in all, and the heap and the buffers of
- * every thread. History is loaded from a database that holds 30 days of every coin. The simulator is a process of its
- * own and not counted. Linux only; needs `npm run build`.
+ * Memory of `perpscope serve` at several numbers of coins: resident set, heap and buffers of every thread. History
+ * is loaded from a database with 30 days of each coin. The simulator is a separate process and not counted. Linux only;
+ * needs `npm run build`.
  *
- * `tsx bench/memory.ts` exits with 1 when a bar is missed; `--coins 14,230`, 0 for a service whose venue does not answer;
- * `--seconds N` after the last coin is answered; `--days N` of history; `--quick` 14 coins, two days of history.
+ * `tsx bench/memory.ts` exits with 1 when a bar is missed. `--coins 14,230`; 0 for a venue that does not answer;
+ * `--seconds N` after all coins have answers; `--days N` of history; `--quick` 14 coins, two days of history.
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -33,7 +33,7 @@ const isQuick = given.quick
 const COUNTS = (given.coins ?? (isQuick ? '14' : '0,14,180,230')).split(',').map(Number)
 const SECONDS = Number(given.seconds ?? (isQuick ? 20 : 300))
 const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
-/** Measures of our own are compared with a week. */
+/** Days of stored measures. */
 const MEASURE_DAYS = 7
 const RSS_MIB_MAX = 300
 const READY_MS_MAX = 600_000
@@ -41,7 +41,7 @@ const NO_MARKET_SECONDS = 30
 const SAMPLE_MS = 5_000
 const SAMPLES_JUDGED = 6
 const MIB = 2 ** 20
-/** Of the catalogue: the simulator has a past of these. */
+/** Coins of the catalogue, for which the simulator has history. */
 const known = new Set(catalog.map(([coin]) => coin))
 const [DAY_MS, HOUR_MS, MINUTE_MS] = [86_400_000, 3_600_000, 60_000]
 const MAIN = join(import.meta.dirname, '../dist/main.js')
@@ -114,18 +114,18 @@ async function measure(count: number): Promise<readonly Sample[]> {
   return samples
 }
 
-/** Of the catalogue, as many as are asked for, and then invented ones. */
+/** Coins of the catalogue, then invented ones. */
 function coinsOf(count: number): readonly string[] {
   const traded = catalog.filter(([, , , , , , isDelisted]) => isDelisted !== true)
   return Array.from({ length: count }, (_, at) => traded[at]?.[0] ?? `MEM${at}`)
 }
 
-/** Coins that are not wanted are delisted, those that lack are listed, at once. */
+/** A simulator whose fault script delists all other coins and lists the missing ones at the start. */
 async function simulatorOf(
   coins: readonly string[],
   place: string,
 ): Promise<{ readonly url: string; readonly child: ChildProcess | null }> {
-  // Nobody listens there.
+  // A port on which no server listens.
   if (coins.length === 0) return { url: `http://127.0.0.1:${await freePort()}/info`, child: null }
   const wanted = new Set(coins)
   const faults = [
@@ -138,7 +138,7 @@ async function simulatorOf(
   ]
   const file = join(place, 'faults.json')
   writeFileSync(file, JSON.stringify(faults))
-  // A script without a fault is refused.
+  // The simulator rejects an empty script.
   const script = faults.length === 0 ? [] : ['--faults', file]
   const child = launch(MAIN, ['simulate', '--weight-per-minute', '60000', ...script], 'pipe')
   children.push(child)
@@ -173,7 +173,7 @@ function fill(path: string, coins: readonly string[]): void {
   store.close(nowMs)
 }
 
-/** Two series a coin, as the service makes them by the network that knows most coins. */
+/** Two series per coin, as the service stores them for the oracle network with the most coins. */
 function measuresOf(coin: string, fromMs: number) {
   return ['basis', 'cex-dex'].flatMap((analysis) =>
     Array.from({ length: DAY_MS / MINUTE_MS }, (_, minute) => ({
@@ -185,8 +185,8 @@ function measuresOf(coin: string, fromMs: number) {
 }
 
 /**
- * Every coin has a pulse: nothing more is going to be loaded. Those that were invented are new at the venue, so they have
- * no bars for one; what history holds of them is loaded and kept all the same.
+ * Waits until every catalogue coin has a pulse, so that all history is loaded. Invented coins are new at the venue and
+ * have no bars for a pulse; their stored history is loaded nevertheless.
  */
 async function answered(port: number, listed: readonly string[]): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
@@ -203,7 +203,7 @@ async function answered(port: number, listed: readonly string[]): Promise<void> 
       const body = (await reply.json()) as { coins?: readonly string[] }
       coins = body.coins ?? []
     } catch {
-      // It does not listen yet.
+      // Not listening yet.
     }
   }
   checksum += coins.length
@@ -215,7 +215,7 @@ function sampleOf(pid: number, probeDir: string): Sample {
   const [rss, anonymous] = [kib('Rss'), kib('Anonymous')]
   const parts = readdirSync(probeDir).flatMap((name) => {
     const text = readFileSync(join(probeDir, name), 'utf8')
-    // One that is just being written.
+    // Skips a file that is still being written.
     return text.endsWith(']') ? (JSON.parse(text) as PartSample[]) : []
   })
   return { rssMib: rss / 1_024, fileMib: (rss - anonymous) / 1_024, parts }

@@ -34,12 +34,12 @@ import { stockFacilitator, stockHost, stubbedStockFacilitator } from './stock-sd
 import { voucherCalls } from './voucher-calls.ts'
 
 /**
- * What payments cost, beside servers that do the same without us. `quote`: a 402, against bare Fastify that
- * sends the same bytes. `paid`: a call with its payment, settlement stubbed, against the x402 packages,
- * which check the same signature. Both in CPU of the server per request: every server is a process of its own
- * on a core of its own, rounds are interleaved. The x402 packages keep no books; what ours cost is the
- * difference between the two ledgers. `latency`: from the request to the answer, on a chain with
- * blocks of its own pace, alternately. `vouchers`: the same for calls by payment channel, which wait for no block.
+ * Cost of payments compared with servers without our code. `quote`: a 402, against bare Fastify that sends the
+ * same bytes. `paid`: a paid call with stubbed settlement, against the x402 packages, which check the same
+ * signature. Both measure server CPU per request: every server is a separate process on its own core, and
+ * rounds are interleaved. The x402 packages have no ledger; the cost of ours is the difference between the two
+ * ledgers. `latency`: request to answer, alternately, on a chain with periodic blocks. `vouchers`: the same
+ * for calls paid by payment channel, which wait for no block.
  *
  * `tsx bench/payment.ts` measures and exits with 1 when a bar is missed; `--quick` only checks the results.
  */
@@ -70,7 +70,7 @@ const blockTimes = [
   { blockMs: 2_000, calls: 8 },
 ]
 
-/** A chain that agrees to everything at once. What is left of a payment is ours. */
+/** A facilitator that accepts every payment immediately, so that only our own code is measured. */
 const stubbed: Facilitator<ExactEvmPayment> = {
   verify: async () => ({ kind: 'valid' }),
   settle: async () => ({ kind: 'settled', transaction: TRANSACTION }),
@@ -171,7 +171,7 @@ async function loadQuotes(url: string, amount: number): Promise<void> {
   assert.equal(result['4xx'], amount, `every request is quoted: ${url}`)
 }
 
-/** Every payment once: new buyers, so that nobody can answer from what it remembers. */
+/** One payment per new buyer, so that no server can answer from a cache. */
 async function paymentHeaders(count: number): Promise<string[]> {
   const [buyer, nowMs] = [newBuyer(), systemClock.nowMs()]
   return Promise.all(
@@ -232,7 +232,7 @@ function reportServers(servers: readonly Server[]): void {
 
 type Buying = { readonly title: string; readonly url: string; readonly tookMs: number[] }
 
-/** From the request to the answer, one call after the other, on a chain whose blocks come at their pace. */
+/** Time from request to answer of sequential calls, on a chain with periodic blocks. */
 async function measureLatency(
   plans: readonly { readonly blockMs: number; readonly calls: number }[],
   isQuick: boolean,
@@ -259,7 +259,7 @@ async function buyOnChain(blockMs: number, calls: number): Promise<readonly Buyi
   const stopMining = systemClock.every(blockMs, () => {
     mining = mining.then(() => node.mine({ blocks: 1 }))
   })
-  // Two accounts, so that neither draws the other's nonces.
+  // Two accounts, so that the servers do not share nonces.
   const ours = paidServer(
     localFacilitator({
       network: base,
@@ -282,7 +282,7 @@ async function buyOnChain(blockMs: number, calls: number): Promise<readonly Buyi
   ]
   try {
     const account = privateKeyToAccount(buyer.privateKey)
-    // The first call of each opens connections and learns fees.
+    // The first call of each opens connections and requests fees, and is not counted.
     for (let call = -1; call < calls; call += 1) {
       for (const { url, tookMs } of buyings) {
         const nowMs = systemClock.nowMs()
@@ -327,7 +327,7 @@ function quantile(values: readonly number[], part: number): number {
   return sorted[Math.round((sorted.length - 1) * part)] ?? Number.NaN
 }
 
-/** The child's side: one server, until the parent ends it. */
+/** Runs in the child: one server, until the parent ends it. */
 async function serve(id: Candidate): Promise<void> {
   const url = await (await serverOf(id)).listen({ host: '127.0.0.1', port: 0 })
   process.on('message', () => {
@@ -370,7 +370,7 @@ function answerBody(): Buffer {
   return Buffer.from(JSON.stringify({ answer: filling }))
 }
 
-/** A paid route whose ledger lies on a disk, as in production, or costs next to nothing. */
+/** A paid route with its ledger on disk, as in production, or in memory. */
 function paidServer(facilitator: Facilitator<ExactEvmPayment>, ledgerPath?: ':memory:') {
   const directory = mkdtempSync(join(tmpdir(), 'perpscope-bench-'))
   const ledger = new PaymentLedger(ledgerPath ?? join(directory, 'ledger.db'), (task) =>
@@ -413,7 +413,7 @@ function paymentOptions(ledger: PaymentLedger, facilitator: Facilitator<ExactEvm
   }
 }
 
-/** Our gateway over an engine that renders anew every second, as the real one does. */
+/** Our gateway with an engine that re-renders every second, as the real one does. */
 function gateway() {
   const clock = steadySystemClock()
   const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
@@ -445,7 +445,7 @@ function gateway() {
   })
 }
 
-/** What our gateway sends to whoever has not paid, to the last byte, by nothing but Fastify. */
+/** Bare Fastify that sends exactly the bytes of our gateway's 402. */
 async function sameQuote() {
   const ours = gateway()
   const { headers, rawPayload } = await ours.inject(PATH)

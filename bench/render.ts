@@ -1,7 +1,7 @@
 /**
- * What it costs to render every document of 200 coins anew, analysis by analysis, and what a coin takes of memory:
- * `node_modules/.bin/tsx bench/render.ts`. The floor is `JSON.stringify` of the same answers as plain objects, in
- * turns with it in one run. `--quick` shortens it to a check that everything is rendered.
+ * Cost of re-rendering every document of 200 coins, by analysis, and memory per coin:
+ * `node_modules/.bin/tsx bench/render.ts`. The floor is `JSON.stringify` of the same answers as plain objects,
+ * measured in turns in the same run. `--quick` only checks that everything is rendered.
  */
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -29,7 +29,7 @@ const MIB = 2 ** 20
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** Also those that the service renders more rarely are rendered in every cycle. */
+/** All analyses are rendered in every cycle, also those that the service renders less often. */
 const analyses: Analyses = {
   ...sold,
   coin: sold.coin.map((analysis) => ({ ...analysis, periodMs: PUBLISH_PERIOD_MS })),
@@ -37,7 +37,7 @@ const analyses: Analyses = {
 
 const coins = Array.from({ length: COINS }, (_, index) => (index === 0 ? 'BTC' : `COIN${index}`))
 
-/** A market in which every coin has all of its past, and figures that move with `round`. */
+/** A processor in which every coin has its full history. */
 function warm(products: Analyses): Processor {
   const processor = new Processor(products, '0.0.0')
   const [[universe] = []] = warmTape('BTC')
@@ -144,7 +144,7 @@ function takeTurn(one: Contender, round: number): void {
   const renderedMs = performance.now()
   let bytes = 0
   let floorMs = 0
-  // One document after the other: all views of all coins at once are more than a process may hold.
+  // One document at a time, because all views of all coins exceed the memory of a process.
   for (const document of one.documents) {
     const answers = answersOf(document)
     const parsedMs = performance.now()
@@ -157,7 +157,7 @@ function takeTurn(one: Contender, round: number): void {
   one.floorMs.push(floorMs)
 }
 
-/** What all of its views say that have an answer: copies of them, because what is filled is kept with an answer. */
+/** Copies of all answers of a document; copies, because filled slots are cached with an answer. */
 function answersOf(document: Document): unknown[] {
   return Object.values(viewsOf(document)).flatMap((view) =>
     view.kind === 'answer'

@@ -1,8 +1,8 @@
 /**
- * The service restarted, with a month of history on disk: how long until every answer that it gave
- * before is given again, and until all of them rest on what the venue said after the restart.
+ * Restarts the service with a month of history on disk. Measures the time until every earlier answer is
+ * available again, and until all inputs of all answers are newer than the restart.
  * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service that is still warming up,
- * and judges only that it answers again and lies about no age; `--days N` of history.
+ * and only checks that it answers again with correct ages; `--days N` of history.
  */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -23,19 +23,19 @@ const { values: given } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, days: { type: 'string' } },
 })
 const isQuick = given.quick
-/** Every answer is there again within this time of the start of the process. */
+/** Limit for every answer to be available again, from the start of the process. */
 const AGAIN_MS_MAX = 2_000
-/** One warm-up: 20 weight a coin, of the 1,000 a minute that are planned with. */
+/** One warm-up: a REST weight of 20 per coin, of the planned 1,000 per minute. */
 const FRESH_MS_PER_COIN_MAX = (20 / 1_000) * 60_000
 const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
 const WARM_MS_MAX = isQuick ? 10_000 : 6 * 60_000
-/** Nothing new is answered for so long: it is warm. */
+/** The service is warm after this time without a new answer. */
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000
 const COINS_MS_MAX = 180_000
-/** How an answer is refused that is older than its freshness rule allows; not one that there is none of yet. */
+/** The refusal of an answer that is too old, in contrast to one that is not available yet. */
 const STALE = /^The data behind this answer is \d+ s old/
-/** Told once an hour or a day, or when a price has moved: no fresher where nobody restarts. */
+/** Inputs that update hourly, daily or on a price move, so a restart does not make them older. */
 const SLOW_INPUTS: ReadonlySet<string> = new Set([
   ...['funding_history', 'supply', 'sentiment_index'],
   ...['oracle', 'dex'],
@@ -46,7 +46,7 @@ const MAIN = join(import.meta.dirname, '../dist/main.js')
 const [PORT, ADMIN_PORT] = [String(await freePort()), String(await freePort())]
 const URL_OF_SERVICE = `http://127.0.0.1:${PORT}`
 
-/** The oldest and the newest instant that an answer says its inputs are of. */
+/** The oldest and the newest input of an answer, by its `as_of`. */
 type Ages = { readonly oldestMs: number; readonly newestMs: number }
 type Reply = Ages | { readonly refused: string }
 
@@ -54,10 +54,10 @@ const folder = mkdtempSync(join(tmpdir(), 'perpscope-restart-'))
 const children: ChildProcess[] = []
 const pool = new Pool(URL_OF_SERVICE, { connections: CONNECTIONS })
 const failures: string[] = []
-/** How many answers of each analysis were late, of all restarts, and what was said instead. */
+/** Late answers by analysis over all restarts, and the refusals that were sent instead. */
 const late = new Map<string, number>()
 const saidInstead = new Set<string>()
-/** How many of each were refused for their age first. */
+/** Answers by analysis that were first refused as too old. */
 const stale = new Map<string, number>()
 let requests = 0
 
@@ -79,7 +79,7 @@ async function bench(): Promise<void> {
   const coins = await allCoins()
   await end(service)
   fill(coins)
-  // A warm-up that the venue does not slow down: it is the restart that is measured.
+  // A high weight limit for a fast warm-up, because only the restart is measured.
   service = serve(venue.http, 50_000)
   const before = await warm(coins)
   if (before.size === 0) throw new Error('nothing is answered, so nothing can be answered again')
@@ -98,7 +98,7 @@ async function bench(): Promise<void> {
   })
   const report = async (what: string, endedAtMs: number, startedAtMs: number) => {
     const again = await answeredAgain(before, startedAtMs, endedAtMs)
-    // What is asked of the venue is asked once after the last of them.
+    // Only after the last restart, because it waits for a full round of requests to the venue.
     const freshMs = isQuick || what !== 'SIGKILL' ? null : await fresh(before, startedAtMs)
     table.push(row(what, again, freshMs, coins.length))
   }
@@ -152,7 +152,7 @@ function serve(source: string, weight: number): ChildProcess {
     [
       ...['serve', ...flags, '--data-dir', folder, '--payment', 'open'],
       ...['--weight-per-minute', String(weight), '--log-level', 'silent'],
-      // The requests stand for those of many.
+      // The requests have different client addresses, as in `x-forwarded-for`.
       ...['--trust-proxy', 'loopback'],
     ],
     'ignore',
@@ -169,10 +169,10 @@ function fill(coins: readonly string[]): void {
     nowMs,
   )
   const [dayMs, hourMs] = [86_400_000, 3_600_000]
-  // Up to the hour before: what follows is the service's own.
+  // Up to the previous hour; the service writes the following ones.
   const untilMs = Math.floor(nowMs / hourMs) * hourMs - hourMs
   const denseFromMs = untilMs - 2 * dayMs
-  // Day by day, as it comes in life: what is too old goes while the new comes.
+  // Day by day as in operation, so that old rows are removed while new ones are written.
   for (let day = DAYS; day > 0; day -= 1) {
     process.stderr.write(`\r${day} days of history to write `)
     const fromMs = untilMs - day * dayMs
@@ -186,7 +186,7 @@ function fill(coins: readonly string[]): void {
   store.close(nowMs)
 }
 
-/** Once there are no more of them than a while before. */
+/** Waits until the number of listed coins is stable. */
 async function allCoins(): Promise<readonly string[]> {
   let known: readonly string[] = []
   const deadlineMs = systemClock.nowMs() + COINS_MS_MAX
@@ -200,7 +200,7 @@ async function allCoins(): Promise<readonly string[]> {
   throw new Error(`${URL_OF_SERVICE} lists no coins: is the port taken?`)
 }
 
-/** Asks until nothing more is answered than before. @returns what is answered */
+/** Requests all answers until no new one appears. @returns the paths with an answer */
 async function warm(coins: readonly string[]): Promise<ReadonlySet<string>> {
   const paths = contracts.flatMap((contract) =>
     contract.scope === 'market'
@@ -227,17 +227,17 @@ async function warm(coins: readonly string[]): Promise<ReadonlySet<string>> {
 
 type Again = {
   readonly listensMs: number
-  /** Of one in some, since the start of the process. */
+  /** Times of the sampled answers, since the start of the process. */
   readonly againMs: readonly number[]
-  /** Of those that were not there when everything was asked for. */
+  /** Times of answers that were missing when all were first requested. */
   readonly lateMs: readonly number[]
-  /** Of those that a freshness rule refused first. */
+  /** Times of answers that were first refused as too old. */
   readonly laterMs: readonly number[]
 }
 
 /**
- * Asks for everything until it is answered: for one in some at first, and once these are there for all,
- * since whoever asks for all of it all the time takes the machine away from the service that is to answer.
+ * Requests all earlier answers until they are available: first a sample, then all of them, because constant
+ * requests for all would slow down the service that is measured.
  */
 async function answeredAgain(
   before: ReadonlySet<string>,
@@ -285,7 +285,7 @@ async function answeredAgain(
         lateMs.push(passedMs)
         count(late, path)
       }
-      // Nobody heard anything in between.
+      // The service received nothing between end and start.
       const { oldestMs, newestMs } = reply
       const isOfNobody = [oldestMs, newestMs].some(
         (ms) => ms > endedAtMs + 1_000 && ms < startedAtMs,
@@ -306,7 +306,7 @@ function listed(counts: ReadonlyMap<string, number>): string {
   return Array.from(counts, ([analysis, many]) => `${analysis} ${many}`).join(', ') || 'none'
 }
 
-/** @returns since the start, when the last answer rests on nothing older than that; null for never */
+/** @returns the time from the start until all inputs of all answers are newer than the start; Infinity for never */
 async function fresh(before: ReadonlySet<string>, startedAtMs: number): Promise<number | null> {
   const open = new Set(before)
   while (open.size > 0) {
@@ -326,7 +326,7 @@ async function fresh(before: ReadonlySet<string>, startedAtMs: number): Promise<
   return systemClock.nowMs() - startedAtMs
 }
 
-/** null while nobody listens. */
+/** null while the service does not listen. */
 async function replyOf(path: string): Promise<Reply | null> {
   const reply = await asked(path)
   if (reply === null) return null

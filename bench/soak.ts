@@ -30,23 +30,23 @@ import { postJson } from '../src/streams/http-exchange.ts'
 import { isTraded } from './venue-frames.ts'
 
 /**
- * The engine for half an hour at ten times the venue's rate, with a fault every ten seconds. The
- * simulator is a process of its own, so is the engine, and this one, which only waits, is the idle
- * control: what its event loop is late by, the machine is to blame for. Needs `npm run build`: the worker runs compiled.
+ * Runs the engine for half an hour at ten times the venue's rate, with a fault every ten seconds. Simulator and
+ * engine are separate processes. This process only waits and is the idle control: the delay of its event loop
+ * is caused by the machine. Needs `npm run build`, because the workers run compiled.
  *
- * `tsx bench/soak.ts` runs 30 minutes and exits with 1 when a bar is missed; `--minutes N` shorter;
- * `--quick` a quarter of a minute, without judging; `--rate N` at another multiple of the venue's rate.
+ * `tsx bench/soak.ts` runs 30 minutes and exits with 1 when a bar is missed; `--minutes N` is another duration;
+ * `--quick` runs a quarter of a minute without judging; `--rate N` is another multiple of the venue's rate.
  */
 const BARS = { heapMibPerMinute: 0.1, delayP999Ms: 20 }
 const RATE_DEFAULT = 10
-/** The venue's own rate of trade and candle frames is some 300 a second; the model's, with this, 3,000. */
+/** The venue sends about 300 trade and candle frames a second; with this factor the model sends 3,000. */
 const NOTIONAL_TIMES_PER_RATE = 2_000
 const BLOCK_MS_AT_RATE_1 = 250
 const FAULT_PERIOD_MS = 10_000
-/** The last ones are over and repaired when the run is judged. */
+/** No faults in the last part of the run, so that all are repaired when it is judged. */
 const FAULT_FREE_MS = 150_000
 const SAMPLE_PERIOD_MS = 60_000
-/** The heap is judged after so much of the run. */
+/** Share of the run that is excluded from the heap slope. */
 const SETTLING_SHARE = 1 / 3
 const SEED = 11
 const MIB = 2 ** 20
@@ -56,15 +56,15 @@ type Sample = {
   readonly atMs: number
   readonly heapMib: number
   readonly rssMib: number
-  /** Of the last minute ... */
+  /** Event-loop delay of the last minute ... */
   readonly delayP999Ms: number
-  /** ... and of the run; a forced collection a minute is in it, one of some 50,000 values. */
+  /** ... and of the run, which includes one forced collection per minute among some 50,000 values. */
   readonly runDelayP999Ms: number
   readonly frames: number
-  /** Of these, trades and candles. */
+  /** Trade and candle frames among them. */
   readonly tradedFrames: number
   readonly documents: number
-  /** From the first frame of books or candles that a coin's answers lack, until the document that has it. */
+  /** Time from a book or candle frame of a coin to the next document that includes it. */
   readonly publishP99Ms: number
   /** Coins whose pulse was not confirmed for longer than a fault lasts. */
   readonly late: readonly string[]
@@ -87,7 +87,7 @@ else {
   await soak(values.quick ? 0.25 : Number(values.minutes), Number(values.rate))
 }
 
-/** @param rate times the venue's own */
+/** @param rate multiple of the venue's rate */
 async function soak(minutes: number, rate: number): Promise<void> {
   const untilMs = systemClock.nowMs() + minutes * 60_000
   const children: ChildProcess[] = []
@@ -187,7 +187,7 @@ function report(run: {
   if (minutes >= 1 && rows.some(([, , , isMet]) => !isMet)) process.exitCode = 1
 }
 
-/** Least squares over the samples. */
+/** Least-squares slope over the samples. */
 function slopePerMinute(samples: readonly Sample[]): number {
   const meanMs = mean(samples.map(({ atMs }) => atMs))
   const meanMib = mean(samples.map(({ heapMib }) => heapMib))
@@ -225,7 +225,7 @@ function tell(report: Report): void {
   process.send?.(report)
 }
 
-/** The venue, its trading multiplied and its cadences divided, and its faults. */
+/** The simulated venue with multiplied trading, shorter cadences and faults. */
 async function runVenue(untilMs: number, rate: number): Promise<void> {
   const startMs = systemClock.nowMs()
   const model = modelCoins(SEED, startMs)
@@ -288,7 +288,7 @@ function faultBy(chance: () => number): VenueFault {
 
 const LATE_MS = 60_000
 const LATENCIES_MAX = 100_000
-/** Of a whole book, or of a candle. */
+/** Matches a book frame or a candle frame and captures its coin. */
 const FRAME_OF_COIN =
   /^\{"channel":(?:"l2Book","data":\{"coin":"([^"]+)"|"candle","data":\{.*?"s":"([^"]+)")/
 
@@ -303,8 +303,8 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   let counts: Readonly<Record<string, number>> = {}
   let latenciesMs: number[] = []
   /**
-   * By document: when the oldest frame was handed on that it has not taken in yet. Begins with its first answer. How
-   * long a burst waited in its socket is not in it, but in the delay of the loop.
+   * By document, the receive time of the oldest frame that it does not include yet, from its first answer on. The
+   * time that a burst waits in its socket is not included; the delay of the event loop measures it.
    */
   const awaitedSinceMs = new Map<string, number>()
   const heard = (text: string) => {
@@ -360,7 +360,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   )
   const sample = () => {
     const delayP999Ms = ms(delay)
-    // A forced collection holds the loop up, which is not what is measured.
+    // A forced collection blocks the event loop and is not measured.
     delay.disable()
     assert(globalThis.gc !== undefined, 'started with --expose-gc')
     globalThis.gc()

@@ -14,8 +14,8 @@ import { verifyTypedData } from 'viem/utils'
 import { base } from '../src/payment/evm/networks.ts'
 
 /**
- * The peer of `bench/payment.ts`: a paid route as the x402 packages have it, Fastify in front of the
- * resource server of `@x402/core` with the EVM mechanism of `@x402/evm` in the same process.
+ * The peer of `bench/payment.ts`: a paid route by the x402 packages, with Fastify, the resource server of
+ * `@x402/core` and the EVM mechanism of `@x402/evm` in one process.
  */
 export type StockHostOptions = {
   readonly payTo: Address
@@ -96,7 +96,7 @@ export function stockFacilitator(rpcUrl: string, account: PrivateKeyAccount): Fa
   return clientOf(signer)
 }
 
-/** The SDK's facilitator whose node agrees to everything at once, and whose settlements cost nothing. */
+/** The SDK's facilitator with a stubbed node that accepts everything immediately. */
 export function stubbedStockFacilitator(account: PrivateKeyAccount): FacilitatorClient {
   const never = () => Promise.reject(new Error('settlement is stubbed'))
   const signer = toFacilitatorEvmSigner({

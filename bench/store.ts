@@ -1,7 +1,7 @@
 /**
- * History on disk: a month of 326 coins in blocks (ours) and in rows (the usual way), and how long the
- * engine's thread is held by each slice of work: `node_modules/.bin/tsx bench/store.ts`. `--quick` is
- * small and enforces only that what was written is read back.
+ * History on disk: a month of 326 coins in blocks (ours) compared with one SQL row per record, and the time for
+ * which each slice of work blocks the engine's thread: `node_modules/.bin/tsx bench/store.ts`. `--quick` is
+ * small and only checks that the written data are read back.
  */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,17 +24,17 @@ import { barAt, emptyBatch, fundingAt, historyOf, sampleAt, sampleFrom } from '.
 const isQuick = process.argv.includes('--quick')
 const COINS = isQuick ? 6 : 326
 const DAYS = isQuick ? 3 : 30
-/** Of the service at work on the full file. */
+/** Simulated minutes of operation on the full file. */
 const STEADY_MINUTES = isQuick ? 30 : 480
 const SLICE_MS_MAX = 5
 const READ_COINS = isQuick ? 6 : 60
 const CHECKPOINTS = isQuick ? 3 : 60
-/** A minute: documents are ten times as long as a checkpoint. */
+/** Documents are saved once a minute, because they are ten times as large as a checkpoint. */
 const CHECKPOINTS_PER_DOCUMENTS = isQuick ? 1 : 6
 const DOCUMENTS_PER_COIN = 8
 const DOCUMENT_BYTES = 8_192
 const DOCUMENT_PARTS = 64
-/** What an engine remembers of one coin after an hour: 18 kB. */
+/** State of one coin in a checkpoint after an hour: 18 kB. */
 const STATE_NUMBERS = 2_300
 
 const MINUTE_MS = 60_000
@@ -44,11 +44,11 @@ const START_MS = Date.UTC(2026, 0, 1)
 const END_MS = START_MS + DAYS * DAY_MS
 const DENSE_MS = 2 * DAY_MS
 
-/** A candidate: it keeps what it is given and gives all of a coin back. */
+/** A candidate that stores batches and reads back all rows of a coin. */
 type Keeper = {
   /**
-   * `isAll`: at once, also what would better wait for more of its kind.
-   * @returns the milliseconds for which it held the thread
+   * @param isAll also writes rows that would wait for others of their block
+   * @returns the milliseconds for which it blocked the thread
    */
   write(batch: HistoryBatch, nowMs: number, isAll: boolean): Promise<number>
   remove(nowMs: number): void
@@ -59,7 +59,7 @@ type Keeper = {
 type Measured = {
   readonly bytes: number
   readonly steadyMs: number
-  /** What reached the operating system in the steady hours; null where it does not tell. */
+  /** Bytes written in the steady hours; null if the operating system does not count them. */
   readonly steadyBytes: number | null
   readonly readMs: number
   readonly minute: Stopwatch
@@ -82,7 +82,7 @@ const walCheckpoints = walCheckpointThread(
 const checkpointer = walCheckpoints.checkpoint
 const recalling = stopwatch()
 const opening = stopwatch()
-/** Work without disk or allocation: what it needs at worst, the machine took. */
+/** Work without disk or allocation: its worst case shows the interruptions by the machine. */
 const yard = new Uint8Array(1e6)
 const yardstick = stopwatch()
 
@@ -101,7 +101,7 @@ if (failures.length > 0) process.exitCode = 1
 
 async function measured(path: string, open: (path: string) => Keeper): Promise<Measured> {
   let keeper = open(path)
-  // Day by day, as it comes in life: what is too old goes while the new comes.
+  // Day by day as in operation, so that old rows are removed while new ones are written.
   for (let fromMs = START_MS; fromMs < END_MS; fromMs += DAY_MS) {
     for (const coin of coins) await keeper.write(dayOf(coin, fromMs), fromMs + DAY_MS, true)
     keeper.remove(fromMs + DAY_MS)
@@ -151,13 +151,13 @@ function blocks(path: string): Keeper {
     for (const coin of coins)
       for (const series of memorySeries)
         recalling.run(() => storedSeries(store, coin, series, END_MS))
-    // What the filling took is not what the service does.
+    // The time to fill the file is not measured.
     for (const watch of Object.values(slices)) watch.clear()
   }
   return {
     async write(batch, nowMs, isAll) {
       store.add(batch)
-      // The check of the whole file, as it goes on beside the work.
+      // Includes the continuous check of the whole file.
       return (await steps(store.write(nowMs, isAll))) + (await steps(store.tidy(nowMs)))
     },
     remove: () => undefined,
@@ -176,7 +176,7 @@ function blocks(path: string): Keeper {
   }
 }
 
-/** The engine's memory and its documents, saved again and again as it is at work. */
+/** Repeated checkpoints and saves of documents, as in operation. */
 async function checkpoints(
   path: string,
 ): Promise<Readonly<Record<'saved' | 'documents', Stopwatch>>> {
@@ -215,7 +215,7 @@ async function checkpoints(
   return watches
 }
 
-/** As long as what the engine makes of a coin, each 10 kB: text, slots between, and views of both. */
+/** Documents of the size of real ones, 10 kB each, with text, slots and views. */
 function documentsOf(coin: string, version: number): readonly Document[] {
   const parts = Array.from({ length: DOCUMENT_PARTS }, (_, at): Part => {
     const start = at * (DOCUMENT_BYTES / DOCUMENT_PARTS)
@@ -241,7 +241,7 @@ function documentsOf(coin: string, version: number): readonly Document[] {
   }))
 }
 
-/** Every slice by itself, as the engine runs them. @returns the milliseconds of all of them */
+/** Runs each slice in its own turn, as the engine does. @returns the milliseconds of all slices */
 async function steps(work: Generator<HistorySlice>): Promise<number> {
   let heldMs = 0
   for (;;) {
@@ -254,7 +254,7 @@ async function steps(work: Generator<HistorySlice>): Promise<number> {
   }
 }
 
-/** The usual way: a record a row, its key series and time, with a column for a checksum. */
+/** The usual layout: one row per record with a checksum column; the key is series and time. */
 function rows(path: string): Keeper {
   const db = new Database(path)
   db.pragma('locking_mode = EXCLUSIVE')
@@ -382,7 +382,7 @@ function report(
   if (ours.steadyBytes !== null && usual.steadyBytes !== null)
     goal('rows over blocks, bytes written', usual.steadyBytes / ours.steadyBytes, 2)
   const { saved, documents } = checkpoint
-  // No file is set aside here, so nothing is taken over from one.
+  // No file is set aside here, so nothing is salvaged.
   const { salvaged: _, ...measuredSlices } = slices
   const all = { ...measuredSlices, recalling, saved, documents }
   for (const [name, { heldMs }] of Object.entries(all))
@@ -406,9 +406,9 @@ function stopwatch() {
   return {
     ms,
     /**
-     * For how long the task by itself held the thread, at most: neither more than the time that passed, in which others
-     * may have had the core, nor more than the CPU of all threads, some of which collect garbage meanwhile. The wait for
-     * the disk with which a log begins again is in the passed time only.
+     * Upper bound of the time for which the task blocked the thread: the smaller of wall time, which may include other
+     * processes, and CPU time of all threads, which includes garbage collection. Waiting for the disk when a log begins
+     * again counts in wall time only.
      */
     heldMs,
     get totalMs() {
@@ -428,7 +428,7 @@ function stopwatch() {
   }
 }
 
-/** Of all threads of this process. */
+/** CPU time of all threads of this process. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage()
   return (user + system) / 1_000
@@ -439,7 +439,7 @@ function quantile(ms: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
-/** What this process handed to write calls so far, where the system counts that. */
+/** Bytes that this process passed to write calls; null if the system does not count them. */
 function bytesWritten(): number | null {
   try {
     return Number(/^wchar: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1])
@@ -448,7 +448,7 @@ function bytesWritten(): number | null {
   }
 }
 
-/** Everything that is kept of a coin at the end of the month. */
+/** All stored rows of a coin at the end of the month. */
 function monthOf(coin: string): HistoryBatch {
   return historyOf(coin, START_MS, END_MS, END_MS - DENSE_MS)
 }
@@ -457,7 +457,7 @@ function dayOf(coin: string, fromMs: number): HistoryBatch {
   return historyOf(coin, fromMs, fromMs + DAY_MS, END_MS - DENSE_MS)
 }
 
-/** What one minute of the service brings: a sample of every coin, bars and funding when they are due. */
+/** New rows of one minute: a sample of every coin, and bars and funding when they are due. */
 function minuteOf(timeMs: number): HistoryBatch {
   const isHour = timeMs % HOUR_MS === 0
   return {
@@ -475,7 +475,7 @@ function numbersOf({ coin: _, ...numbers }: MarketSample): number[] {
   return Object.values(numbers).map(Number)
 }
 
-/** In the order in which rows are read, so that sums are equal to the last bit. */
+/** Sums in reading order, so that the floating-point results are identical. */
 function sumOf({ bars, samples, fundings }: HistoryBatch): number {
   let sum = 0
   for (const { bar } of bars) for (const value of Object.values(bar)) sum += value % 1e6

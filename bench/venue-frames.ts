@@ -3,7 +3,7 @@ import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import type { HttpReply } from '../src/streams/runtime.ts'
 import { VirtualVenue } from '../test/support/virtual-venue.ts'
 
-/** What the venue says to one client of one socket, from its start on. */
+/** Frames and replies that the venue sends to a client with one socket, from its start on. */
 export type VenueFrames = {
   readonly startMs: number
   /** Replies by request body, as JSON. */
@@ -17,8 +17,8 @@ export type VenueFrames = {
 const SEED = 7
 
 /**
- * The simulated venue at the rate of the real one: all coins, books of all of them every 5.4 s, trades
- * and candles by block, contexts at their cadences; taken down in virtual time, so nobody waits.
+ * The simulated venue at the rate of the real one: books of all coins every 5.4 s, trades and candles by
+ * block, contexts at their cadences. Recorded in virtual time.
  */
 export function venueFrames(options: {
   readonly startMs: number
@@ -63,7 +63,7 @@ export function venueFrames(options: {
   }
 }
 
-/** Frames of trades and of candles, on the real venue; the model's coins are quieter. */
+/** Rate of trade and candle frames on the real venue; the model's coins trade less. */
 const TRADED_PER_SECOND = 300
 const TRADE_ID_STEP = 1e9
 
@@ -72,7 +72,7 @@ export function isTraded(text: string): boolean {
   return /^\{"channel":"(trades|candle)"/.test(text)
 }
 
-/** A frame of trades or a candle several times over, with trades of their own. */
+/** Copies of a trade or candle frame, with distinct trades. */
 function thickened(text: string, times: number): readonly string[] {
   if (!isTraded(text)) return [text]
   return Array.from({ length: times }, (_, copy) =>

@@ -19,8 +19,8 @@ const SECONDS_VALID = 600n
 const WARM_UP = 20
 
 /**
- * Calls paid by vouchers of one channel, one after the other, ledger and channels on a disk.
- * @returns how long each took, from the request to the end of its answer, in milliseconds
+ * Sequential calls paid by vouchers of one channel, with ledger and channels on disk.
+ * @returns the time from request to end of answer of each call, milliseconds
  */
 export async function voucherCalls(calls: number): Promise<readonly number[]> {
   const chain = await startEvmChain({ clock: systemClock })
@@ -71,7 +71,7 @@ export async function voucherCalls(calls: number): Promise<readonly number[]> {
   return tookMs
 }
 
-/** The first brings a deposit for all. */
+/** The first request carries the deposit for all. */
 async function signedHeaders(
   total: number,
   payTo: string,

@@ -6,7 +6,7 @@ import type { Follow, Get, HttpHeaders, HttpReply, Post } from './runtime.ts'
 /** 5,000 candles have about 1 MB, all data packages of an oracle network about 5 MB. */
 const REPLY_BYTES_MAX = 16 * 1024 * 1024
 const HEADERS_MS_MAX = 10_000
-/** Between two chunks of the body; the caller bounds the whole exchange. */
+/** Limit between two chunks of the body; the caller bounds the whole exchange. */
 const BODY_SILENCE_MS_MAX = 10_000
 /** A followed response sends a chunk every few seconds. */
 const FOLLOWED_SILENCE_MS_MAX = 60_000

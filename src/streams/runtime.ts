@@ -10,7 +10,7 @@ export type Runtime = {
   readonly post: Post
 }
 
-/** The same for the sources beyond the venue. */
+/** The same for external sources. */
 export type ExternalRuntime = Runtime & {
   readonly get: Get
   readonly follow: Follow
@@ -25,12 +25,12 @@ export type Connect = (url: string, outbound: Observable<string>) => Observable<
 
 export type HttpReply = { readonly status: number; readonly body: string }
 
-/** One `POST` with a JSON body. Emits the reply whatever its status; errors when none arrives. */
+/** One `POST` with a JSON body. Emits the reply with any status; errors when none arrives. */
 export type Post = (url: string, body: unknown) => Observable<HttpReply>
 
 export type HttpHeaders = Readonly<Record<string, string>>
 
-/** One `GET`. Emits the reply whatever its status; errors when none arrives. */
+/** One `GET`. Emits the reply with any status; errors when none arrives. */
 export type Get = (url: string, headers?: HttpHeaders) => Observable<HttpReply>
 
 /**

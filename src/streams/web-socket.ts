@@ -63,7 +63,7 @@ function connected(
     socket.on('unexpected-response', (_, { statusCode = 0 }) => {
       subscriber.error(new HttpStatusError(statusCode, url))
     })
-    /** Reports the end after the waiting frames, and stops sending at once. */
+    /** Stops sending immediately, and reports the end after the waiting frames. */
     const end = (code: string, message: string, cause?: unknown) => {
       sending.unsubscribe()
       slices.run(() => fail(code, message, cause), pausable)

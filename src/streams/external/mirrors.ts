@@ -4,7 +4,7 @@ import { isRefusal, refusedMs, retryMs, throttledMs } from './retry.ts'
 export class Mirrors {
   readonly #urls: readonly string[]
   #index = 0
-  /** In a row, each by another address. */
+  /** Consecutive refusals, each by another address. */
   #refusals = 0
 
   constructor(urls: readonly string[]) {

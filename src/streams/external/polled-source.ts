@@ -27,7 +27,7 @@ type PolledSource = {
   /** Appended to the address; begins with a slash. */
   readonly path: string
   readonly periodMs: number
-  /** After a failure, where the usual second is too short. */
+  /** Minimum pause after a failure; one second by default. */
   readonly retryMsMin?: number
   /** Never throws. A reply without events is a failure. */
   readonly decode: (body: string, nowMs: number, assets: readonly string[]) => DecodedReply

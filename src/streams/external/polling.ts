@@ -19,8 +19,8 @@ export type Polling = {
 }
 
 /**
- * Runs rounds one after the other, the first at once. Rounds never overlap. A round may also be a
- * connection, which lasts until it fails.
+ * Runs rounds one after the other, the first immediately. A round may also be a connection, which lasts
+ * until it fails.
  */
 export function poll({ runtime, initial, round, pauseMs, failed }: Polling): Observable<Batch> {
   const { scheduler } = runtime

@@ -140,7 +140,7 @@ function sweeps({ backfill, historyOf, runtime }: FeedParts): Observable<never> 
   )
 }
 
-/** Ranks coins anew, because volumes change within hours. */
+/** Repeats the ranking of coins, because volumes change within hours. */
 function ranking(feed: FeedParts): Observable<never> {
   return interval(RANK_PERIOD_MS, feed.runtime.scheduler).pipe(
     tap(() => {

@@ -29,7 +29,7 @@ type ChainlinkRound = { readonly answer: bigint; readonly updatedAt: bigint }
 export type ChainReading = {
   readonly blockNumber: number
   readonly blockTimeMs: number
-  /** Without pools of which a required call failed. */
+  /** Excludes pools with a failed required call. */
   readonly pools: readonly PoolReading[]
   readonly rounds: readonly { readonly feed: ChainlinkFeed; readonly round: ChainlinkRound }[]
 }

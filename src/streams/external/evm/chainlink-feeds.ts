@@ -11,7 +11,7 @@ export type ChainlinkFeed = {
   readonly heartbeatMs: number
 }
 
-/** Of all USD feeds. */
+/** Decimals of every USD feed. */
 export const CHAINLINK_DECIMALS = 8
 
 const HOUR_MS = 3_600_000

@@ -53,7 +53,7 @@ class EvmChainReader implements ChainReader {
   /** Reported by Ethereum only, which has all feeds. */
   readonly #chainlink: SourceStatus | null
   #pools: readonly EvmPool[]
-  /** Encoded anew only when the pools change. */
+  /** Re-encoded only when the pools change. */
   #query: ReturnType<typeof chainQuery>
   #discoveryDueMs = Number.NEGATIVE_INFINITY
 

@@ -25,7 +25,7 @@ export function poolSearch({ chainId, pairs, factories }: EvmChainConfig): Block
   })
 }
 
-/** Of each asset and quote the pool that holds most of the quote token and has active liquidity. */
+/** The pool with active liquidity and the largest quote balance, for each asset and quote. */
 export function deepestPools(
   { chainId }: EvmChainConfig,
   pools: readonly EvmPool[],

@@ -18,7 +18,7 @@ type ContractPrice = {
 export type FeedPrices = { readonly spot: ContractPrice; readonly ema: ContractPrice | null }
 
 export type PythReading = {
-  /** Of each feed the prices of every contract that has it. */
+  /** Prices of each feed, one entry per contract that has it. */
   readonly feeds: readonly { readonly feed: PythFeed; readonly prices: readonly FeedPrices[] }[]
 }
 

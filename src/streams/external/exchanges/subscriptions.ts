@@ -20,7 +20,7 @@ export class Subscriptions {
   readonly #refusals: Refusals
   readonly #products = new Map<string, Product>()
   readonly #queue: (readonly string[])[] = []
-  /** Of the last request, not answered yet. */
+  /** Unanswered products of the last request. */
   #unanswered = new Set<string>()
   #sentMs = 0
   #requests = 0

@@ -19,7 +19,7 @@ const DEVIATION_MAX = 0.1
  */
 const CONFIDENCE_MIN = 1e-4
 
-/** Nodes sign every 10 s, whatever the price does. */
+/** Nodes sign every 10 s, with or without a price change. */
 const HEARTBEAT_MS = 30_000
 /**
  * RedStone has no deviation trigger. The unknown part is the move until the next package is read, some 20 s:

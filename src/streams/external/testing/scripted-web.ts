@@ -41,7 +41,7 @@ export class ScriptedBody {
   }
 }
 
-/** The web as a script, in virtual time: what every URL answers, and everything that was asked of it. */
+/** A scripted network in virtual time: it answers every URL and records all requests. */
 export class ScriptedWeb {
   readonly asked: Asked[] = []
   readonly bodies: ScriptedBody[] = []

@@ -6,8 +6,8 @@ import { dexOf, MAIN_DEX } from '../wire/universe.ts'
 const ROUNDING = 5e-9
 
 /**
- * Drops settled rates that differ from the rate of the premium beside them, until the venue repeats them: history keeps a
- * settled rate for good. A crash changes both figures alike, so the filter drops none of its rates. Builders set the rule
+ * Drops settled rates that contradict the premium of their row, until the venue repeats them: history keeps a settled
+ * rate for good. A crash changes both figures alike, so the filter drops none of its rates. Builders set the rule
  * of their own dex, so rates of other dexes pass.
  */
 export class FundingFilter {

@@ -16,7 +16,7 @@ const SIZE_FACTOR_MAX = 10
 const SIZE_USD_MIN = 1e6
 /** A mark price older than this is no reference. */
 const REFERENCE_AGE_MS_MAX = 60_000
-/** Nobody fills this far from the mid price, as a fraction. */
+/** Impact prices further from the mid price than this fraction are implausible. */
 const IMPACT_DISTANCE_MAX = 0.5
 
 /** A field of an event that contradicts the last accepted values. */
@@ -139,7 +139,7 @@ class CoinFigures {
 
 /**
  * Holds back figures that are valid alone and contradict the last ones, such as a price at ten times the last. The venue
- * repeats a figure that is true; a frame that was damaged is not repeated. An event is accepted or held back as a whole.
+ * repeats correct figures and does not repeat a damaged frame. An event is accepted or held back as a whole.
  *
  * Measured with 20,000 texts of `simulator/venue/garble.ts` per channel: 2,178 contexts and 1,159 candles were within all
  * bounds and wrong by more than a factor of 2; 68 and 35 of them pass this filter. Of 2,103 such books a rule for books
@@ -176,7 +176,7 @@ export class PlausibilityFilter {
       if (price !== null)
         coin.check(name, price, nowMs, figures[name].isUsual(price, isReached(price)))
     if (premium !== null) {
-      // In a crash the prices beside the premium confirm it.
+      // In a crash the prices of the same event confirm the premium.
       const isConfirmed = premiumLike(premium, markPrice / oraclePrice - 1)
       const isUsual = figures.premium.isUsual(premium, premiumLike(premium, 0))
       coin.check('premium', premium, nowMs, isConfirmed || isUsual)

@@ -10,7 +10,7 @@ export type FeedRun = {
   readonly events: MarketEvent[]
   readonly notices: FeedEvent[]
   error: unknown
-  /** The engine has lost what it knew of a coin. */
+  /** The engine has lost the history of a coin. */
   forget(coin: string): void
   lacks(coin: string): boolean
   of<Kind extends MarketEvent['kind']>(kind: Kind): Extract<MarketEvent, { kind: Kind }>[]
@@ -18,7 +18,7 @@ export type FeedRun = {
   stop(): void
 }
 
-/** @param needs what the engine lacks of a coin at first, and again after its connection was lost */
+/** @param needs the history that the engine lacks of a coin at first, and again after a lost connection */
 export function play(
   venue: ScriptedVenue,
   {
@@ -26,7 +26,7 @@ export function play(
     ...options
   }: Partial<FeedOptions> & { readonly needs?: FeedOptions['historyOf'] } = {},
 ): FeedRun {
-  /** Coins whose quarters the engine has folded: all that a real one makes of the events, in short. */
+  /** Coins whose 15m bars the engine has processed; the only effect of events that this stub models. */
   const whole = new Set<string>()
   const fold = (event: MarketEvent) => {
     if (event.kind === 'history' && event.timeframe === '15m' && event.bars.length > 0)

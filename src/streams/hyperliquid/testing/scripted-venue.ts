@@ -32,12 +32,12 @@ class ScriptedSocket {
   }
 }
 
-/** A venue in virtual time that does what the real one does, or fails as the test says. */
+/** A venue in virtual time that behaves like the real one, or fails as the test specifies. */
 export class ScriptedVenue {
   readonly sockets: ScriptedSocket[] = []
   readonly connectionsMs: number[] = []
   readonly requests: { readonly atMs: number; readonly body: unknown }[] = []
-  /** What the requests cost, when the venue counts it: once asked, and the rows once answered. */
+  /** Weight of the requests: the fixed part at the request, the part of the rows at the reply. */
   readonly charges: { readonly atMs: number; readonly weight: number }[] = []
   readonly acknowledgedMs = new Map<string, number>()
   /** `-NAME` is delisted. */
@@ -47,11 +47,11 @@ export class ScriptedVenue {
   isRefusing = false
   isHanging = false
   isPonging = true
-  /** Channels that go on by themselves, as the real one's do: books, marks and contexts. */
+  /** Whether a periodic channel sends: books, marks and contexts. */
   isTelling: (type: string, coin?: string) => boolean = () => true
-  /** By how much the time that its books bear is off. */
+  /** Offset of the timestamps of books. */
   clockOffMs = 0
-  /** Its metadata lists them, its websocket does not know them. */
+  /** Coins that the metadata lists and the WebSocket server does not know. */
   readonly poison = new Set<string>()
   isLosing: (subscription: { type: string; coin?: string }) => boolean = () => false
   replyAfterMs = 50
@@ -150,7 +150,7 @@ export class ScriptedVenue {
     return { ...prices, ...day, ...other, ...book }
   }
 
-  /** The coins of a kind of subscription that live sockets hold. */
+  /** Coins with a subscription of this type on a live socket. */
   subscribed(type: string): readonly (string | undefined)[] {
     return this.#alive()
       .flatMap(({ held }) => [...held.values()])

@@ -25,7 +25,7 @@ export type VenueChannel = {
   /** The subscription type, which is the channel of its frames. */
   readonly name: string
   readonly subscribedFor: 'every coin' | 'most traded coins'
-  /** Members of the subscription besides type and coin. */
+  /** Further members of the subscription, in addition to type and coin. */
   readonly parameters?: Readonly<Record<string, string>>
   /** The member that names the coin. */
   readonly coinField: string

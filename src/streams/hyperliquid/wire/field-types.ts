@@ -96,7 +96,7 @@ export const coin = new FieldType({
   },
 })
 
-/** One of a few words, each with the value that it stands for. */
+/** One of a few words, each mapped to its value. */
 export function wordField<T>(words: Readonly<Record<string, T>>, reason: DropReason): FieldType {
   const choices = new Map(Object.entries(words))
   const texts = Array.from(choices, ([word, value]) => ({ text: quoted(word), value }))

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Bytes of which some are others, and that may end early. */
+/** The bytes with some of them replaced, and possibly truncated. */
 export function mutatedBytes(bytes: Buffer): fc.Arbitrary<Buffer> {
   const edit = fc.record({
     at: fc.nat({ max: bytes.length - 1 }),
