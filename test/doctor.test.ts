@@ -296,7 +296,7 @@ describe('perpscope doctor', () => {
     const { isWell, findings } = await examined({ payment: 'x402' })
     expect(isWell).toBe(false)
     expect(found(findings, 'configuration')).toContain('PERPSCOPE_PAY_TO')
-    expect(found(findings, 'configuration')).toContain('nobody settles')
+    expect(found(findings, 'configuration')).toContain('no facilitator is configured')
   })
 
   test('checks the node as serve does before it sells', async () => {

@@ -14,9 +14,9 @@ describe('margin by the simulated venue and by the engine', () => {
     fc.double({ min: 1e-6, max: 1e10, noNaN: true }),
     fc.double({ min: 1e-3, max: 1e5, noNaN: true }),
   ])('maintenance is the same in every tier of every table', (table, notionalUsd, price) => {
-    const told = venue.maintenanceUsd(venue.maintenanceTiers(table), notionalUsd)
+    const expected = venue.maintenanceUsd(venue.maintenanceTiers(table), notionalUsd)
     const found = engine.maintenanceMarginUsd(notionalUsd / price, price, bracketsOf(table))
-    expect(Math.abs(found - told)).toBeLessThan(1e-9 * notionalUsd)
+    expect(Math.abs(found - expected)).toBeLessThan(1e-9 * notionalUsd)
   })
 
   test.prop([
@@ -36,13 +36,13 @@ describe('margin by the simulated venue and by the engine', () => {
       fc.pre(accountValueUsd > venue.maintenanceUsd(tiers, notionalUsd) + otherMaintenanceUsd)
       const sizeBase = (side * notionalUsd) / price
       const rawUsd = accountValueUsd - sizeBase * price
-      const told = venue.modelLiquidationPrice(tiers, sizeBase, rawUsd, otherMaintenanceUsd)
+      const expected = venue.modelLiquidationPrice(tiers, sizeBase, rawUsd, otherMaintenanceUsd)
       const found = engine.liquidationPrice(
         { sizeBase, price, accountValueUsd, otherMaintenanceUsd },
         bracketsOf(table),
       )
-      if (told === null || found === null) expect([found ?? 0, told ?? 0]).toEqual([0, 0])
-      else expect(Math.abs(found / told - 1)).toBeLessThan(1e-6)
+      if (expected === null || found === null) expect([found ?? 0, expected ?? 0]).toEqual([0, 0])
+      else expect(Math.abs(found / expected - 1)).toBeLessThan(1e-6)
     },
   )
 

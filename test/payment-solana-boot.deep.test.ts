@@ -214,7 +214,7 @@ describe('options', () => {
   test('without a settler on Solana are refused', () => {
     const own = ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', `0x${'1'.repeat(64)}`]
     const options = parsed([...BASE, ...own, '--solana-pay-to', payTo])
-    expect(() => checkServeOptions(options)).toThrow(/nobody settles on Solana/)
+    expect(() => checkServeOptions(options)).toThrow(/no facilitator for Solana is configured/)
   })
 
   test('with a payee that is our own key, or missing, are refused', async () => {

@@ -50,7 +50,7 @@ function evmProblems(options: PaymentSettings): readonly string[] {
   const problems: string[] = []
   if (facilitatorUrl === undefined && !settlesItself)
     problems.push(
-      'nobody settles: give --facilitator-url, or --rpc-url together with --facilitator-key',
+      'no facilitator is configured: set --facilitator-url, or --rpc-url together with --facilitator-key',
     )
   if (facilitatorKey !== undefined && rpcUrl === undefined)
     problems.push('--facilitator-key needs --rpc-url: a node to settle with')
@@ -60,7 +60,7 @@ function evmProblems(options: PaymentSettings): readonly string[] {
     )
   if (paymentChannels === 'on' && !settlesItself)
     problems.push(
-      '--payment-channels on needs --rpc-url and --facilitator-key: the service claims by itself',
+      '--payment-channels on needs --rpc-url and --facilitator-key: the service submits the claims',
     )
   return problems
 }
@@ -88,7 +88,7 @@ function solanaProblems(options: PaymentSettings): readonly string[] {
     return ['--solana-facilitator-key needs --solana-rpc-url: a node to settle with']
   if (solanaFacilitatorKey === undefined && facilitatorUrl === undefined)
     return [
-      'nobody settles on Solana: give --facilitator-url, or --solana-rpc-url together with --solana-facilitator-key',
+      'no facilitator for Solana is configured: set --facilitator-url, or --solana-rpc-url together with --solana-facilitator-key',
     ]
   return solanaPayeeFaults(solanaPayTo as Address, feePayerOf(solanaFacilitatorKey))
 }

@@ -13,7 +13,7 @@ function parsed(args: readonly string[]): ServeOptions {
 }
 
 test.each([
-  ['no facilitator and no key', [], /nobody settles/],
+  ['no facilitator and no key', [], /no facilitator is configured/],
   [
     'a key that has no node to settle with, beside a facilitator',
     ['--facilitator-url', 'http://127.0.0.1:1', '--facilitator-key', KEY],

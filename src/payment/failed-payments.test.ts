@@ -13,15 +13,15 @@ function counting(perAddressPerMinute: number, identicalPerMinute: number): Fail
 describe('payments that fail in the same way', () => {
   test('are reported from the third on, and blocked after the last', async () => {
     const failed = counting(100, 4)
-    const told = []
+    const replies = []
     for (let time = 1; time <= 5; time += 1)
-      told.push(await failed.countInvalid(HERE, 'ann', expired))
-    expect(told.slice(0, 2)).toEqual([expired, expired])
-    expect(told[2]).toMatchObject({
+      replies.push(await failed.countInvalid(HERE, 'ann', expired))
+    expect(replies.slice(0, 2)).toEqual([expired, expired])
+    expect(replies[2]).toMatchObject({
       reason: 'payment_expired',
       hint: expect.stringMatching(/^Sign a new one\. The same failure occurred 3 times/),
     })
-    expect(told[4]).toMatchObject({ of: 'loop', rejected: expired })
+    expect(replies[4]).toMatchObject({ of: 'loop', rejected: expired })
   })
 
   test.each([

@@ -144,7 +144,7 @@ function hostedOn(
   { node, own }: { readonly node: NodeClient | null; readonly own: NodeClient | null },
   hosted: HostedFacilitators | null,
 ) {
-  if (hosted === null) throw new Error('checked: somebody settles')
+  if (hosted === null) throw new Error('options were checked: a facilitator is configured')
   const facilitator = hosted.of<ExactEvmPayment>(
     { scheme: 'exact', network, asset },
     node && {

@@ -144,7 +144,7 @@ async function hostedSettler(
   { node, own }: { readonly node: SolanaNode | null; readonly own: SolanaNode | null },
   hosted: HostedFacilitators | null,
 ): Promise<Settler> {
-  if (hosted === null) throw new Error('checked: somebody settles')
+  if (hosted === null) throw new Error('options were checked: a facilitator is configured')
   const kind = { scheme: 'exact', network, asset }
   const facilitator = hosted.of<ExactSolanaPayment>(
     kind,

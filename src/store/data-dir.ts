@@ -67,7 +67,7 @@ export function isDataDirLocked(dataDir: string): boolean {
 }
 
 /**
- * Binds a data directory to one market for good. Data of one market must never appear in answers about another.
+ * Binds a data directory to one market permanently. Data of one market must never appear in answers about another.
  * @returns the market that the directory belongs to, which may be another one
  */
 export function claimDataDir(dataDir: string, market: string): string {

@@ -19,7 +19,7 @@ export class WalLog {
   readonly #db: Database.Database
   readonly #path: string
   readonly #checkpointer: WalCheckpointer | undefined
-  /** Of the files that SQLite has open. */
+  /** Identify the files that SQLite has open. */
   readonly #inodes: readonly (readonly [path: string, inode: number | undefined])[]
   #isRunning = false
   #isLongAgain = false

@@ -272,10 +272,10 @@ export class CandleLadder {
   /** Closes the missing bars and joins the live ones to them. */
   #bridge(bars: readonly Bar[], askedAtMs: number, settledMs: number): void {
     const wasTraded = this.#open !== null && this.#open.volumeBase > 0
-    const told = bars.find((bar) => bar.openTimeMs === this.#nextOpenMs)
+    const received = bars.find((bar) => bar.openTimeMs === this.#nextOpenMs)
     // A reply without the traded bar, or with less volume of it, is incomplete.
-    if (told === undefined && (wasTraded || this.#open === null)) return
-    if (told !== undefined && this.#isBehindOpen(told, askedAtMs)) return
+    if (received === undefined && (wasTraded || this.#open === null)) return
+    if (received !== undefined && this.#isBehindOpen(received, askedAtMs)) return
     /** Within the grace after a boundary the next bar has begun as well. */
     const begun: Bar[] = []
     for (const bar of bars) {

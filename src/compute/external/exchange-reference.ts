@@ -148,11 +148,11 @@ function faultOf(
 
 /** Uses one quote of each exchange, in USD if possible. */
 function onePerExchange(legs: readonly ExchangeLeg[]): readonly ExchangeLeg[] {
-  const heard = new Set<Exchange>()
+  const used = new Set<Exchange>()
   return legs.map((leg) => {
     if (leg.fault !== null) return leg
-    if (heard.has(leg.exchange)) return { ...leg, fault: 'same_exchange' }
-    heard.add(leg.exchange)
+    if (used.has(leg.exchange)) return { ...leg, fault: 'same_exchange' }
+    used.add(leg.exchange)
     return leg
   })
 }

@@ -110,7 +110,7 @@ export class MarketState {
 
   /** @returns the coin that the event changed; null for an event about all coins or none */
   apply(event: MarketEvent): CoinMarket | null {
-    const coin = isExternal(event) ? this.#hear(event) : this.#take(event)
+    const coin = isExternal(event) ? this.#applyExternal(event) : this.#take(event)
     for (const tracker of this.#trackers.takingInput(event.kind)) tracker.apply?.(event, this)
     return coin
   }
@@ -133,7 +133,7 @@ export class MarketState {
     this.#trackers.restore(sections, (tracker, numbers) => tracker.restore(numbers))
   }
 
-  #hear(event: ExternalEvent): CoinMarket | null {
+  #applyExternal(event: ExternalEvent): CoinMarket | null {
     if (event.kind === 'measure-history') this.log.load(event)
     else this.external.apply(event)
     return 'asset' in event ? (this.coinOf(event.asset) ?? null) : null

@@ -19,15 +19,15 @@ const trades = fc.array(
 
 describe('taker flow', () => {
   property.prop([trades])('is the sum over the trades of the last 48 five minutes', (given) => {
-    const told = timed(given)
-    const nowMs = told.at(-1)?.timeExchangeMs ?? START_MS
+    const tape = timed(given)
+    const nowMs = tape.at(-1)?.timeExchangeMs ?? START_MS
     const fromMs = Math.floor(nowMs / STEP_MS) * STEP_MS - 47 * STEP_MS
-    const window = told.filter(({ timeExchangeMs }) => timeExchangeMs >= fromMs)
+    const window = tape.filter(({ timeExchangeMs }) => timeExchangeMs >= fromMs)
     const usd = (side: string) =>
       window
         .filter(({ takerSide }) => takerSide === side)
         .reduce((sum, { price, sizeBase }) => sum + price * sizeBase, 0)
-    const volume = heard(told).volume(nowMs)
+    const volume = flowOf(tape).volume(nowMs)
     expect(volume.buyUsd).toBeCloseTo(usd('buy'), 3)
     expect(volume.sellUsd).toBeCloseTo(usd('sell'), 3)
     const steps = new Set(window.map(({ timeExchangeMs }) => Math.floor(timeExchangeMs / STEP_MS)))
@@ -35,22 +35,22 @@ describe('taker flow', () => {
   })
 
   property.prop([trades, fc.nat(120)])('a restored tracker continues the same', (given, at) => {
-    const told = timed(given).map((trade, index) => ({
+    const tape = timed(given).map((trade, index) => ({
       ...trade,
       timeExchangeMs: trade.timeExchangeMs + index,
     }))
-    const kept = heard(told.slice(0, at))
+    const kept = flowOf(tape.slice(0, at))
     const restored = new TakerFlow()
     expect(restored.restore(kept.save())).toBe(true)
     // The venue repeats its last trades.
-    for (const trade of told.slice(Math.max(0, at - 30))) restored.apply(trade)
-    for (const trade of told.slice(at)) kept.apply(trade)
-    const nowMs = told.at(-1)?.timeExchangeMs ?? START_MS
+    for (const trade of tape.slice(Math.max(0, at - 30))) restored.apply(trade)
+    for (const trade of tape.slice(at)) kept.apply(trade)
+    const nowMs = tape.at(-1)?.timeExchangeMs ?? START_MS
     expect(restored.volume(nowMs)).toEqual(kept.volume(nowMs))
   })
 
   test('forgets what is over four hours old', () => {
-    const flow = heard([trade(START_MS, 'buy', 5)])
+    const flow = flowOf([trade(START_MS, 'buy', 5)])
     expect(flow.volume(START_MS + WINDOW_MS - 1)).toMatchObject({
       buyUsd: 500,
       sellUsd: 0,
@@ -68,7 +68,7 @@ describe('taker flow', () => {
   })
 
   test('marks four hours as incomplete after a gap, also across a restart', () => {
-    const flow = heard([trade(START_MS, 'buy', 5)])
+    const flow = flowOf([trade(START_MS, 'buy', 5)])
     expect(flow.volume(START_MS).isWhole).toBe(true)
     flow.apply(gapUntil(START_MS + 60_000))
     const restored = new TakerFlow()
@@ -123,8 +123,8 @@ function trade(timeMs: number, takerSide: 'buy' | 'sell', sizeBase: number): Tra
   return { kind: 'trade', coin: 'BTC', tradeId: 1, takerSide, price: 100, sizeBase, ...at }
 }
 
-function heard(told: readonly TradeEvent[]): TakerFlow {
+function flowOf(tape: readonly TradeEvent[]): TakerFlow {
   const flow = new TakerFlow()
-  for (const one of told) flow.apply(one)
+  for (const one of tape) flow.apply(one)
   return flow
 }

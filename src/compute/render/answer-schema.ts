@@ -37,7 +37,7 @@ export const metaMembers = {
   quality: Type.Object({
     grade: oneOf(
       ['A', 'B', 'C', 'D'] as const,
-      'A: every input younger than twice its cadence. B: an optional input is late, or coverage below 100. C: a required input is late, coverage below 90, or history shorter than its window. D: stale_data.',
+      'Late: not confirmed for two update intervals. A: no input is late, coverage 100. B: an optional input is late, or coverage below 100. C: a required input is late, coverage below 90, or warning short_history or clock_off. D: warning stale_data.',
     ),
     coverage_pct: Type.Number({
       minimum: 0,

@@ -20,7 +20,7 @@ const GUESS_MARGIN_BLOCKS = 50n
 const USED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationUsed' }))
 const CANCELED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationCanceled' }))
 
-/** Reads the state of a payment's nonce from the chain, whoever submitted it. */
+/** Reads the state of a payment's nonce from the chain, independent of the submitter. */
 export async function chainOutcome(client: Client, payment: ExactEvmPayment): Promise<Outcome> {
   const { authorization, chain } = payment
   const { from: authorizer, nonce } = authorization

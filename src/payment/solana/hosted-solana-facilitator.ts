@@ -8,7 +8,7 @@ const LANDED = 'duplicate_settlement'
 
 /**
  * A hosted facilitator does not distinguish an impossible payment from a settled one, so the chain decides. A payment
- * that has paid us gets its answer, whoever submitted it.
+ * that has paid us gets its answer, independent of the submitter.
  */
 export function hostedSolanaFacilitator(
   hosted: Facilitator<ExactSolanaPayment>,

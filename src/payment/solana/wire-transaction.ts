@@ -88,7 +88,7 @@ export function encodeTransaction(
 }
 
 /**
- * Whether a transaction has the same message, whoever signed as fee payer.
+ * Whether a transaction has the same message; the fee payer's signature may differ.
  * @param bytes serialized
  */
 export function hasMessage(bytes: Buffer, { message, signatures }: WireTransaction): boolean {

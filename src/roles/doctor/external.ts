@@ -120,7 +120,7 @@ function findingOf(id: SourceId, heard: Heard | undefined, nowMs: number): Findi
     const found = `${events} values, newest ${ageS.toFixed(1)} s old; ${use}`
     return state === 'up' ? ok(check, found) : warn(check, `${status?.reason}; ${found}`, without)
   }
-  const why = status === null ? 'nothing heard' : `${state}: ${status.reason}`
+  const why = status === null ? 'no data received' : `${state}: ${status.reason}`
   return warn(check, `${why}; ${use}`, without)
 }
 

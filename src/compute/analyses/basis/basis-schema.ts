@@ -56,7 +56,7 @@ const OracleSource = Type.Object({
   why_not: nullable(
     Type.String({
       description:
-        'late, too_old, wide_confidence, outvoted (two other sources agree on a different price, or more exchanges than networks do), wrong_scale, probation (one of these within the last 30 s) or larger_error (valid, but another network has a smaller expected_error_bps); null if used.',
+        'late, too_old, wide_confidence, outvoted (two other sources agree on a different price, or more exchanges agree on one than networks agree with this one), wrong_scale, probation (one of these within the last 30 s) or larger_error (valid, but another network has a smaller expected_error_bps); null if used.',
     }),
   ),
 })
@@ -80,10 +80,12 @@ export const BasisAnswer = Type.Object({
     mid_basis_bps: nullable(
       Bps('(mid price of the venue - spot_price) / spot_price; null without a mid price'),
     ),
-    confidence_bps: nullable(Spread('spot_confidence / spot_price; null with spot_confidence')),
+    confidence_bps: nullable(
+      Spread('spot_confidence / spot_price; null if spot_confidence is null'),
+    ),
     significant: Type.Boolean({
       description:
-        'abs(basis_bps) exceeds band.total_bps and 1 bps; or abs(band.hour_mean_bps) exceeds band.hour_total_bps and 1 bps and lies within band.total_bps of basis_bps.',
+        'abs(basis_bps) exceeds band.total_bps and 1 bps; or abs(band.hour_mean_bps) exceeds band.hour_total_bps and 1 bps, and band.hour_mean_bps is within band.total_bps of basis_bps.',
     }),
     direction: oneOf(
       ['venue_premium', 'venue_discount', 'aligned'],
@@ -140,13 +142,13 @@ export const BasisAnswer = Type.Object({
       'How far the price may move before the feed publishes an update; 0 for a streaming feed',
     ),
     expected_error_bps: Spread(
-      'Expected error of spot_price at timestamp_iso, one standard deviation: confidence, and the price move since publication as far as the feed trigger allows. The valid network with the smallest one is used',
+      'Expected error of spot_price at timestamp_iso, one standard deviation: published confidence and the price move since publication, limited by the feed trigger. The valid network with the smallest value is used',
     ),
     spot_ema_price: nullable(Price('Moving average published by the network; null if none')),
     spot_ema_confidence: nullable(
       Type.Number({
         minimum: 0,
-        description: 'Confidence interval of spot_ema_price, USD; null if that is.',
+        description: 'Confidence interval of spot_ema_price, USD; null if spot_ema_price is null.',
       }),
     ),
     band: Type.Object(
@@ -154,7 +156,7 @@ export const BasisAnswer = Type.Object({
         confidence_bps: Spread('confidence_bps, or 0 if null'),
         resolution_bps: Spread('resolution_bps'),
         age_bps: Spread(
-          'Two standard deviations of the price move between the timestamps of both prices; for a trigger-based feed at most resolution_bps plus the move during the update delay',
+          'Two standard deviations of the price move between the timestamps of both prices; for a trigger-based feed at most resolution_bps plus two standard deviations of the move during its publication delay',
         ),
         total_bps: Spread('confidence_bps + age_bps'),
         ratio: nullable(

@@ -119,7 +119,7 @@ export const CexDexAnswer = Type.Object({
     'By abs(divergence_bps): below 10 or aligned NORMAL, below 30 MILD, up to 100 SIGNIFICANT, above EXTREME.',
   ),
   noise_bps: Spread(
-    'Noise: half the median exchange spread + pool fee or oracle confidence + two standard deviations of the price move in leg_skew_seconds (for a trigger-based feed at most resolution_bps plus the move during the update delay)',
+    'Noise: half the median exchange spread + pool fee or oracle confidence + two standard deviations of the price move in leg_skew_seconds (for a trigger-based feed at most resolution_bps plus two standard deviations of the move during its publication delay)',
   ),
   dex_expected_error_bps: Spread(
     'Expected error of dex_price at timestamp_iso, one standard deviation: pool fee or oracle confidence, and the price move since then',

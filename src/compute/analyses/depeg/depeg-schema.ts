@@ -53,7 +53,9 @@ export const DepegAnswer = Type.Object({
   deviation_adjusted_bps: Bps(
     'signed_deviation_bps reduced towards 0 by confidence.bps and confidence.resolution_bps',
   ),
-  deviation_adjusted_95_bps: Bps('The same with 2.12 x confidence.bps, the 95 % interval'),
+  deviation_adjusted_95_bps: Bps(
+    'deviation_adjusted_bps with 2.12 x confidence.bps, the 95 % interval',
+  ),
   health_score: Type.Number({
     minimum: 0,
     maximum: 100,
@@ -62,10 +64,10 @@ export const DepegAnswer = Type.Object({
   }),
   duration: Type.Object(
     {
-      below_10_bps_seconds: Seconds('Seconds beyond 10 basis points.'),
-      below_25_bps_seconds: Seconds('Seconds beyond 25 basis points.'),
-      below_50_bps_seconds: Seconds('Seconds beyond 50 basis points.'),
-      below_100_bps_seconds: Seconds('Seconds beyond 100 basis points.'),
+      below_10_bps_seconds: Seconds('Seconds since the deviation reached 10 basis points.'),
+      below_25_bps_seconds: Seconds('Seconds since the deviation reached 25 basis points.'),
+      below_50_bps_seconds: Seconds('Seconds since the deviation reached 50 basis points.'),
+      below_100_bps_seconds: Seconds('Seconds since the deviation reached 100 basis points.'),
     },
     {
       description:
@@ -87,7 +89,7 @@ export const DepegAnswer = Type.Object({
   confidence: Type.Object({
     bps: AtLeast0Bps('Median confidence half-width of the classes in price_usd'),
     resolution_bps: AtLeast0Bps(
-      'Price move that may be unpublished, by age of the sources: two standard deviations of a stablecoin, at most the resolution of the feed',
+      'Bound on an unpublished price move: two standard deviations of a stablecoin over the age of the source, at most the resolution of the feed',
     ),
     k: Type.Literal(1, { description: 'Factor of bps in deviation_adjusted_bps.' }),
   }),

@@ -39,7 +39,7 @@ const Zone = Type.Object({
   }),
   leverage: oneOf(
     ['3x', '5x', '10x', '25x', '50x'],
-    'Leverage tier: positions are in the permitted tier nearest to their leverage (by ratio); below 3x they are in below_3x.',
+    'Leverage tier. A position counts in the nearest permitted tier (by ratio); below 3x in below_3x.',
   ),
   estimated_notional: usdAtMark('Notional of this tier on the map, known accounts included'),
   observed_notional: Observed,
@@ -51,7 +51,7 @@ const Zone = Type.Object({
   }),
   permitted: Type.Boolean({
     description:
-      'false: the coin does not allow this leverage; the notional is 0 and price is that of a coin which allows it.',
+      'false: the coin does not allow this leverage; the notional is 0 and price is hypothetical.',
   }),
   holds: oneOf(
     zoneHoldings,
@@ -226,7 +226,7 @@ export const LiquidationsAnswer = Type.Object({
       shorts_on_map_pct: percent('Shorts on the map.'),
       flow_since_iso: Type.String({
         format: 'date-time',
-        description: `Start of the observation of open interest, UTC. After ${START_FORGOTTEN_HOURS} hours less than 0.01 % of the initial exposure is left in the map.`,
+        description: `Start of the observation of open interest, UTC. After ${START_FORGOTTEN_HOURS} hours less than 0.01 % of the open interest that existed at the start is left in the map.`,
       }),
       is_approximate: Type.Boolean({
         description:
@@ -235,7 +235,7 @@ export const LiquidationsAnswer = Type.Object({
     },
     {
       description:
-        'Shares of open interest, percent, mean of both sides unless named after one. The first five sum to 100; to less only without open interest, or if the coin allows less than 3x.',
+        'Shares of open interest, percent; mean of both sides except longs_… and shorts_…. The shares except these two sum to 100; to less only without open interest, or if the coin allows less than 3x.',
     },
   ),
   assumptions: Type.Object({

@@ -33,7 +33,7 @@ const ComponentAnswer = Type.Object({
   raw: nullable(
     Type.Number({
       description:
-        'Raw measure in `unit`: OI-weighted annualised funding (apr_pct), OI-weighted premium of mark over oracle (bps), breadth (pct), price move with new or closed positions -1 to 1 (balance), volatility percentile 0 to 100, taker buy share as a fraction, index 0 to 100. null if missing.',
+        'Raw measure in `unit`: OI-weighted annualised funding (apr_pct), OI-weighted premium of mark over oracle (bps), breadth (pct), direction of the 4-hour price move, 1 or -1, weighted by the change of open interest (balance), volatility percentile 0 to 100, taker buy share as a fraction, index 0 to 100. null if missing.',
     }),
   ),
   unit: oneOf(['apr_pct', 'bps', 'pct', 'balance', 'percentile', 'buy_share', 'index']),

@@ -130,7 +130,7 @@ describe('a gap between chains', () => {
 describe('what cannot be trusted', () => {
   test('four fresh chains are not enough for an index', () => {
     const market = newMarket(new PulsePool(3))
-    hear(
+    applyAll(
       market,
       START_MS,
       eventsOf(START_MS, (chain) => chains.indexOf(chain) < 4),
@@ -141,7 +141,7 @@ describe('what cannot be trusted', () => {
 
   test('five are', () => {
     const market = newMarket(new PulsePool(3))
-    hear(
+    applyAll(
       market,
       START_MS,
       eventsOf(START_MS, (chain) => chains.indexOf(chain) < 5),
@@ -162,7 +162,7 @@ describe('what cannot be trusted', () => {
         ? { ...event, timeExchangeMs: START_MS - ageMs, timeReceivedMs: START_MS + 60_000 }
         : event,
     )
-    hear(market, START_MS, [...rateEvents(START_MS), ...events])
+    applyAll(market, START_MS, [...rateEvents(START_MS), ...events])
     expect(latest(market).chains.find((one) => one.chain === chain)?.isFresh).toBe(isFresh)
   })
 
@@ -176,8 +176,8 @@ describe('what cannot be trusted', () => {
     ({ silentMs, state, status }) => {
       const market = newMarket(new PulsePool(3))
       const nowMs = START_MS + silentMs
-      hear(market, START_MS, eventsOf(START_MS))
-      hear(market, nowMs, [
+      applyAll(market, START_MS, eventsOf(START_MS))
+      applyAll(market, nowMs, [
         ...eventsOf(nowMs, (chain) => chain !== 'polygon'),
         {
           kind: 'source-status',
@@ -194,7 +194,7 @@ describe('what cannot be trusted', () => {
 
   test('a chain without any block is down', () => {
     const market = newMarket(new PulsePool(3))
-    hear(
+    applyAll(
       market,
       START_MS,
       eventsOf(START_MS, (chain) => chain !== 'polygon'),
@@ -207,7 +207,7 @@ describe('what cannot be trusted', () => {
     const gap = off('ETH', 'base', 80)
     for (let sample = 0; sample < 3; sample += 1) tell(market, START_MS + sample * ARB_STEP_MS, gap)
     const silent = (sample: number) =>
-      hear(
+      applyAll(
         market,
         START_MS + sample * ARB_STEP_MS,
         eventsOf(START_MS + sample * ARB_STEP_MS, (chain) => chain !== 'base'),
@@ -231,7 +231,7 @@ describe('what cannot be trusted', () => {
           { ...event, price: event.price * Math.exp(bps / 10_000), balanceQuote: 1e9 }
         : event,
     )
-    hear(market, START_MS, events)
+    applyAll(market, START_MS, events)
     for (const { asset, referenceUsd } of latest(market).assets)
       expect(referenceUsd).toBeCloseTo(chainPricesUsd[asset], 9)
   })
@@ -239,7 +239,7 @@ describe('what cannot be trusted', () => {
   test('a thin pool is named and takes no part', () => {
     const market = newMarket(new PulsePool(3))
     const thin = pool('base', 'ETH', START_MS, { price: 4_000, balanceQuote: 249_999 })
-    hear(market, START_MS, [...eventsOf(START_MS), thin])
+    applyAll(market, START_MS, [...eventsOf(START_MS), thin])
     const cell = cellOf(market, 'ETH', 'base')
     expect(cell?.cell.status).toBe('thin')
     expect(cell?.gapBps).toBeNaN()
@@ -251,17 +251,17 @@ describe('what cannot be trusted', () => {
     const nowMs = START_MS + 60_000
     const deep = pool('base', 'ETH', START_MS, { pool: 'deep', balanceQuote: 5e7 })
     const shallow = (ms: number) => pool('base', 'ETH', ms, { pool: 'shallow', balanceQuote: 1e6 })
-    hear(market, START_MS, [...eventsOf(START_MS), deep, shallow(START_MS)])
+    applyAll(market, START_MS, [...eventsOf(START_MS), deep, shallow(START_MS)])
     expect(cellOf(market, 'ETH', 'base')?.cell.pool?.pool).toBe('deep')
     const later = eventsOf(nowMs).filter(({ kind }) => kind !== 'pool')
     const others = eventsOf(nowMs, (chain) => chain !== 'base')
-    hear(market, nowMs, [...later, ...others, shallow(nowMs)])
+    applyAll(market, nowMs, [...later, ...others, shallow(nowMs)])
     expect(cellOf(market, 'ETH', 'base')?.cell.pool?.pool).toBe('shallow')
   })
 
   test('stablecoins without a price leave nothing to measure', () => {
     const market = newMarket(new PulsePool(3))
-    hear(market, START_MS, poolEvents(START_MS))
+    applyAll(market, START_MS, poolEvents(START_MS))
     expect(cellOf(market, 'ETH', 'base')?.cell.status).toBe('unpriced')
     expect(latest(market).stress).toBeNull()
   })
@@ -271,7 +271,7 @@ describe('what cannot be trusted', () => {
     for (let sample = 0; sample < 3; sample += 1) {
       const nowMs = START_MS + sample * ARB_STEP_MS
       const events = [...rateEvents(nowMs), ...poolEvents(nowMs, off('ETH', 'bsc', 200))]
-      hear(
+      applyAll(
         market,
         nowMs,
         events.filter((event) => event.kind !== 'oracle-price' || event.asset !== 'BNB'),
@@ -289,7 +289,7 @@ describe('what cannot be trusted', () => {
     { price: Number.POSITIVE_INFINITY },
   ])('a price of $price is none', ({ price }) => {
     const market = newMarket(new PulsePool(3))
-    hear(market, START_MS, [...eventsOf(START_MS), pool('base', 'ETH', START_MS, { price })])
+    applyAll(market, START_MS, [...eventsOf(START_MS), pool('base', 'ETH', START_MS, { price })])
     expect(cellOf(market, 'ETH', 'base')?.cell.status).toBe('unpriced')
     expect(latest(market).stress?.index).toBe(0)
   })
@@ -328,10 +328,10 @@ describe('what is usual', () => {
     const plumbing = () => latest(market).stress?.raw[stressNames.indexOf('plumbing')]
     expect(plumbing()).toBe(0)
     const at = START_MS + 370 * MINUTE_MS
-    hear(market, at, [...eventsOf(at), block('bsc', at, { swapGasNative: 0.0013 })])
+    applyAll(market, at, [...eventsOf(at), block('bsc', at, { swapGasNative: 0.0013 })])
     expect(plumbing(), 'a third more').toBe(0)
     const next = at + ARB_STEP_MS
-    hear(market, next, [...eventsOf(next), block('bsc', next, { swapGasNative: 0.0014 })])
+    applyAll(market, next, [...eventsOf(next), block('bsc', next, { swapGasNative: 0.0014 })])
     expect(plumbing(), 'beyond three times 10 %').toBe(1 / 8)
   })
 })
@@ -434,11 +434,11 @@ describe('a restart', () => {
   test('within the saved sample is the same', () => {
     const world = randomWorld(12, 9, ARB_STEP_MS)
     const first = newMarket(new PulsePool(3))
-    for (const { events, naive } of world) hear(first, naive.nowMs, events)
+    for (const { events, naive } of world) applyAll(first, naive.nowMs, events)
     const restored = newMarket(new PulsePool(3))
     restored.of(arbMeasure).restore(first.of(arbMeasure).save())
     const nowMs = world.at(-1)?.naive.nowMs ?? 0
-    hear(
+    applyAll(
       restored,
       nowMs,
       world.flatMap(({ events }) => events),
@@ -501,21 +501,21 @@ function cellOf(market: MarketState, asset: ArbAsset, chain: Chain) {
   return measured?.gaps.find(({ cell }) => cell.chain === chain)
 }
 
-function hear(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
+function applyAll(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
   for (const event of events) market.apply(event)
   market.of(arbMeasure).advance(market, nowMs)
 }
 
 function eventsOf(nowMs: number, isAlive: (chain: Chain) => boolean = () => true) {
-  const told = poolEvents(nowMs).filter((event) => 'chain' in event && isAlive(event.chain))
-  return [...rateEvents(nowMs), ...told]
+  const pools = poolEvents(nowMs).filter((event) => 'chain' in event && isAlive(event.chain))
+  return [...rateEvents(nowMs), ...pools]
 }
 
 /** All chains as of now, with gaps; all prices times a factor. */
 function tell(market: MarketState, nowMs: number, gapBps?: GapBps, factor = 1): void {
   const { ETH, BTC, USDC } = chainPricesUsd
   const prices = { ETH: ETH * factor, BTC: BTC * factor, USDC }
-  hear(market, nowMs, [...rateEvents(nowMs, prices), ...poolEvents(nowMs, gapBps, prices)])
+  applyAll(market, nowMs, [...rateEvents(nowMs, prices), ...poolEvents(nowMs, gapBps, prices)])
 }
 
 function off(asset: ArbAsset, chain: Chain, bps: number): GapBps {
@@ -601,7 +601,7 @@ function randomWorld(seed: number, count: number, stepMs: number): Told[] {
 function measured(world: readonly Told[]): readonly ArbMeasurement[] {
   const market = newMarket(new PulsePool(3))
   return world.map(({ events, naive }) => {
-    hear(market, naive.nowMs, events)
+    applyAll(market, naive.nowMs, events)
     return latest(market)
   })
 }

@@ -16,7 +16,7 @@ class Watch {
   measure = new DepegMeasure()
   readonly market = { external: new ExternalState(), log: new MeasureLog() }
 
-  hear(events: readonly ExternalEvent[]): void {
+  apply(events: readonly ExternalEvent[]): void {
     for (const event of events) {
       this.market.external.apply(event)
       this.measure.apply(event)
@@ -26,7 +26,7 @@ class Watch {
   /** Every source has the same price at this rate, from one instant until another. */
   hold(fromMs: number, untilMs: number, usd: number, stepMs = 5 * SECOND_MS): void {
     for (let atMs = fromMs; atMs < untilMs; atMs += stepMs) {
-      this.hear(pegTape(atMs, (_, asset) => (asset === 'USDC' ? usd : 1)))
+      this.apply(pegTape(atMs, (_, asset) => (asset === 'USDC' ? usd : 1)))
       this.measure.advance(this.market, atMs)
     }
   }
@@ -41,7 +41,7 @@ class Watch {
 describe('measure of the peg', () => {
   test('looks once a second, however often it is asked', () => {
     const watch = new Watch()
-    watch.hear(pegTape(START_MS))
+    watch.apply(pegTape(START_MS))
     watch.measure.advance(watch.market, START_MS)
     const first = watch.measure.sample
     for (let ms = 50; ms < SECOND_MS; ms += 50) watch.measure.advance(watch.market, START_MS + ms)
@@ -52,7 +52,7 @@ describe('measure of the peg', () => {
 
   test('waits for a clock that was put back a little, and follows one that was put back far', () => {
     const watch = new Watch()
-    watch.hear(pegTape(START_MS))
+    watch.apply(pegTape(START_MS))
     watch.measure.advance(watch.market, START_MS)
     watch.measure.advance(watch.market, START_MS - 2 * SECOND_MS)
     expect(watch.measure.sample?.atMs).toBe(START_MS)
@@ -133,8 +133,8 @@ describe('measure of the peg', () => {
 
   test('without a price nothing changes, and nothing is recorded', () => {
     const watch = new Watch()
-    watch.hear([oraclePrice({ priceUsd: Number.NaN }, START_MS)])
-    watch.hear([exchangeQuote('kraken', 'USDC', 'USD', 0, START_MS)])
+    watch.apply([oraclePrice({ priceUsd: Number.NaN }, START_MS)])
+    watch.apply([exchangeQuote('kraken', 'USDC', 'USD', 0, START_MS)])
     const before = watch.measure.save()
     watch.measure.advance(watch.market, START_MS)
     expect(watch.measure.sample?.price).toBeNull()
@@ -145,12 +145,12 @@ describe('measure of the peg', () => {
   test('an exchange with status down has no recent message', () => {
     const watch = new Watch()
     const at = (ms: number) => ({ timeExchangeMs: START_MS + ms, timeReceivedMs: START_MS + ms })
-    watch.hear([exchangeQuote('kraken', 'USDC', 'USD', 1, START_MS)])
-    watch.hear([exchangeQuote('kraken', 'BTC', 'USD', 60_000, START_MS + 8 * SECOND_MS)])
+    watch.apply([exchangeQuote('kraken', 'USDC', 'USD', 1, START_MS)])
+    watch.apply([exchangeQuote('kraken', 'BTC', 'USD', 60_000, START_MS + 8 * SECOND_MS)])
     watch.measure.advance(watch.market, START_MS + 9 * SECOND_MS)
     expect(watch.measure.sample?.price?.priceUsd).toBeCloseTo(1, 12)
     const down = { kind: 'source-status', source: 'kraken', state: 'down', reason: '' } as const
-    watch.hear([{ ...down, ...at(9 * SECOND_MS) }])
+    watch.apply([{ ...down, ...at(9 * SECOND_MS) }])
     watch.measure.advance(watch.market, START_MS + 10 * SECOND_MS)
     expect(watch.measure.sample?.price).toBeNull()
   })
@@ -181,7 +181,7 @@ describe('measure of the peg', () => {
           const told = pegTape(atMs, quoted, new Set(dead))
           events.push(...told)
           instantsMs.push(atMs)
-          watch.hear(told)
+          watch.apply(told)
           watch.measure.advance(watch.market, atMs)
           const { level, status } = watch.measure
           found.push({ level: level.level, status: status.name, seconds: level.spellSeconds() })

@@ -7,7 +7,7 @@ const stamp = { timeExchangeMs: 1_000, timeReceivedMs: 2_000 }
 
 describe('what accounts hold, as events', () => {
   test('every position of a reply, at the time at which it was asked', () => {
-    const events = new AccountBook().update('0xa', told(['BTC', -2], ['ETH', 3]), stamp)
+    const events = new AccountBook().update('0xa', reply(['BTC', -2], ['ETH', 3]), stamp)
     expect(events).toEqual([
       { kind: 'account-position', account: '0xa', ...position('BTC', -2), ...stamp },
       { kind: 'account-position', account: '0xa', ...position('ETH', 3), ...stamp },
@@ -16,27 +16,27 @@ describe('what accounts hold, as events', () => {
 
   test('a position that is no longer reported is emitted once as closed', () => {
     const book = new AccountBook()
-    book.update('0xa', told(['BTC', 1], ['ETH', 1]), stamp)
-    expect(book.update('0xa', told(['ETH', 1]), stamp)).toMatchObject([
+    book.update('0xa', reply(['BTC', 1], ['ETH', 1]), stamp)
+    expect(book.update('0xa', reply(['ETH', 1]), stamp)).toMatchObject([
       { coin: 'ETH', sizeBase: 1 },
       { coin: 'BTC', sizeBase: 0, liquidationPrice: null },
     ])
-    expect(book.update('0xa', told(), stamp)).toMatchObject([{ coin: 'ETH', sizeBase: 0 }])
-    expect(book.update('0xa', told(), stamp)).toEqual([])
+    expect(book.update('0xa', reply(), stamp)).toMatchObject([{ coin: 'ETH', sizeBase: 0 }])
+    expect(book.update('0xa', reply(), stamp)).toEqual([])
   })
 
-  test('a position that could not be read stays as it was told, and is gone when it is', () => {
+  test('a position that could not be read stays as it was reply, and is gone when it is', () => {
     const book = new AccountBook()
-    book.update('0xa', told(['BTC', 1]), stamp)
+    book.update('0xa', reply(['BTC', 1]), stamp)
     expect(book.update('0xa', { positions: [], unread: ['BTC', 'SOL'] }, stamp)).toEqual([])
-    expect(book.update('0xa', told(), stamp)).toMatchObject([{ coin: 'BTC', sizeBase: 0 }])
+    expect(book.update('0xa', reply(), stamp)).toMatchObject([{ coin: 'BTC', sizeBase: 0 }])
   })
 
   test('the account that was heard of longest ago makes room, and holds nothing from then on', () => {
     const book = new AccountBook()
-    for (let i = 0; i < ACCOUNTS_MAX; i += 1) book.update(`0x${i}`, told(['BTC', 1]), stamp)
-    book.update('0x0', told(['BTC', 2]), stamp)
-    expect(book.update('0xnew', told(['BTC', 1]), stamp)).toMatchObject([
+    for (let i = 0; i < ACCOUNTS_MAX; i += 1) book.update(`0x${i}`, reply(['BTC', 1]), stamp)
+    book.update('0x0', reply(['BTC', 2]), stamp)
+    expect(book.update('0xnew', reply(['BTC', 1]), stamp)).toMatchObject([
       { account: '0xnew', sizeBase: 1 },
       { account: '0x1', coin: 'BTC', sizeBase: 0 },
     ])
@@ -57,7 +57,7 @@ describe('what accounts hold, as events', () => {
     for (const [account, coins] of replies) {
       last.set(account, coins)
       const rows = coins.map((coin): [string, number] => [coin, coin.length])
-      for (const event of book.update(account, told(...rows), stamp)) {
+      for (const event of book.update(account, reply(...rows), stamp)) {
         if (event.sizeBase === 0) held.delete(`${event.account} ${event.coin}`)
         else held.set(`${event.account} ${event.coin}`, event.sizeBase)
       }
@@ -69,7 +69,7 @@ describe('what accounts hold, as events', () => {
   })
 })
 
-function told(...rows: readonly (readonly [coin: string, sizeBase: number])[]) {
+function reply(...rows: readonly (readonly [coin: string, sizeBase: number])[]) {
   return { positions: rows.map(([coin, sizeBase]) => position(coin, sizeBase)), unread: [] }
 }
 

@@ -7,7 +7,7 @@ const ROUNDING = 5e-9
 
 /**
  * Drops settled rates that contradict the premium of their row, until the venue repeats them: history keeps a settled
- * rate for good. A crash changes both figures alike, so the filter drops none of its rates. Builders set the rule
+ * rate permanently. A crash changes both figures alike, so the filter drops none of its rates. Builders set the rule
  * of their own dex, so rates of other dexes pass.
  */
 export class FundingFilter {

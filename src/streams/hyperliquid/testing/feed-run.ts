@@ -26,7 +26,7 @@ export function play(
     ...options
   }: Partial<FeedOptions> & { readonly needs?: FeedOptions['historyOf'] } = {},
 ): FeedRun {
-  /** Coins whose 15m bars the engine has processed; the only effect of events that this stub models. */
+  /** Coins whose 15m bars the engine has processed; the only effect of events that a feed asks for. */
   const whole = new Set<string>()
   const fold = (event: MarketEvent) => {
     if (event.kind === 'history' && event.timeframe === '15m' && event.bars.length > 0)
