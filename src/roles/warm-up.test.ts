@@ -4,7 +4,7 @@ import { ManualClock } from '../../test/support/manual-clock.ts'
 import { universe } from '../compute/testing/tape.ts'
 import type { Document } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import { logWarmUp } from './warm-up.ts'
+import { warmUpLog } from './warm-up.ts'
 
 describe('the warm-up is logged', () => {
   let clock: ManualClock
@@ -18,7 +18,9 @@ describe('the warm-up is logged', () => {
     said = []
     const info = ({ ready, seconds }: { ready: unknown; seconds: unknown }, what: string) =>
       said.push({ what, ready, seconds })
-    stop = logWarmUp(replica, clock, { info } as unknown as Logger)
+    const warmUp = warmUpLog(replica, clock, { info } as unknown as Logger)
+    warmUp.start()
+    stop = warmUp.stop
   })
 
   function list(...coins: string[]): void {

@@ -10,25 +10,27 @@ const PERIOD_MS = 5_000
 /**
  * Logs the number of coins with an answer by timeframe whenever it changes, until all coins have one. It may run for
  * hours, because a newly listed coin has too few bars.
- * @returns stops it
  */
-export function logWarmUp(engine: EngineReplica, clock: Clock, log: Logger): () => void {
-  const startedMs = clock.nowMs()
-  let before = ''
-  const stop = clock.every(PERIOD_MS, () => {
-    const coins = engine.listed.length
-    const ready = Object.fromEntries(
-      timeframes.map((timeframe) => [timeframe, readyCount(engine, timeframe)]),
-    )
-    const text = JSON.stringify({ coins, ready })
-    if (coins === 0 || text === before) return
-    before = text
-    const isWarm = Object.values(ready).every((count) => count === coins)
-    const seconds = Math.round((clock.nowMs() - startedMs) / 1_000)
-    log.info({ coins, ready, seconds }, isWarm ? 'warm' : 'warming up')
-    if (isWarm) stop()
-  })
-  return stop
+export function warmUpLog(engine: EngineReplica, clock: Clock, log: Logger) {
+  let stop = () => {}
+  const start = () => {
+    const startedMs = clock.nowMs()
+    let before = ''
+    stop = clock.every(PERIOD_MS, () => {
+      const coins = engine.listed.length
+      const ready = Object.fromEntries(
+        timeframes.map((timeframe) => [timeframe, readyCount(engine, timeframe)]),
+      )
+      const text = JSON.stringify({ coins, ready })
+      if (coins === 0 || text === before) return
+      before = text
+      const isWarm = Object.values(ready).every((count) => count === coins)
+      const seconds = Math.round((clock.nowMs() - startedMs) / 1_000)
+      log.info({ coins, ready, seconds }, isWarm ? 'warm' : 'warming up')
+      if (isWarm) stop()
+    })
+  }
+  return { start, stop: () => stop() }
 }
 
 function readyCount(engine: EngineReplica, view: string): number {

@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
+import { buildServer } from '../../api/server.ts'
+import { contracts } from '../../compute/analyses/registry.ts'
+import { version } from '../../config/environment.ts'
+import type { ServeOptions } from '../../config/serve.ts'
+import type { SteadyClock } from '../../domain/steady-clock.ts'
+import type { EngineReader } from '../../link/engine-replica.ts'
+import { quoteLimit } from '../../payment/quote-limit.ts'
+import { readDocsViewer } from '../docs-viewer.ts'
+import { publicUrlOf } from './public-url.ts'
+import type { Selling } from './selling.ts'
+
+const EXAMPLE_COIN = 'BTC'
+
+type Context = {
+  readonly engine: EngineReader
+  readonly selling: Selling
+  readonly maintenance: MaintenanceSwitch
+  readonly clock: SteadyClock
+  readonly log: Logger
+}
+
+/** The public server with all analyses. */
+export function publicServer(options: ServeOptions, context: Context): FastifyInstance {
+  const { engine, maintenance, clock, log } = context
+  const { gate, sales, methods, receipts, clockCheck } = context.selling
+  const isSold = gate !== null
+  return buildServer({
+    ...{ contracts, engine, maintenance, clock, version },
+    exampleCoin: EXAMPLE_COIN,
+    payment: gate,
+    quoteLimit: isSold ? quoteLimit(options.quotesPerAddressPerMinute) : null,
+    readiness: { isClockOff: () => clockCheck.fault !== null, sales },
+    logger: log,
+    accessLog: options.accessLog === 'on',
+    defer: (task) => setImmediate(task),
+    discovery: {
+      publicUrl: publicUrlOf(options),
+      contactEmail: options.contactEmail,
+      waysToPay: methods.filter(({ isSuspended }) => isSuspended !== true),
+      ...(isSold && {
+        limits: {
+          salesPerWallet: options.salesPerWalletPerMinute,
+          quotesPerAddress: options.quotesPerAddressPerMinute,
+        },
+      }),
+      receiptSigner: receipts?.signer,
+      docsViewer: readDocsViewer(),
+    },
+    ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
+  })
+}

@@ -1,0 +1,56 @@
+import closeWithGrace from 'close-with-grace'
+import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import { listeningOn } from '../listening-on.ts'
+import { systemClock } from '../system-clock.ts'
+
+/** For calls in progress. The rest of the grace period is for the last checkpoint of the engine. */
+const DRAIN_MS_MAX = 10_000
+const GRACE_MS_MAX = 15_000
+
+/** A part of a service that works in the background. `stop` may be called without a `start`. */
+export type ServicePart = {
+  start?(): void
+  stop(): Promise<unknown> | unknown
+}
+
+/** A server, and the option that gives it another port. */
+export type Listener = {
+  readonly server: FastifyInstance
+  readonly option: '--port' | '--admin-port'
+  readonly host: string
+  readonly port: number
+}
+
+/**
+ * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end the servers
+ * finish their calls, then the parts stop in the same order.
+ * @throws OperatingError if a port cannot be used; everything is stopped by then
+ */
+export async function runService(
+  listeners: readonly Listener[],
+  parts: readonly ServicePart[],
+  log: Logger,
+): Promise<void> {
+  const close = async () => {
+    const cancel = systemClock.after(DRAIN_MS_MAX, () => {
+      for (const { server } of listeners) server.server.closeAllConnections()
+    })
+    await Promise.all(listeners.map(({ server }) => server.close()))
+    cancel()
+    for (const part of parts) await part.stop()
+  }
+  const grace = closeWithGrace({ delay: GRACE_MS_MAX, logger: log }, ({ err }) => {
+    if (err) log.fatal({ err }, 'stopping after an internal error')
+    return close()
+  })
+  try {
+    for (const { server, option, host, port } of listeners)
+      await listeningOn(option, server.listen({ port, host }))
+  } catch (cause) {
+    grace.uninstall()
+    await close()
+    throw cause
+  }
+  for (const part of parts) part.start?.()
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import type { PaymentGate } from '../../api/analysis-routes.ts'
+import type { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
+import type { PaymentSettings } from '../../config/payment.ts'
+import type { ServeOptions } from '../../config/serve.ts'
+import type { SteadyClock } from '../../domain/steady-clock.ts'
+import type { EngineReader } from '../../link/engine-replica.ts'
+import type { ClockCheck } from '../../payment/clock-check.ts'
+import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
+import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
+import { PaymentLedger } from '../../payment/ledger.ts'
+import type { PaymentMethod } from '../../payment/payment.ts'
+import type { SalesReadiness } from '../../payment/sales-readiness.ts'
+import {
+  examineFacilitators,
+  hostedFacilitators,
+  measureFacilitators,
+} from '../hosted-facilitators.ts'
+import { paymentChannels } from '../payment-channels.ts'
+import { paymentGate } from '../payment-gate.ts'
+import { paymentMethods } from '../payment-methods.ts'
+import { clockCheckOf, measureReadiness, salesReadiness } from '../sales-readiness.ts'
+import { systemClock } from '../system-clock.ts'
+import { publicUrlOf } from './public-url.ts'
+import type { ServicePart } from './running-service.ts'
+
+/** How answers are sold, or that they are free. */
+export type Selling = {
+  /** null if answers are free. */
+  readonly gate: PaymentGate | null
+  readonly sales: SalesReadiness | null
+  readonly methods: readonly PaymentMethod[]
+  readonly receipts: OfferReceipts | null
+  readonly clockCheck: ClockCheck
+  /** Without payment the clock alone. */
+  checks(): readonly { readonly check: string; readonly fault: HealthFault | null }[]
+  readonly parts: readonly ServicePart[]
+}
+
+type Context = {
+  readonly engine: EngineReader
+  readonly maintenance: MaintenanceSwitch
+  readonly clock: SteadyClock
+  readonly metrics: Registry
+  readonly log: Logger
+}
+
+/**
+ * Opens everything that sells answers.
+ * @throws ConfigError when what is configured can never take a payment
+ */
+export async function openSelling(options: ServeOptions, context: Context): Promise<Selling> {
+  const { engine, maintenance, metrics, log } = context
+  const clockCheck = clockCheckOf(engine, context.clock)
+  const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
+  const channels = await paymentChannels(options, log, metrics)
+  // Opened first, because payment methods read the barred payers. If the start is refused, the process ends with its lock.
+  const ledger =
+    options.payment === 'open'
+      ? null
+      : new PaymentLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
+  const watches: HealthMonitor[] = []
+  const exact =
+    ledger === null
+      ? []
+      : await paymentMethods(options, log, hosted, metrics, {
+          clock: clockCheck,
+          watches,
+          failures: ledger.failures,
+        })
+  // Channels use the node and the gas account of the first method.
+  const readiness = exact[0]?.readiness
+  const methods = [
+    ...exact,
+    ...(channels === null ? [] : [{ ...channels.method, ...(readiness && { readiness }) }]),
+  ]
+  if (hosted !== null) await examineFacilitators(hosted)
+  if (hosted !== null) measureFacilitators(hosted, metrics)
+  const { sales, ...ledgerWatch } = salesReadiness(methods, ledger, clockCheck, log)
+  const checks = () => sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }]
+  measureReadiness({ checks, methods, clock: clockCheck }, metrics)
+  const receipts = receiptsOf(options)
+  if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')
+  const publicUrl = publicUrlOf(options)
+  const gate =
+    ledger === null
+      ? null
+      : paymentGate(options, {
+          ...{ publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales },
+        })
+  const parts = [ledgerWatch, ...watches, hosted, channels].filter((part) => part !== null)
+  return {
+    ...{ gate, sales, methods, receipts, clockCheck, checks },
+    parts: [...parts, { stop: () => ledger?.close() }],
+  }
+}
+
+function receiptsOf({ payment, receiptKey: key }: PaymentSettings): OfferReceipts | null {
+  if (payment === 'open' || key === undefined) return null
+  return new OfferReceipts({ key, clock: systemClock })
+}
