@@ -4,8 +4,8 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { ExactSvmScheme } from '@x402/svm/exact/client'
 import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client'
 import { privateKeyToAccount } from 'viem/accounts'
-import type { EvmChain } from '../simulator/evm/evm-chain.ts'
-import type { SolanaChain } from '../simulator/solana/solana-chain.ts'
+import type { EvmChain } from '../../simulator/evm/evm-chain.ts'
+import type { SolanaChain } from '../../simulator/solana/solana-chain.ts'
 
 /** Balances on one chain, in millionths of a USDC. */
 export type Balances = { readonly buyer: bigint; readonly seller: bigint }

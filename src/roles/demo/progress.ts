@@ -1,0 +1,22 @@
+import ora from 'ora'
+
+export type Progress = {
+  /** Begins a stage. */
+  stage(text: string): void
+  /** Progress within a stage; shown on a terminal only. */
+  detail(text: string): void
+  stop(): void
+}
+
+/** A spinner on a terminal, otherwise one line per stage on standard error. */
+export function startProgress(): Progress {
+  if (!process.stderr.isTTY) {
+    const stage = (text: string) => void process.stderr.write(`${text}\n`)
+    return { stage, detail: () => undefined, stop: () => undefined }
+  }
+  const spinner = ora({ text: 'starting', stream: process.stderr }).start()
+  const show = (text: string) => {
+    spinner.text = text
+  }
+  return { stage: show, detail: show, stop: () => void spinner.stop() }
+}

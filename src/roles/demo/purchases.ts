@@ -1,0 +1,102 @@
+import { Compile } from 'typebox/compile'
+import { contracts } from '../../compute/analyses/registry.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { pathOf } from '../../domain/contract.ts'
+import { usdcDecimal } from '../../domain/usdc.ts'
+import { complain } from './complain.ts'
+import type { Progress } from './progress.ts'
+import type { Balances, DemoWallet } from './wallets.ts'
+
+export type Purchase = {
+  readonly analysis: string
+  readonly path: string
+  readonly network: string
+  readonly price_usdc: number
+  readonly status: number
+  readonly ms: number
+  readonly bytes: number
+}
+
+/** The purchases so far, also after a failure. */
+export type Bought = {
+  ok: boolean
+  readonly purchases: Purchase[]
+  readonly transfers: Transfers[]
+}
+
+type Transfers = {
+  readonly network: string
+  readonly paidAtomic: bigint
+  readonly receivedAtomic: bigint
+  readonly after: Balances
+}
+
+/** Buys every analysis once, alternating between the chains and between x402 versions 2 and 1. */
+export async function buyEverything(
+  coin: string,
+  { wallets, url }: { readonly wallets: readonly DemoWallet[]; readonly url: string },
+  progress: Progress,
+  bought: Bought,
+): Promise<void> {
+  const before = await Promise.all(wallets.map((wallet) => wallet.balances()))
+  const paidAtomic = wallets.map(() => 0n)
+  let areValid = true
+  for (const [at, contract] of contracts.entries()) {
+    progress.stage(`buying ${contract.id}`)
+    const turn = at % wallets.length
+    const round = Math.floor(at / wallets.length)
+    const payingFetch = wallets[turn]?.[round % 2 === 0 ? 'v2' : 'v1'] ?? fetch
+    const { purchase, isValid } = await buy(pathOf(contract, coin), contract, url, payingFetch)
+    bought.purchases.push(purchase)
+    areValid &&= isValid
+    if (purchase.status === 200)
+      paidAtomic[turn] = (paidAtomic[turn] ?? 0n) + contract.priceUsdcAtomic
+  }
+  for (const [turn, wallet] of wallets.entries()) {
+    const after = await wallet.balances()
+    const receivedAtomic = after.seller - (before[turn]?.seller ?? 0n)
+    const { network } = wallet
+    bought.transfers.push({ network, paidAtomic: paidAtomic[turn] ?? 0n, receivedAtomic, after })
+  }
+  bought.ok =
+    areValid &&
+    bought.transfers.every(({ paidAtomic: paid, receivedAtomic }) => paid === receivedAtomic)
+}
+
+async function buy(
+  path: string,
+  contract: AnalysisContract,
+  url: string,
+  payingFetch: typeof fetch,
+): Promise<{ readonly purchase: Purchase; readonly isValid: boolean }> {
+  const startedAtMs = performance.now()
+  let answered = { network: 'none', status: 0, bytes: 0 }
+  let isValid = false
+  try {
+    const response = await payingFetch(url + path)
+    const body = await response.text()
+    answered = {
+      network: networkOf(response.headers.get('payment-response')),
+      status: response.status,
+      bytes: Buffer.byteLength(body),
+    }
+    isValid = response.status === 200 && Compile(contract.document).Check(JSON.parse(body))
+  } catch (cause) {
+    complain(path, cause)
+  }
+  const purchase = {
+    analysis: contract.id,
+    path,
+    network: answered.network,
+    price_usdc: Number(usdcDecimal(contract.priceUsdcAtomic)),
+    status: answered.status,
+    ms: Math.round(performance.now() - startedAtMs),
+    bytes: answered.bytes,
+  }
+  return { purchase, isValid }
+}
+
+function networkOf(receipt: string | null): string {
+  if (receipt === null) return 'none'
+  return (JSON.parse(Buffer.from(receipt, 'base64').toString()) as { network: string }).network
+}

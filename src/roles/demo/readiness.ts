@@ -1,0 +1,58 @@
+import { contracts } from '../../compute/analyses/registry.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { pathOf } from '../../domain/contract.ts'
+import { systemClock } from '../system-clock.ts'
+import type { Progress } from './progress.ts'
+
+const POLL_MS = 200
+const READY_MS_MAX = 120_000
+
+/** Waits until every analysis of a coin is sold. @throws if that takes too long */
+export async function whenReady(url: string, coin: string, progress: Progress): Promise<void> {
+  const deadlineMs = systemClock.nowMs() + READY_MS_MAX
+  let missing = contracts
+  while (systemClock.nowMs() < deadlineMs) {
+    const coins = await readyCoins(url)
+    missing = await unsold(url, coin, missing)
+    if (coins.includes(coin) && missing.length === 0) return
+    const ids = missing.map(({ id }) => id).join(', ')
+    progress.detail(`warming up: ${coins.length} coins, waiting for ${ids || coin}`)
+    await pause(POLL_MS)
+  }
+  throw new Error(`not every analysis had an answer within ${READY_MS_MAX / 1000} s`)
+}
+
+/** Analyses without an answer yet. Only with an answer is an invalid payment refused as malformed. */
+async function unsold(
+  url: string,
+  coin: string,
+  asked: readonly AnalysisContract[],
+): Promise<readonly AnalysisContract[]> {
+  const missing: AnalysisContract[] = []
+  for (const contract of asked) {
+    try {
+      const response = await fetch(url + pathOf(contract, coin), { headers: { 'x-payment': '%' } })
+      const { code } = (await response.json()) as { code?: string }
+      if (code !== 'malformed_payment') missing.push(contract)
+    } catch {
+      missing.push(contract)
+    }
+  }
+  return missing
+}
+
+async function readyCoins(url: string): Promise<readonly string[]> {
+  try {
+    const response = await fetch(`${url}/coins`)
+    return ((await response.json()) as { coins: string[] }).coins
+  } catch {
+    // Not listening yet.
+    return []
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    systemClock.after(ms, resolve)
+  })
+}
