@@ -22,7 +22,7 @@ import {
 } from '../store/backup-manifest.ts'
 import { PRIVATE_UMASK } from '../store/data-dir.ts'
 import type { CopyProgress } from '../store/database-copy.ts'
-import { backUpDatabase, copyFile, copyHeldDatabase } from '../store/database-copy.ts'
+import { backUpDatabase, copyFile } from '../store/database-copy.ts'
 import { statPresent } from '../store/present-file.ts'
 import { isDamage, isHeld, placeOf } from '../store/sqlite-file.ts'
 import type { DataFile } from './backup/data-files.ts'
@@ -169,9 +169,6 @@ async function copyOf(
     case 'plain':
       await copyFile(placeOf(source), target, onProgress)
       return { file }
-    case 'held':
-      await copyHeldDatabase(source, target, { onProgress, pause })
-      return { file }
     case 'database':
       await backUpDatabase(source, target, () => undefined, onProgress)
       return { file }
@@ -255,10 +252,4 @@ function summary(
     `${target} has ${size(bytes)}, written in ${(tookMs / 1_000).toFixed(1)} s`,
     '',
   ].join('\n')
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((done) => {
-    systemClock.after(ms, done)
-  })
 }

@@ -4,7 +4,6 @@ import type { BackupOptions } from '../config/backup.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
-import { inspectChannels } from '../payment/channels/channel-store.ts'
 import { lockLedger } from '../payment/ledger.ts'
 import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
 import { checkFingerprint, manifestIn, syncToDisk } from '../store/backup-manifest.ts'
@@ -20,7 +19,6 @@ import { lstatPresent } from '../store/present-file.ts'
 import { isHeld, placeOf } from '../store/sqlite-file.ts'
 import { besideDatabase, dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
-import { isAbsent } from './doctor/files.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -89,7 +87,6 @@ function lockOf(dataDir: string): { close(): void } {
   let ledger: ReturnType<typeof lockLedger> | undefined
   try {
     ledger = lockLedger(join(dataDir, 'ledger.db'))
-    if (areChannelsInUse(dataDir)) throw inUse(dataDir)
   } catch (cause) {
     ledger?.close()
     directory.close()
@@ -100,16 +97,6 @@ function lockOf(dataDir: string): { close(): void } {
     close: () => {
       for (const lock of locks) lock.close()
     },
-  }
-}
-
-function areChannelsInUse(dataDir: string): boolean {
-  const path = join(dataDir, 'channels.db')
-  try {
-    return !isAbsent(path) && inspectChannels(path).state === 'in use'
-  } catch {
-    // It may be damaged, and a restore replaces it.
-    return false
   }
 }
 

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { backUpDatabase, copyHeldDatabase } from './database-copy.ts'
+import { backUpDatabase } from './database-copy.ts'
 
-/** Several steps of a backup, and several chunks of a copy. */
+/** Several steps of a backup. */
 const ROWS = 2_500
 const BODY = Buffer.alloc(4_000, 1)
 
@@ -25,9 +25,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-function opened(mode: 'NORMAL' | 'EXCLUSIVE'): void {
+function opened(): void {
   db = new Database(source)
-  db.pragma(`locking_mode = ${mode}`)
   db.pragma('journal_mode = WAL')
   db.pragma('wal_autocheckpoint = 0')
   db.exec('CREATE TABLE pair (id INTEGER PRIMARY KEY, one INTEGER, other INTEGER, body BLOB)')
@@ -60,11 +59,9 @@ function checkTarget(): number {
   }
 }
 
-const noPause = () => Promise.resolve()
-
 describe('the online backup', () => {
   test('ends, with the state that was looked at, though rows come with every step', async () => {
-    opened('NORMAL')
+    opened()
     let steps = 0
     const seen = await backUpDatabase(source, target, count, () => {
       steps += 1
@@ -74,90 +71,5 @@ describe('the online backup', () => {
     expect(steps, 'it gave others their turn').toBeGreaterThan(5)
     expect(seen).toBe(ROWS)
     expect(checkTarget()).toBe(ROWS)
-  })
-})
-
-describe('the copy of a file that its process keeps for itself', () => {
-  test('has what is only in the log', async () => {
-    opened('EXCLUSIVE')
-    await copyHeldDatabase(source, target, { pause: noPause })
-    expect(checkTarget()).toBe(ROWS)
-  })
-
-  test('has what is in no log any more', async () => {
-    opened('EXCLUSIVE')
-    db.pragma('wal_checkpoint(TRUNCATE)')
-    await copyHeldDatabase(source, target, { pause: noPause })
-    expect(checkTarget()).toBe(ROWS)
-  })
-
-  test('is whole though the log is copied into the file, and added to, meanwhile', async () => {
-    opened('EXCLUSIVE')
-    db.pragma('wal_checkpoint(TRUNCATE)')
-    change()
-    let chunks = 0
-    await copyHeldDatabase(source, target, {
-      pause: noPause,
-      onProgress: () => {
-        chunks += 1
-        // The next change after a whole checkpoint would begin the log anew.
-        if (chunks < 3) change()
-        if (chunks === 2) db.pragma('wal_checkpoint(PASSIVE)')
-      },
-    })
-    expect(chunks, 'one copy').toBe(3)
-    expect(checkTarget()).toBe(ROWS)
-  })
-
-  test.each(['log', 'no log'])(
-    'begins again where the log is emptied (%s at first)',
-    async (at) => {
-      opened('EXCLUSIVE')
-      if (at === 'no log') db.pragma('wal_checkpoint(TRUNCATE)')
-      let [pauses, chunks] = [0, 0]
-      await copyHeldDatabase(source, target, {
-        pause: async () => {
-          pauses += 1
-        },
-        onProgress: () => {
-          chunks += 1
-          if (chunks > 3) return
-          change()
-          db.pragma('wal_checkpoint(TRUNCATE)')
-        },
-      })
-      expect(pauses).toBeGreaterThan(0)
-      expect(checkTarget()).toBe(ROWS)
-    },
-  )
-
-  test('is given up at the second try where the file is damaged and nobody writes it', async () => {
-    opened('NORMAL')
-    db.close()
-    writeFileSync(source, 'no database')
-    let copies = 0
-    const copying = copyHeldDatabase(source, target, {
-      pause: noPause,
-      onProgress: (done, total) => {
-        if (done === total) copies += 1
-      },
-    })
-    await expect(copying).rejects.toMatchObject({ code: 'file_not_copied' })
-    expect(copies).toBe(2)
-  })
-
-  test('is given up where the file never stands still', async () => {
-    opened('EXCLUSIVE')
-    const copying = copyHeldDatabase(source, target, {
-      pause: async () => {
-        change()
-        db.pragma('wal_checkpoint(TRUNCATE)')
-      },
-      onProgress: () => {
-        change()
-        db.pragma('wal_checkpoint(TRUNCATE)')
-      },
-    })
-    await expect(copying).rejects.toMatchObject({ code: 'file_not_copied' })
   })
 })

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { lstatPresent, statPresent, statPresentExactly } from './present-file.ts'
+import { lstatPresent, statPresent } from './present-file.ts'
 
 let folder: string
 
@@ -17,7 +17,6 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 describe.each([
   ['statPresent', statPresent],
-  ['statPresentExactly', statPresentExactly],
   ['lstatPresent', lstatPresent],
 ])('%s', (_, look) => {
   test('finds what is there', () => {

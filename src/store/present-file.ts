@@ -1,4 +1,4 @@
-import type { BigIntStats, Stats } from 'node:fs'
+import type { Stats } from 'node:fs'
 import { lstatSync, statSync } from 'node:fs'
 import { isAbsence } from '../domain/errors.ts'
 
@@ -10,11 +10,6 @@ import { isAbsence } from '../domain/errors.ts'
 /** Follows a link; undefined for an absent file. @throws if it cannot be examined */
 export function statPresent(path: string): Stats | undefined {
   return presentOnly(() => statSync(path))
-}
-
-/** As {@link statPresent}, with times in nanoseconds. */
-export function statPresentExactly(path: string): BigIntStats | undefined {
-  return presentOnly(() => statSync(path, { bigint: true }))
 }
 
 /** Does not follow a link; undefined for an absent name. @throws if it cannot be examined */

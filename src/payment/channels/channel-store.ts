@@ -42,7 +42,7 @@ export type PastSale = Pick<VoucherSale, 'hash' | 'transaction'> & { readonly so
 export type SaleResult = 'committed' | 'counted' | 'uncovered'
 
 const SCHEMA_VERSION = 1
-/** An exiting predecessor can still hold the lock. */
+/** SQLite blocks the gateway thread while it waits for another program that holds the file. */
 const LOCK_WAIT_MS_MAX = 500
 /** As long as the ledger may ask for an outcome, and a day more. */
 const SALE_KEPT_MS = 8 * 86_400_000
@@ -94,7 +94,8 @@ type SaleRow = {
 }
 
 /**
- * The newest voucher of every channel, on disk before its answer is sent. One file, one process: the lock is exclusive.
+ * The newest voucher of every channel, on disk before its answer is sent. One writing process: the lock of the data
+ * directory keeps others out.
  */
 export class ChannelStore {
   readonly #db: Database.Database
@@ -245,9 +246,8 @@ export function claimOf(channel: Channel): Claim | null {
   return { config, voucher: { channelId: id, cumulative: charged, signature }, total }
 }
 
-/** Result of a read-only inspection. `in use`: a service has locked the file. */
+/** Result of a read-only inspection. */
 export type ChannelsInspection =
-  | { readonly state: 'in use' }
   /** The file is new, or a copy without its write-ahead log. */
   | { readonly state: 'empty' }
   | {
@@ -259,13 +259,13 @@ export type ChannelsInspection =
     }
 
 /**
- * Reads every page and changes nothing.
+ * Reads every page and changes nothing; a service may use the file meanwhile.
  * @throws OperatingError if a service would not start with the file
  */
 export function inspectChannels(path: string): ChannelsInspection {
   let db: Database.Database | undefined
   try {
-    db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 })
+    db = new Database(path, { readonly: true, fileMustExist: true, timeout: LOCK_WAIT_MS_MAX })
     checkWhole(db, path)
     if (versionOf(db) === 0) return { state: 'empty' }
     checkVersion(db, path)
@@ -276,7 +276,6 @@ export function inspectChannels(path: string): ChannelsInspection {
     }, 0n)
     return { state: 'readable', version: SCHEMA_VERSION, channels: channels.length, unclaimed }
   } catch (cause) {
-    if (isBusy(cause)) return { state: 'in use' }
     throw unusable(path, cause)
   } finally {
     db?.close()
@@ -313,7 +312,6 @@ function openDatabase(path: string): Database.Database {
   try {
     // The file contains signed payments.
     if (path !== ':memory:') chmodSync(path, 0o600)
-    db.pragma('locking_mode = EXCLUSIVE')
     db.pragma('journal_mode = WAL')
     // A recorded voucher survives a power failure.
     db.pragma('synchronous = FULL')

@@ -11,10 +11,9 @@ export type DataFile = {
   readonly name: string
   /**
    * `plain`: no database. `database`: SQLite's online backup reads it while the service writes; of the `ledger` the
-   * payments are counted as well. `held`: the service locks it, so the file and its log are copied, and SQLite merges
-   * them.
+   * payments are counted as well.
    */
-  readonly kind: 'plain' | 'database' | 'ledger' | 'held'
+  readonly kind: 'plain' | 'database' | 'ledger'
   /** Its loss costs money, so a backup must contain it. Other files can be rebuilt from the venue. */
   readonly isMoney: boolean
   /** Reads the whole copy. @returns its schema version. @throws OperatingError if a service could not use it */
@@ -40,7 +39,7 @@ export const dataFiles: readonly DataFile[] = [
     isMoney: true,
     inspect: (path) => inspectLedger(path).version,
   },
-  { name: 'channels.db', kind: 'held', isMoney: true, inspect: channelsSchema },
+  { name: 'channels.db', kind: 'database', isMoney: true, inspect: channelsSchema },
   { name: 'engine.db', kind: 'database', isMoney: false, inspect: schemaOf(CheckpointDb.inspect) },
   { name: 'history.db', kind: 'database', isMoney: false, inspect: schemaOf(inspectHistory) },
   {
@@ -57,9 +56,7 @@ export const besideDatabase = ['', '-wal', '-shm', '-journal'] as const
 function channelsSchema(path: string): number | null {
   const inspection = inspectChannels(path)
   // The service ended before it created the tables.
-  if (inspection.state === 'empty') return null
-  if (inspection.state === 'readable') return inspection.version
-  throw new OperatingError('channels_unusable', `${path} is in use by another program`)
+  return inspection.state === 'empty' ? null : inspection.version
 }
 
 function schemaOf(

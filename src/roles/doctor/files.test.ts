@@ -234,11 +234,11 @@ describe('payment channels', () => {
     })
   })
 
-  test('are left to the service that has them', () => {
+  test('are read while a service uses them', () => {
     const store = sell()
     expect(checkChannels(dataDir, true)).toMatchObject({
       status: 'ok',
-      found: expect.stringContaining('in use by a running service'),
+      found: expect.stringContaining('1 channels, 0.05 USDC not claimed'),
     })
     store.close()
   })

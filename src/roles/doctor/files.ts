@@ -153,7 +153,6 @@ export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
     if (isAbsent(path)) return areOn ? ok(check, 'none yet; serve creates them') : null
     const inspection = inspectChannels(path)
     const bytes = size(statSync(path).size)
-    if (inspection.state === 'in use') return ok(check, inUse(bytes))
     if (inspection.state === 'empty')
       return warn(
         check,
@@ -216,10 +215,6 @@ export function isAbsent(path: string): boolean {
 function freeBytesOf(folder: string): number {
   const { bavail, bsize } = statfsSync(folder)
   return bavail * bsize
-}
-
-function inUse(bytes: string): string {
-  return `${bytes}, in use by a running service, which checks it itself`
 }
 
 /** A dangling link exists: no folder can be created in its place. */
