@@ -11,9 +11,9 @@ import type { DemoStand } from './demo/commands.ts'
 import { demoCommands } from './demo/commands.ts'
 import { complain } from './demo/complain.ts'
 import { freePort } from './demo/free-port.ts'
-import type { Progress } from './demo/progress.ts'
+import type { DemoProgress } from './demo/progress.ts'
 import { startProgress } from './demo/progress.ts'
-import type { Bought } from './demo/purchases.ts'
+import type { DemoPurchases } from './demo/purchases.ts'
 import { buyEverything } from './demo/purchases.ts'
 import { whenReady } from './demo/readiness.ts'
 import { rendered, reportOf } from './demo/report.ts'
@@ -57,7 +57,7 @@ export async function demo({ once, json }: DemoOptions): Promise<void> {
     return close()
   })
 
-  const bought: Bought = { ok: false, purchases: [], transfers: [] }
+  const bought: DemoPurchases = { ok: false, purchases: [], transfers: [] }
   let lastLines = ''
   try {
     const stage = await setUp(progress, cleanups)
@@ -80,7 +80,7 @@ export async function demo({ once, json }: DemoOptions): Promise<void> {
   process.stderr.write(lastLines)
 }
 
-async function setUp(progress: Progress, cleanups: Cleanup[]): Promise<Stage> {
+async function setUp(progress: DemoProgress, cleanups: Cleanup[]): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'perpscope-demo-'))
   cleanups.push(() => rm(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')

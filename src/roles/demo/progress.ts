@@ -1,15 +1,15 @@
 import ora from 'ora'
 
-export type Progress = {
+export type DemoProgress = {
   /** Begins a stage. */
   stage(text: string): void
-  /** Progress within a stage; shown on a terminal only. */
+  /** DemoProgress within a stage; shown on a terminal only. */
   detail(text: string): void
   stop(): void
 }
 
 /** A spinner on a terminal, otherwise one line per stage on standard error. */
-export function startProgress(): Progress {
+export function startProgress(): DemoProgress {
   if (!process.stderr.isTTY) {
     const stage = (text: string) => void process.stderr.write(`${text}\n`)
     return { stage, detail: () => undefined, stop: () => undefined }

@@ -4,10 +4,10 @@ import type { AnalysisContract } from '../../domain/contract.ts'
 import { pathOf } from '../../domain/contract.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import { complain } from './complain.ts'
-import type { Progress } from './progress.ts'
+import type { DemoProgress } from './progress.ts'
 import type { Balances, DemoWallet } from './wallets.ts'
 
-export type Purchase = {
+export type DemoPurchase = {
   readonly analysis: string
   readonly path: string
   readonly network: string
@@ -18,9 +18,9 @@ export type Purchase = {
 }
 
 /** The purchases so far, also after a failure. */
-export type Bought = {
+export type DemoPurchases = {
   ok: boolean
-  readonly purchases: Purchase[]
+  readonly purchases: DemoPurchase[]
   readonly transfers: Transfers[]
 }
 
@@ -35,8 +35,8 @@ type Transfers = {
 export async function buyEverything(
   coin: string,
   { wallets, url }: { readonly wallets: readonly DemoWallet[]; readonly url: string },
-  progress: Progress,
-  bought: Bought,
+  progress: DemoProgress,
+  bought: DemoPurchases,
 ): Promise<void> {
   const before = await Promise.all(wallets.map((wallet) => wallet.balances()))
   const paidAtomic = wallets.map(() => 0n)
@@ -68,7 +68,7 @@ async function buy(
   contract: AnalysisContract,
   url: string,
   payingFetch: typeof fetch,
-): Promise<{ readonly purchase: Purchase; readonly isValid: boolean }> {
+): Promise<{ readonly purchase: DemoPurchase; readonly isValid: boolean }> {
   const startedAtMs = performance.now()
   let answered = { network: 'none', status: 0, bytes: 0 }
   let isValid = false

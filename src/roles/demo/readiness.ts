@@ -2,13 +2,13 @@ import { contracts } from '../../compute/analyses/registry.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import { pathOf } from '../../domain/contract.ts'
 import { systemClock } from '../system-clock.ts'
-import type { Progress } from './progress.ts'
+import type { DemoProgress } from './progress.ts'
 
 const POLL_MS = 200
 const READY_MS_MAX = 120_000
 
 /** Waits until every analysis of a coin is sold. @throws if that takes too long */
-export async function whenReady(url: string, coin: string, progress: Progress): Promise<void> {
+export async function whenReady(url: string, coin: string, progress: DemoProgress): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
   let missing = contracts
   while (systemClock.nowMs() < deadlineMs) {

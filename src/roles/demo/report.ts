@@ -1,6 +1,6 @@
 import Table from 'cli-table3'
 import { usdcDecimal } from '../../domain/usdc.ts'
-import type { Bought, Purchase } from './purchases.ts'
+import type { DemoPurchase, DemoPurchases } from './purchases.ts'
 
 const NETWORK_CHARS_MAX = 12
 
@@ -15,14 +15,14 @@ type Account = {
 
 export type Report = {
   readonly ok: boolean
-  readonly purchases: readonly Purchase[]
+  readonly purchases: readonly DemoPurchase[]
   readonly accounts: readonly Account[]
   readonly paid_usdc: number
   readonly received_usdc: number
   readonly elapsed_ms: number
 }
 
-export function reportOf(bought: Bought, elapsedMs: number): Report {
+export function reportOf(bought: DemoPurchases, elapsedMs: number): Report {
   const { ok, purchases, transfers } = bought
   return {
     ok,
