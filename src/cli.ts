@@ -14,10 +14,10 @@ import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
 import type { LedgerOptions } from './config/ledger.ts'
 import { ledgerOptions } from './config/ledger.ts'
-import type { MaintenanceOptions } from './config/maintenance.ts'
 import { maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
 import { mcpOptions } from './config/mcp.ts'
+import type { AdminOptions } from './config/option.ts'
 import type { RecordOptions } from './config/record.ts'
 import { recordOptions } from './config/record.ts'
 import type { ReplayOptions } from './config/replay.ts'
@@ -116,9 +116,9 @@ command(
   maintenanceOptions,
 )
   .addArgument(new Argument('<state>').choices(['on', 'off']))
-  .action(async (state: string, { adminPort }: MaintenanceOptions) => {
+  .action(async (state: string, options: AdminOptions) => {
     const { setMaintenance } = await import('./roles/maintenance.ts')
-    write(`${await setMaintenance(state === 'on', adminPort)}\n`)
+    write(`${await setMaintenance(state === 'on', options)}\n`)
   })
 
 command('buy', 'make one call to a service and pay for it after confirmation', buyOptions)

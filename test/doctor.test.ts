@@ -474,6 +474,7 @@ describe('perpscope doctor', () => {
       source: sourceOf(venue),
       host: '127.0.0.1',
       port: ANY_PORT,
+      adminHost: '127.0.0.1',
       adminPort: ANY_PORT,
       dataDir,
       payment: 'open',

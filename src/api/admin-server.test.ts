@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { StoreHealth } from '../domain/history.ts'
 import type { SourceHealth } from '../link/message.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
+import { AdminAccess } from './admin-access.ts'
 import type { AdminServerOptions } from './admin-server.ts'
 import { buildAdminServer } from './admin-server.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
@@ -266,10 +267,58 @@ describe('access to the admin port', () => {
   })
 })
 
+describe('access to the admin port by token', () => {
+  const TOKEN = 'a'.repeat(32)
+  const host = '10.0.0.7:9402'
+  const authorization = `Bearer ${TOKEN}`
+  const withToken = () => fixture({ access: new AdminAccess(TOKEN) })
+
+  test('is open to every address that presents the token', async () => {
+    const { admin, maintenance } = withToken()
+    const headers = { host, authorization }
+    const response = await admin.inject({
+      ...{ method: 'POST', url: '/maintenance', headers, payload: { on: true } },
+    })
+    expect(response.statusCode).toBe(200)
+    expect(maintenance.isOn).toBe(true)
+  })
+
+  test.each([
+    ['no token', { host }],
+    ['no token on loopback', { host: '127.0.0.1:9402' }],
+    ['another token', { host, authorization: `Bearer ${'b'.repeat(32)}` }],
+    ['a prefix of the token', { host, authorization: `Bearer ${'a'.repeat(31)}` }],
+    ['another scheme', { host, authorization: `Basic ${TOKEN}` }],
+    ['a page of another site', { host, authorization, origin: 'https://evil.example' }],
+  ])('is closed to %s', async (_case, headers) => {
+    const { admin, maintenance } = withToken()
+    for (const url of ['/metrics', '/store', '/sources', '/maintenance', '/unknown']) {
+      const response = await admin.inject({ url, headers })
+      expect(response.statusCode, url).toBe(404)
+      expect(response.json().detail, url).toContain('admin token')
+    }
+    const payload = { on: true }
+    await admin.inject({ method: 'POST', url: '/maintenance', headers, payload })
+    expect(maintenance.isOn).toBe(false)
+  })
+
+  test('probes get their verdict without the token, and no reasons', async () => {
+    const { admin, engine } = withToken()
+    expect((await admin.inject({ url: '/livez', headers: { host } })).statusCode).toBe(200)
+    engine.disconnected()
+    const response = await admin.inject({ url: '/readyz?verbose', headers: { host } })
+    expect(response.statusCode).toBe(503)
+    expect(response.json()).toEqual({ ready: false })
+  })
+})
+
 function fixture(overrides: Partial<AdminServerOptions> = {}) {
   const gateway = gatewayFixture()
   const metrics = new Registry()
   const { clock, engine, maintenance } = gateway
-  const options = { clock, engine, maintenance, metrics, logger: null, restartEngine: null }
+  const options = {
+    ...{ access: new AdminAccess(null), clock, engine, maintenance, metrics },
+    ...{ logger: null, restartEngine: null },
+  }
   return { ...gateway, metrics, admin: buildAdminServer({ ...options, ...overrides }) }
 }

@@ -9,11 +9,13 @@ import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
+import type { AdminAccess } from './admin-access.ts'
 import type { MaintenanceSwitch } from './maintenance-switch.ts'
 import { securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
 
 export type AdminServerOptions = {
+  readonly access: AdminAccess
   readonly engine: EngineReader
   readonly maintenance: MaintenanceSwitch
   readonly metrics: Registry
@@ -33,12 +35,9 @@ const MaintenanceRequest = Type.Object(
   { additionalProperties: false },
 )
 
-/**
- * The admin server, not yet listening; bind it to loopback only. Local programs may use it, web pages may not (DNS
- * rebinding, cross-site forms).
- */
+/** The admin server, not yet listening; bind it to loopback only, unless its access needs a token. */
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
-  const { clock, engine, logger, maintenance, metrics, restartEngine } = options
+  const { access, clock, engine, logger, maintenance, metrics, restartEngine } = options
   measureStore(engine, metrics)
   measureSources(engine, metrics)
   const app = Fastify({
@@ -48,7 +47,7 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
-  app.addHook('onRequest', refuseWebPages)
+  app.addHook('onRequest', access.check)
   app.addHook('onSend', (_request, reply, payload, done) => {
     reply.headers(securityHeaders).header('cache-control', 'no-store')
     done(null, payload)
@@ -73,9 +72,12 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     ]
     const failing = checks.filter(({ isOk }) => !isOk)
     const reasons = failing.map(({ check }) => check)
+    const isReady = reasons.length === 0
+    reply.code(isReady ? 200 : 503)
+    if (!access.isGranted(request)) return reply.send({ ready: isReady })
     const isVerbose = Object.hasOwn(request.query as object, 'verbose')
-    return reply.code(reasons.length === 0 ? 200 : 503).send({
-      ready: reasons.length === 0,
+    return reply.send({
+      ready: isReady,
       reasons,
       details: Object.fromEntries(failing.map(({ check, reason }) => [check, reason])),
       ...(isVerbose ? { checks: checks.map(shownCheck) } : {}),
@@ -230,22 +232,6 @@ function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
 
 function maintenanceState(maintenance: MaintenanceSwitch) {
   return { on: maintenance.isOn, since_iso: isoInstant(maintenance.sinceMs) }
-}
-
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
-
-/** Refuses pages of other sites: after DNS rebinding `Host` is their name, in a form or script `Origin` is. */
-function refuseWebPages(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  const { host, origin } = request.headers
-  const isLoopback = host !== undefined && LOOPBACK_HOST.test(host)
-  const isSameOrigin = origin === undefined || origin === `http://${host}`
-  if (isLoopback && isSameOrigin) {
-    done()
-    return
-  }
-  sendProblem(reply, 'not_found', {
-    detail: 'This port serves loopback clients only, not pages of other sites.',
-  })
 }
 
 function refuseOrFail(error: unknown, request: FastifyRequest, reply: FastifyReply): void {

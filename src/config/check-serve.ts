@@ -12,7 +12,20 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** Checks combinations of options. @throws ConfigError naming every problem and its remedy */
 export function checkServeOptions(options: PaymentSettings & ListenOptions): void {
-  if (options.payment === 'open') return
+  const problems = [
+    ...adminProblems(options),
+    ...(options.payment === 'open' ? [] : salesProblems(options)),
+  ]
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
+
+function adminProblems({ adminHost, adminTokenFile }: ListenOptions): readonly string[] {
+  return LOOPBACK.test(adminHost) || adminTokenFile !== undefined
+    ? []
+    : [`--admin-host ${adminHost} needs --admin-token-file: other machines can reach it`]
+}
+
+function salesProblems(options: PaymentSettings & ListenOptions): readonly string[] {
   const problems = [
     ...payeeProblems(options),
     ...urlProblems(options),
@@ -20,10 +33,8 @@ export function checkServeOptions(options: PaymentSettings & ListenOptions): voi
     ...authorizationProblems(options),
     ...solanaProblems(options),
   ]
-  if (problems.length > 0)
-    throw new ConfigError(
-      `${problems.join('\n')}\n(or run without payment: --payment open, for private use)`,
-    )
+  const remedy = '(or run without payment: --payment open, for private use)'
+  return problems.length === 0 ? [] : [...problems, remedy]
 }
 
 function payeeProblems({ payTo, facilitatorKey, receiptKey }: PaymentSettings): readonly string[] {

@@ -89,7 +89,22 @@ export const shared = {
   dataDir: setting('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'directory of the databases').default(
     DATA_DIR,
   ),
-  adminPort: setting('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin port, on loopback only')
+}
+
+export const adminSettings = {
+  adminHost: setting(
+    '--admin-host <host>',
+    'PERPSCOPE_ADMIN_HOST',
+    'address of the admin port; any other than loopback needs --admin-token-file',
+  ).default('127.0.0.1'),
+  adminPort: setting('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin port')
     .argParser(port)
     .default(DEFAULT_ADMIN_PORT),
+  adminTokenFile: setting(
+    '--admin-token-file <file>',
+    'PERPSCOPE_ADMIN_TOKEN_FILE',
+    'file with the token that clients of the admin port present as Authorization: Bearer (default: none, loopback only)',
+  ),
 }
+
+export type AdminOptions = ValuesOf<typeof adminSettings>

@@ -32,6 +32,11 @@ test.each([
     ],
     /give 300000 or more, or --contract-wallets off/,
   ],
+  [
+    'an admin port that other machines reach without a token',
+    ['--payment', 'open', '--admin-host', '0.0.0.0'],
+    /--admin-host 0.0.0.0 needs --admin-token-file/,
+  ],
 ])('serve refuses %s instead of ignoring it', (_what, args, message) => {
   expect(() => checkServeOptions(parsed(args))).toThrow(message)
 })

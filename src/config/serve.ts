@@ -1,6 +1,6 @@
 import { marketSourceSettings } from './market-source.ts'
 import type { ValuesOf } from './option.ts'
-import { logSettings, optionsOf, RECORDING_BYTES_MAX, setting, shared } from './option.ts'
+import { adminSettings, logSettings, optionsOf, RECORDING_BYTES_MAX, setting } from './option.ts'
 import { paymentSettings } from './payment.ts'
 import { port, positive, proxies, url } from './values.ts'
 
@@ -9,7 +9,7 @@ const listenSettings = {
   port: setting('--port <port>', 'PERPSCOPE_PORT', 'public port, 0 for any')
     .argParser(port)
     .default(8402),
-  adminPort: shared.adminPort,
+  ...adminSettings,
   trustProxy: setting(
     '--trust-proxy <hops|list>',
     'PERPSCOPE_TRUST_PROXY',

@@ -36,7 +36,7 @@ export async function doctor(
   terminal: Terminal,
   write: (text: string) => void,
 ): Promise<boolean> {
-  const { dataDir, adminPort, paymentChannels, source, weightPerMinute } = options
+  const { dataDir, paymentChannels, source, weightPerMinute } = options
   const isOpen = options.payment === 'open'
   const sqlite = checkSqlite()
   const databases: readonly Check[] = [
@@ -50,12 +50,12 @@ export async function doctor(
     ['configuration', () => checkSettings(options)],
     ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
-    ['service', () => checkService(adminPort, isDataDirLocked(dataDir))],
+    ['service', () => checkService(options, isDataDirLocked(dataDir))],
     ['ports', () => checkPorts(options)],
     // Without SQLite every file would seem damaged.
     ...(sqlite === null ? databases : [['SQLite', () => sqlite] satisfies Check]),
     ['recording', () => checkRecording(options)],
-    ['history at work', () => checkStore(adminPort)],
+    ['history at work', () => checkStore(options)],
     ['files set aside', () => checkSetAside(dataDir)],
     ['ways to pay', () => checkPayment(options)],
     ['venue', () => checkVenue(venueOf(source), systemClock, weightPerMinute)],

@@ -1,26 +1,24 @@
-import { request } from 'undici'
+import { ConfigError } from '../config/config-error.ts'
+import type { AdminOptions } from '../config/option.ts'
 import { OperatingError } from '../domain/errors.ts'
+import { adminRequest, adminUrl } from './admin-client.ts'
 
 const TIMEOUT_MS = 5_000
 
 /** `perpscope maintenance on|off`: sets maintenance mode of the service on this machine. */
-export async function setMaintenance(isOn: boolean, adminPort: number): Promise<string> {
-  const url = `http://127.0.0.1:${adminPort}/maintenance`
+export async function setMaintenance(isOn: boolean, options: AdminOptions): Promise<string> {
   try {
-    const { statusCode, body } = await request(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ on: isOn }),
-      headersTimeout: TIMEOUT_MS,
-      bodyTimeout: TIMEOUT_MS,
+    const { status, text } = await adminRequest(options, '/maintenance', {
+      msMax: TIMEOUT_MS,
+      body: { on: isOn },
     })
-    const text = await body.text()
-    if (statusCode !== 200) throw new OperatingError('maintenance', `${url}: ${statusCode} ${text}`)
+    if (status !== 200)
+      throw new OperatingError('maintenance', `${adminUrl(options)}/maintenance: ${status} ${text}`)
   } catch (cause) {
-    if (cause instanceof OperatingError) throw cause
+    if (cause instanceof OperatingError || cause instanceof ConfigError) throw cause
     throw new OperatingError(
       'maintenance',
-      `no service answers on admin port ${adminPort}; is it running, and is --admin-port the same?`,
+      `no service answers on admin port ${options.adminPort}; is it running, and is --admin-port the same?`,
       { cause },
     )
   }

@@ -1,11 +1,13 @@
 import { join } from 'node:path'
 import { collectDefaultMetrics, Registry } from 'prom-client'
+import { AdminAccess } from '../api/admin-access.ts'
 import { buildAdminServer } from '../api/admin-server.ts'
 import { MaintenanceSwitch } from '../api/maintenance-switch.ts'
 import { checkServeOptions } from '../config/check-serve.ts'
 import { version } from '../config/environment.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { MaintenanceFile } from '../store/maintenance-file.ts'
+import { adminTokenOf } from './admin-client.ts'
 import { processLogger } from './logger.ts'
 import { lockDataFolder, protectDataFolder } from './serve/data-folder.ts'
 import { localEngine } from './serve/local-engine.ts'
@@ -16,12 +18,10 @@ import { countFeedEvents } from './spawn-engine.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { warmUpLog } from './warm-up.ts'
 
-const LOOPBACK = '127.0.0.1'
-
-/** `perpscope serve`: gateway in this thread, engine in a worker thread, admin server on loopback. */
+/** `perpscope serve`: gateway in this thread, engine in a worker thread, admin server, by default on loopback. */
 export async function serve(options: ServeOptions): Promise<void> {
   checkServeOptions(options)
-  const { dataDir, host, port, adminPort } = options
+  const { dataDir, host, port, adminHost, adminPort } = options
   const lock = lockDataFolder(options.source, dataDir)
   const log = await processLogger(options)
   protectDataFolder(dataDir, log)
@@ -39,6 +39,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const selling = await openSelling(options, { ...common, metrics })
   const server = publicServer(options, { ...common, selling })
   const admin = buildAdminServer({
+    access: new AdminAccess(adminTokenOf(options)),
     ...{ engine, maintenance, metrics, clock, logger: log },
     checks: selling.checks,
     restartEngine: localOne.restart,
@@ -46,7 +47,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   await runService(
     [
       { server, option: '--port', host, port },
-      { server: admin, option: '--admin-port', host: LOOPBACK, port: adminPort },
+      { server: admin, option: '--admin-port', host: adminHost, port: adminPort },
     ],
     [warmUpLog(engine, clock, log), localOne, ...selling.parts, lock],
     log,

@@ -10,6 +10,7 @@ afterEach(() => {
 })
 
 const host = '127.0.0.1'
+const adminHost = host
 
 describe('the ports', () => {
   test('that are free are free again afterwards', async () => {
@@ -18,7 +19,7 @@ describe('the ports', () => {
       await freed(await portOf(silent())),
     ]
     for (const _ of [1, 2])
-      expect(await checkPorts({ host, port, adminPort })).toMatchObject({
+      expect(await checkPorts({ host, port, adminHost, adminPort })).toMatchObject({
         status: 'ok',
         found: `public 127.0.0.1:${port} free, admin 127.0.0.1:${adminPort} free`,
       })
@@ -26,7 +27,7 @@ describe('the ports', () => {
 
   test('that another program holds keep serve from starting', async () => {
     const [port, adminPort] = [await portOf(silent()), await portOf(answering({ hello: 'world' }))]
-    expect(await checkPorts({ host, port, adminPort })).toMatchObject({
+    expect(await checkPorts({ host, port, adminHost, adminPort })).toMatchObject({
       status: 'fail',
       found: `public: listen EADDRINUSE: address already in use 127.0.0.1:${port}, admin: listen EADDRINUSE: address already in use 127.0.0.1:${adminPort}`,
       advice: expect.stringMatching(/^serve would not start/),
@@ -36,7 +37,7 @@ describe('the ports', () => {
   test('that our own service holds are well', async () => {
     const adminPort = await portOf(answering({ ready: false, reasons: ['coin_ready'] }))
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ host, port, adminPort })).toMatchObject({
+    expect(await checkPorts({ host, port, adminHost, adminPort })).toMatchObject({
       status: 'ok',
       found: `public 127.0.0.1:${port} held by the running service, admin 127.0.0.1:${adminPort} held by the running service`,
     })
@@ -44,12 +45,14 @@ describe('the ports', () => {
 
   test('that a service with another admin port holds keep a second one from starting', async () => {
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ host, port, adminPort: 0 })).toMatchObject({ status: 'fail' })
+    expect(await checkPorts({ host, port, adminHost, adminPort: 0 })).toMatchObject({
+      status: 'fail',
+    })
   })
 
   test('that are one and the same are one too few', async () => {
     const port = await freed(await portOf(silent()))
-    expect(await checkPorts({ host, port, adminPort: port })).toMatchObject({
+    expect(await checkPorts({ host, port, adminHost, adminPort: port })).toMatchObject({
       status: 'fail',
       found: expect.stringMatching(/^public .* free, admin: listen EADDRINUSE/),
     })
@@ -57,10 +60,12 @@ describe('the ports', () => {
 
   test('on an address that this machine does not have are none', async () => {
     // Reserved for documentation, RFC 5737.
-    expect(await checkPorts({ host: '192.0.2.1', port: 0, adminPort: 0 })).toMatchObject({
-      status: 'fail',
-      found: expect.stringContaining('EADDRNOTAVAIL'),
-    })
+    expect(await checkPorts({ host: '192.0.2.1', port: 0, adminHost, adminPort: 0 })).toMatchObject(
+      {
+        status: 'fail',
+        found: expect.stringContaining('EADDRNOTAVAIL'),
+      },
+    )
   })
 })
 

@@ -1,26 +1,26 @@
 import type { Server } from 'node:net'
 import { createServer } from 'node:net'
 import type { DoctorOptions } from '../../config/doctor.ts'
+import type { AdminOptions } from '../../config/option.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
 import { answerAt, isServiceAt } from './service.ts'
 
 const CHECK = 'ports'
-const LOOPBACK = '127.0.0.1'
 
 /** Binds and releases the ports of `serve`, except those on which our service answers. */
 export async function checkPorts({
   host,
   port,
-  adminPort,
-}: Pick<DoctorOptions, 'host' | 'port' | 'adminPort'>): Promise<Finding> {
-  const isRunning = await isServiceAt(adminPort)
+  ...admin
+}: Pick<DoctorOptions, 'host' | 'port'> & AdminOptions): Promise<Finding> {
+  const isRunning = await isServiceAt(admin)
   // A service with another admin port blocks the port like any other program.
   const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
   const wanted = [
     { name: 'public', host, port, isOurs: isPublicOurs },
-    { name: 'admin', host: LOOPBACK, port: adminPort, isOurs: isRunning },
+    { name: 'admin', host: admin.adminHost, port: admin.adminPort, isOurs: isRunning },
   ]
   const found: string[] = []
   // All are held until the last is bound, because both options may name the same port.

@@ -1,4 +1,6 @@
 import { request } from 'undici'
+import type { AdminOptions } from '../../config/option.ts'
+import { adminRequest } from '../admin-client.ts'
 import type { Finding } from './finding.ts'
 import { ok, warn } from './finding.ts'
 
@@ -8,8 +10,9 @@ const ANSWER_MS_MAX = 2_000
 type Readiness = { readonly ready: boolean; readonly reasons: readonly string[] }
 
 /** Asks the service on this machine, if one runs. @param hasFiles whether a process holds the data directory */
-export async function checkService(adminPort: number, hasFiles: boolean): Promise<Finding> {
-  const readiness = await readinessAt(adminPort)
+export async function checkService(admin: AdminOptions, hasFiles: boolean): Promise<Finding> {
+  const { adminPort } = admin
+  const readiness = await readinessAt(admin)
   if (readiness === null) {
     return hasFiles
       ? warn(
@@ -28,8 +31,8 @@ export async function checkService(adminPort: number, hasFiles: boolean): Promis
 }
 
 /** Health of history and recording of a running service; none if no service answers. */
-export async function checkStore(adminPort: number): Promise<readonly Finding[]> {
-  const answer = await answerAt(`${adminUrl(adminPort)}/store`)
+export async function checkStore(admin: AdminOptions): Promise<readonly Finding[]> {
+  const answer = await adminAnswer(admin, '/store')
   if (!isStoreReport(answer)) return []
   const { store, recording } = answer
   return [
@@ -63,14 +66,23 @@ function recordingFinding({ state, reason, since_iso }: State): Finding {
   )
 }
 
-export async function isServiceAt(adminPort: number): Promise<boolean> {
-  return (await readinessAt(adminPort)) !== null
+export async function isServiceAt(admin: AdminOptions): Promise<boolean> {
+  return (await readinessAt(admin)) !== null
 }
 
 /** null without an answer of our service. */
-async function readinessAt(adminPort: number): Promise<Readiness | null> {
-  const answer = await answerAt(`${adminUrl(adminPort)}/readyz`)
+async function readinessAt(admin: AdminOptions): Promise<Readiness | null> {
+  const answer = await adminAnswer(admin, '/readyz')
   return isReadiness(answer) ? answer : null
+}
+
+async function adminAnswer(admin: AdminOptions, path: string): Promise<unknown> {
+  try {
+    const { text } = await adminRequest(admin, path, { msMax: ANSWER_MS_MAX })
+    return JSON.parse(text)
+  } catch {
+    return null
+  }
 }
 
 /** The JSON at a URL; null without an answer in JSON. */
@@ -84,10 +96,6 @@ export async function answerAt(url: string): Promise<unknown> {
   } catch {
     return null
   }
-}
-
-function adminUrl(adminPort: number): string {
-  return `http://127.0.0.1:${adminPort}`
 }
 
 type State = { readonly state: string; readonly reason: string | null; readonly since_iso: string }

@@ -2,6 +2,7 @@ import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import { adminTokenOf } from '../admin-client.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
 
@@ -11,6 +12,7 @@ const CHECK = 'configuration'
 export function checkSettings(options: ServeOptions): Finding {
   try {
     checkServeOptions(options)
+    adminTokenOf(options)
   } catch (cause) {
     if (!(cause instanceof ConfigError)) throw cause
     const problems = cause.message.split('\n').join('; ')
@@ -20,13 +22,13 @@ export function checkSettings(options: ServeOptions): Finding {
       'give doctor the same options as serve',
     )
   }
-  const { source, host, port, adminPort, weightPerMinute } = options
+  const { source, host, port, adminHost, adminPort, weightPerMinute } = options
   return ok(
     CHECK,
     [
       `source ${source}`,
       `public ${host}:${port}`,
-      `admin 127.0.0.1:${adminPort}`,
+      `admin ${adminHost}:${adminPort}`,
       `weight ${weightPerMinute} a minute`,
       options.payment === 'open' ? 'payment open, all answers are free' : payment(options),
     ].join(', '),
