@@ -42,6 +42,7 @@ const layers: Readonly<
       '@x402/core',
       '@x402/evm',
       'better-sqlite3',
+      'pg',
       'rate-limiter-flexible',
       'secp256k1',
       'tiny-secp256k1',

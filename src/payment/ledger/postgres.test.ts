@@ -1,0 +1,125 @@
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { PostgresServer } from '../../../test/support/postgres.ts'
+import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { Postgres, PostgresUnavailableError, violates } from './postgres.ts'
+import { migrateTables } from './postgres-schema.ts'
+
+const applicationName = 'perpscope test'
+
+describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
+  let server: PostgresServer
+
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+
+  afterAll(() => server.close())
+
+  async function connected(): Promise<Postgres> {
+    const db = new Postgres({ url: await server.createDatabase(), applicationName })
+    onTestFinished(() => db.close())
+    return db
+  }
+
+  test('returns whole numbers exactly', async () => {
+    const db = await connected()
+    const rows = await db.query<{ money: bigint; bytes: Buffer; ms: number }>(
+      'SELECT 9007199254740993::int8 AS money, $1::bytea AS bytes, 5::float8 AS ms',
+      [Buffer.from('x')],
+    )
+    expect(rows).toEqual([{ money: 9_007_199_254_740_993n, bytes: Buffer.from('x'), ms: 5 }])
+  })
+
+  test('rolls back all statements of a failed transaction', async () => {
+    const db = await connected()
+    await db.query('CREATE TABLE numbers (n int CONSTRAINT once UNIQUE)')
+    const failed = db.transaction(async (query) => {
+      await query('INSERT INTO numbers VALUES (1)')
+      await query('INSERT INTO numbers VALUES (1)')
+    })
+    await expect(failed).rejects.toSatisfy((cause) => violates(cause, 'once'))
+    expect(await db.query('SELECT * FROM numbers')).toEqual([])
+    await db.transaction((query) => query('INSERT INTO numbers VALUES (2)'))
+    expect(await db.query('SELECT * FROM numbers')).toEqual([{ n: 2 }])
+  })
+
+  test('reports a crash of the server and recovers after its return', async () => {
+    const db = await connected()
+    await db.query('CREATE TABLE numbers (n int)')
+    const split = db.transaction(async (query) => {
+      await query('INSERT INTO numbers VALUES (1)')
+      await server.crash()
+    })
+    await expect(split).rejects.toMatchObject({ code: 'postgres_unavailable', mayBeDone: true })
+    await expect(db.query('SELECT 1')).rejects.toThrow(PostgresUnavailableError)
+    await server.start()
+    expect(await db.query('SELECT * FROM numbers')).toEqual([])
+  })
+
+  test('reports that nothing was done if a transaction ends before its commit', async () => {
+    const db = await connected()
+    const ended = db.transaction(async (query) => {
+      await query('SELECT pg_terminate_backend(pg_backend_pid())')
+    })
+    await expect(ended).rejects.toMatchObject({
+      code: 'postgres_unavailable',
+      mayBeDone: false,
+    })
+    expect(await db.query('SELECT 1 AS one')).toEqual([{ one: 1 }])
+  })
+
+  test('ends a statement that waits too long for a lock', async () => {
+    const db = await connected()
+    await db.query('CREATE TABLE numbers (n int)')
+    await db.transaction(async (query) => {
+      await query('LOCK TABLE numbers')
+      await expect(db.query('INSERT INTO numbers VALUES (1)')).rejects.toMatchObject({
+        code: 'postgres_unavailable',
+        mayBeDone: false,
+      })
+    })
+  })
+})
+
+test('a server that accepts and never answers is reported in time', async () => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  const { port } = silent.address() as { port: number }
+  const db = new Postgres({ url: `postgres://x@127.0.0.1:${port}/x`, applicationName })
+  onTestFinished(async () => {
+    await db.close()
+    silent.close()
+  })
+  await expect(db.query('SELECT 1')).rejects.toMatchObject({ mayBeDone: false })
+})
+
+describe.skipIf(!hasPostgres)('tables in PostgreSQL', () => {
+  let server: PostgresServer
+  const first = { name: 'books', scripts: ['CREATE TABLE perpscope.books (id int PRIMARY KEY)'] }
+  const second = {
+    name: 'books',
+    scripts: [...first.scripts, 'ALTER TABLE perpscope.books ADD COLUMN title text'],
+  }
+
+  beforeAll(async () => {
+    server = await startPostgres()
+  })
+
+  afterAll(() => server.close())
+
+  test('are created once by gateways that start at once, and migrated with their rows', async () => {
+    const url = await server.createDatabase()
+    const dbs = [1, 2, 3, 4].map(() => new Postgres({ url, applicationName }))
+    onTestFinished(async () => {
+      for (const db of dbs) await db.close()
+    })
+    const [db] = dbs
+    if (db === undefined) throw new Error('there are four')
+    await Promise.all(dbs.map((each) => migrateTables(each, first)))
+    await db.query('INSERT INTO perpscope.books VALUES (1)')
+    await Promise.all(dbs.map((each) => migrateTables(each, second)))
+    expect(await db.query('SELECT * FROM perpscope.books')).toEqual([{ id: 1, title: null }])
+    await expect(migrateTables(db, first)).rejects.toMatchObject({ code: 'ledger_version' })
+  })
+})

@@ -1,0 +1,141 @@
+import { DatabaseError, Pool, types } from 'pg'
+import { OperatingError } from '../../domain/errors.ts'
+
+/** Runs one statement. int8 values are `bigint`, bytea values `Buffer`. */
+export type Query = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
+
+export type PostgresOptions = {
+  /** `postgres://user:password@host:port/database`. Secret. */
+  readonly url: string
+  /** Shown in `pg_stat_activity`. */
+  readonly applicationName: string
+}
+
+const CONNECTIONS_MAX = 10
+/** Also the wait for a free connection of the pool. */
+const CONNECT_MS_MAX = 3_000
+const LOCK_MS_MAX = 3_000
+const STATEMENT_MS_MAX = 5_000
+/** Above the time-out of the server, for a connection that died without a packet. */
+const REPLY_MS_MAX = 7_000
+/** The server ends the transaction of a frozen process, so that its locks do not stop the others. */
+const IDLE_IN_TRANSACTION_MS_MAX = 10_000
+
+const INT8 = 20
+
+/**
+ * SQLSTATE classes and codes of a server that cannot work now: connection, resources, shutdown, read-only standby,
+ * and time-outs (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ */
+const unavailable = /^(08|53|57P|58)|^(25006|40001|40P01|55P03|57014)$/
+/** The server ended the connection, perhaps after the commit. */
+const endedByServer = /^(08|57P)/
+
+/** PostgreSQL did not carry out a statement, or its reply was lost. */
+export class PostgresUnavailableError extends OperatingError {
+  /** Whether the statement was sent and may have been carried out: read the row back. */
+  readonly mayBeDone: boolean
+
+  constructor(cause: unknown, mayBeDone: boolean) {
+    super('postgres_unavailable', 'PostgreSQL is not available', { cause })
+    this.mayBeDone = mayBeDone
+  }
+}
+
+/** A bounded pool of connections to PostgreSQL. It recovers by itself after the server returns. */
+export class Postgres {
+  readonly #pool: Pool
+
+  constructor({ url, applicationName }: PostgresOptions) {
+    this.#pool = new Pool({
+      connectionString: url,
+      application_name: applicationName,
+      max: CONNECTIONS_MAX,
+      connectionTimeoutMillis: CONNECT_MS_MAX,
+      lock_timeout: LOCK_MS_MAX,
+      statement_timeout: STATEMENT_MS_MAX,
+      query_timeout: REPLY_MS_MAX,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
+      keepAlive: true,
+      types: { getTypeParser },
+    })
+    // The pool removes an idle connection that ended, and the next statement opens another.
+    this.#pool.on('error', ignore)
+  }
+
+  /**
+   * Runs one statement in a transaction of its own.
+   * @throws PostgresUnavailableError
+   */
+  readonly query: Query = (text, values) => this.#connected((query) => query(text, values))
+
+  /**
+   * Runs `work` in one transaction (read committed); an exception rolls back.
+   * @throws PostgresUnavailableError; with `mayBeDone` only if the reply to the commit was lost
+   */
+  transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#connected(async (query) => {
+      await query('BEGIN')
+      let result: T
+      try {
+        result = await work(query)
+      } catch (cause) {
+        // A lost connection cannot be rolled back, and needs no rollback.
+        await query('ROLLBACK').catch(ignore)
+        throw cause instanceof PostgresUnavailableError
+          ? new PostgresUnavailableError(cause.cause, false)
+          : cause
+      }
+      await query('COMMIT')
+      return result
+    })
+  }
+
+  async close(): Promise<void> {
+    if (!this.#pool.ending) await this.#pool.end()
+  }
+
+  async #connected<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    const client = await this.#pool.connect().catch((cause: unknown) => {
+      throw new PostgresUnavailableError(cause, false)
+    })
+    // The failing statement reports why its connection ended.
+    client.on('error', ignore)
+    let isLost = false
+    const query: Query = async <Row>(text: string, values: readonly unknown[] = []) => {
+      try {
+        const { rows } = await client.query({ text, values: [...values] })
+        return rows as Row[]
+      } catch (cause) {
+        isLost ||= !(cause instanceof DatabaseError) || endedByServer.test(cause.code ?? '')
+        throw isUnavailable(cause) ? new PostgresUnavailableError(cause, isLost) : cause
+      }
+    }
+    try {
+      return await work(query)
+    } finally {
+      client.off('error', ignore)
+      client.release(isLost)
+    }
+  }
+}
+
+/** Whether this is a refusal of the unique constraint or index with this name. */
+export function violates(cause: unknown, constraint: string): boolean {
+  return cause instanceof DatabaseError && cause.code === '23505' && cause.constraint === constraint
+}
+
+function isUnavailable(cause: unknown): boolean {
+  return cause instanceof DatabaseError ? unavailable.test(cause.code ?? '') : isFailure(cause)
+}
+
+/** A failure of the connection; anything else that is no `DatabaseError` is a defect of this program. */
+function isFailure(cause: unknown): boolean {
+  return cause instanceof Error && !(cause instanceof TypeError)
+}
+
+function getTypeParser(oid: number, format?: 'text' | 'binary') {
+  return oid === INT8 ? BigInt : types.getTypeParser(oid, format ?? 'text')
+}
+
+function ignore(): void {}
