@@ -1,17 +1,16 @@
 /**
- * All correlations of 200 coins over 720 hourly returns, compared with simple-statistics and a plain loop:
- * `node_modules/.bin/tsx bench/correlation.ts`. All contenders take turns in one run; goals are ratios.
- * `--quick` only checks that every contender calculates the same.
+ * All correlations of 200 coins over 720 hourly returns, compared with simple-statistics and a plain loop, and the time
+ * that one answer takes in the engine and in the worker: `node_modules/.bin/tsx bench/correlation.ts`. All contenders
+ * take turns in one run; goals are ratios. `--quick` only checks that every contender calculates the same.
  */
 import Table from 'cli-table3'
 import { sampleCorrelation } from 'simple-statistics'
-import { correlationTracker } from '../src/compute/analyses/correlation/correlation-tracker.ts'
 import { RETURN_MS } from '../src/compute/analyses/correlation/correlation-window.ts'
-import { gatherReturns } from '../src/compute/analyses/correlation/gathered-returns.ts'
-import { LiveReturnTable } from '../src/compute/analyses/correlation/return-table.ts'
-import { RollingCorrelation } from '../src/compute/analyses/correlation/rolling-correlation.ts'
+import type { GatheredCloses } from '../src/compute/analyses/correlation/gathered-closes.ts'
+import { gatherCloses } from '../src/compute/analyses/correlation/gathered-closes.ts'
+import { measure } from '../src/compute/analyses/correlation/measure-correlation.ts'
+import { pairStatistics } from '../src/compute/analyses/correlation/pair-statistics.ts'
 import { closedBy, hourlyHistory } from '../src/compute/analyses/correlation/testing/market-log.ts'
-import { fromReturns } from '../src/compute/analyses/correlation/testing/returns.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
 import { newMarket } from '../src/compute/testing/new-market.ts'
 import { universe } from '../src/compute/testing/tape.ts'
@@ -24,66 +23,50 @@ const COINS = isQuick ? 24 : 200
 const HOURS = isQuick ? 96 : 720
 const ROUNDS = isQuick ? 2 : 15
 const TURN_MS = isQuick ? 1 : 60
-const RING_HOURS = 912
 const START_HOUR = 490_000
-/** Coins that were listed half a window ago, to measure the cost of gaps. */
-const YOUNG_COINS = COINS / 10
 const DIFFERENCE_MAX = 1e-9
-const TURN_HOURS = isQuick ? 3 : 48
-const TURNS_PER_HOUR = 400
+const ANSWERS = isQuick ? 3 : 40
 
 type Contender = {
   readonly name: string
   /** One step of the measured work. @returns the correlations of all pairs, row by row. */
   step(): ArrayLike<number>
-  /** False for contenders that compute another window or a part. */
-  readonly isCompared: boolean
   readonly msPerStep: number[]
   checksum: number
 }
 
 const failures: string[] = []
-const window = { endHour: START_HOUR + HOURS - 1, hours: HOURS }
-const whole = marketTable(0)
-const rows = Array.from({ length: COINS }, (_, row) =>
-  Array.from({ length: HOURS }, (_, at) => whole.at(row, START_HOUR + at)),
-)
+const rows = returnsOfMarket()
+const typed = rows.map((returns) => Float64Array.from(returns))
 
 const naive = contender('plain loop over everything, five sums', () => naiveCorrelations(rows))
-const newBar = rollingContender('perpscope, a new bar: moved on and all pairs read', 0)
+const peer = contender('simple-statistics, every ordered pair', () => peerCorrelations())
+const ours = contender('perpscope, every ordered pair, two passes', () => ourCorrelations())
 const contenders: Contender[] = [
   naive,
   contender('plain loop, rows in variables', () => tunedCorrelations()),
   contender('plain loop, rows in variables, every pair once', () => tunedHalf()),
-  contender('simple-statistics, every ordered pair', () => peerCorrelations()),
-  contender('perpscope from the returns, pair by pair', () => fromReturns(whole, window, 2)),
-  newBar,
-  rollingContender(`perpscope, a new bar, ${YOUNG_COINS} coins young`, YOUNG_COINS),
-  summingContender('perpscope, one coin summed anew'),
+  peer,
+  ours,
 ]
 
 compareValues()
 for (let round = 0; round < ROUNDS + 1; round += 1)
   for (const each of contenders) takeTurn(each, round > 0)
 report()
-reportTurns()
+reportAnswers()
 for (const failure of failures) console.log(`failed: ${failure}`)
 if (failures.length > 0) process.exitCode = 1
 
 /** One market that moves together, and each coin by itself. */
-function marketTable(youngCoins: number): LiveReturnTable {
+function returnsOfMarket(): number[][] {
   const chance = seededChance(7)
-  const table = new LiveReturnTable(COINS, RING_HOURS)
-  for (let row = 0; row < COINS; row += 1) table.addRow()
-  for (let hour = START_HOUR; hour < START_HOUR + RING_HOURS; hour += 1) {
+  const returns: number[][] = Array.from({ length: COINS }, () => [])
+  for (let hour = 0; hour < HOURS; hour += 1) {
     const common = chance() + chance() - 1
-    for (let row = 0; row < COINS; row += 1) {
-      const isYoung = row >= COINS - youngCoins && hour < START_HOUR + HOURS / 2
-      const logReturn = 0.005 * (common + 1.5 * (chance() + chance() - 1))
-      table.set(row, hour, isYoung ? Number.NaN : logReturn)
-    }
+    for (const row of returns) row.push(0.005 * (common + 1.5 * (chance() + chance() - 1)))
   }
-  return table
+  return returns
 }
 
 /** The unoptimised implementation; goals are ratios to it. */
@@ -153,60 +136,20 @@ function peerCorrelations(): Float64Array {
   return correlations
 }
 
-/** Moves on by one bar per step, and repeats the returns of its ring. */
-function rollingContender(name: string, youngCoins: number): Contender {
-  const rolling = summed(marketTable(youngCoins))
-  return contender(
-    name,
-    () => {
-      rolling.roll()
-      return rolling.correlations()
-    },
-    false,
-  )
+function ourCorrelations(): Float64Array {
+  const correlations = new Float64Array(COINS * COINS)
+  for (const [a, xs] of typed.entries())
+    for (const [b, ys] of typed.entries()) correlations[a * COINS + b] = pairStatistics(xs, ys).r
+  return correlations
 }
 
-function summingContender(name: string): Contender {
-  const rolling = summed(marketTable(0))
-  const sums = new Float64Array(1)
-  let turn = 0
-  return contender(
-    name,
-    () => {
-      sums[0] = rolling.sum(turn++ % COINS)
-      return sums
-    },
-    false,
-  )
+function contender(name: string, step: () => ArrayLike<number>): Contender {
+  return { name, step, msPerStep: [], checksum: 0 }
 }
 
-function summed(table: LiveReturnTable): RollingCorrelation {
-  const rolling = new RollingCorrelation(table, HOURS, 2)
-  rolling.restart(window.endHour)
-  for (let row = 0; row < COINS; row += 1) rolling.sum(row)
-  return rolling
-}
-
-function contender(name: string, step: () => ArrayLike<number>, isCompared = true): Contender {
-  return { name, step, isCompared, msPerStep: [], checksum: 0 }
-}
-
-/** All compute the same window; the rolling sums are also compared after 1.5 rounds of the ring. */
 function compareValues(): void {
   const expected = naiveCorrelations(rows)
-  for (const each of contenders.filter(({ isCompared }) => isCompared))
-    compare(each.name, each.step(), expected)
-  const table = marketTable(YOUNG_COINS)
-  const rolling = summed(table)
-  for (let hour = 0; hour < 1.5 * RING_HOURS; hour += 1) rolling.roll()
-  const moved = { endHour: rolling.endHour, hours: HOURS }
-  const read = rolling.correlations()
-  const values = fromReturns(table, moved, 2)
-  const held = values.map((_, at) => {
-    const [a, b] = [Math.floor(at / COINS), at % COINS]
-    return read[Math.min(a, b) * rolling.width + Math.max(a, b)] as number
-  })
-  compare('rolling sums, never summed anew', held, values)
+  for (const each of contenders) compare(each.name, each.step(), expected)
 }
 
 function compare(name: string, values: ArrayLike<number>, expected: ArrayLike<number>): void {
@@ -244,51 +187,45 @@ function report(): void {
       typical(each).toPrecision(3),
       Math.min(...each.msPerStep).toPrecision(3),
       (typical(naive) / typical(each)).toPrecision(3),
-      sumOf(each.isCompared ? each.step() : naive.step()).toFixed(6),
+      sumOf(each.step()).toFixed(6),
     ])
   }
   console.log(`${COINS} coins, ${HOURS} returns, ${ROUNDS} rounds of ${TURN_MS} ms, lower quartile`)
   console.log(table.toString())
-  goal('a new bar, times faster than the plain loop', typical(naive) / typical(newBar), 400)
+  goal('times faster than simple-statistics', typical(peer) / typical(ours), 1)
 }
 
-/**
- * CPU time for which the tracker blocks the engine: hours close coin by coin, one old bar is corrected in
- * each, with 25 turns a second and a gathering every eight.
- */
-function reportTurns(): void {
+/** CPU time of one answer: gathering blocks the engine, everything else is done in the worker. */
+function reportAnswers(): void {
   const market = newMarket(new PulsePool(3 * COINS))
   const coins = Array.from({ length: COINS }, (_, at) => (at === 0 ? 'BTC' : `C${at}`))
   market.apply(universe(coins))
-  const closes = (hour: number, hours: number, at: number) => {
-    const bars = Array.from({ length: hours }, (_, age) => barOf(hour - hours + 1 + age, at))
-    market.apply(hourlyHistory(coins[at] as string, bars, closedBy(hour)))
-  }
-  for (let at = 0; at < COINS; at += 1) closes(START_HOUR, CLOSES_READ, at)
-  const turnMs: number[] = []
-  const gatherMs: number[] = []
-  for (let hour = START_HOUR; hour < START_HOUR + TURN_HOURS; hour += 1) {
-    for (let turn = 0; turn < TURNS_PER_HOUR; turn += 1) {
-      if (hour > START_HOUR)
-        for (let at = turn; at < COINS; at += TURNS_PER_HOUR / 2) closes(hour, 1, at)
-      if (turn === TURNS_PER_HOUR / 2) closes(hour - 300, 1, hour % COINS)
-      turnMs.push(timed(() => market.of(correlationTracker).advance(market)))
-      if (turn % 200 === 199) gatherMs.push(timed(() => gatherReturns(market)))
-    }
-  }
-  const { disagreements, endHour } = market.of(correlationTracker).state()
-  if (disagreements > 0) failures.push('rolling sums were off')
-  if (endHour !== START_HOUR + TURN_HOURS - 1) failures.push('an hour did not enter')
-  for (const [what, times] of [
-    ['a turn of the engine', turnMs],
-    ['a gathering', gatherMs],
-  ] as const) {
-    const [median, late, most] = [0.5, 0.999, 1].map((share) => quantile(times, share).toFixed(3))
-    console.log(
-      `${what}: p50 ${median} ms, p99.9 ${late} ms, longest ${most} ms, n ${times.length}`,
+  for (const [at, coin] of coins.entries()) {
+    const bars = Array.from({ length: CLOSES_READ }, (_, age) =>
+      barOf(START_HOUR - CLOSES_READ + 1 + age, at),
     )
+    market.apply(hourlyHistory(coin, bars, closedBy(START_HOUR)))
   }
-  goal('10 ms over p99.9 of a turn', 10 / quantile(turnMs, 0.999), 1)
+  const gatherMs: number[] = []
+  const crossMs: number[] = []
+  const measureMs: number[] = []
+  for (let answer = 0; answer < ANSWERS; answer += 1) {
+    let gathered: GatheredCloses | undefined
+    gatherMs.push(timed(() => (gathered = gatherCloses(market))))
+    crossMs.push(timed(() => structuredClone(gathered)))
+    const measured = measure(gathered as GatheredCloses)
+    if (measured.kind === 'lacking') failures.push('nothing was measured')
+    measureMs.push(timed(() => measure(gathered as GatheredCloses)))
+  }
+  for (const [what, times] of [
+    ['a gathering in the engine', gatherMs],
+    ['its copy for the worker', crossMs],
+    ['all figures in the worker', measureMs],
+  ] as const) {
+    const [median, late] = [0.5, 0.9].map((share) => quantile(times, share).toFixed(3))
+    console.log(`${what}: p50 ${median} ms, p90 ${late} ms, n ${times.length}`)
+  }
+  goal('10 ms over p90 of a gathering', 10 / quantile(gatherMs, 0.9), 1)
 }
 
 function barOf(hour: number, at: number): Bar {

@@ -80,13 +80,13 @@ function compareWindows(
   expected: readonly Row[],
   read: (statistics: ReturnType<typeof pairStatistics>) => number,
 ): number {
-  const table = { values: Float64Array.from([...x, ...y]), ringHours: x.length, rows: 2 }
   let compared = 0
   for (const [at, row] of expected.entries()) {
     const value = row.correlation ?? row.beta ?? null
     if (value === null) continue
-    const window = { endHour: at - offset, hours: days }
-    compared += expectClose(read(pairStatistics(table, 0, 1, window)), value, `day ${at}`)
+    const end = at - offset + 1
+    const window = (values: readonly number[]) => Float64Array.from(values.slice(end - days, end))
+    compared += expectClose(read(pairStatistics(window(x), window(y))), value, `day ${at}`)
   }
   return compared
 }

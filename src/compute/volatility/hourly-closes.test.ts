@@ -60,15 +60,6 @@ describe('hourly closes', () => {
     expect(hourly.close(LAST_HOUR)).toBeNaN()
   })
 
-  test('report once the first hour that changed', () => {
-    const closes = new HourlyCloses()
-    expect(closes.takeChangedFromHour()).toBe(Number.POSITIVE_INFINITY)
-    closes.apply(hourlyEvent(wave('1h', 5), NOW_MS))
-    expect(closes.takeChangedFromHour()).toBe(LAST_HOUR - 4)
-    closes.apply(hourlyEvent(wave('1h', 5), NOW_MS))
-    expect(closes.takeChangedFromHour()).toBe(Number.POSITIVE_INFINITY)
-  })
-
   test('remember a bounded number of hours', () => {
     const { hourly } = coinAfter([hourlyHistory(wave('1h', 3000))])
     expect(hourly.close(LAST_HOUR - CLOSES_READ + 1)).not.toBeNaN()

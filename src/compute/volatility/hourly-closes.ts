@@ -31,7 +31,6 @@ export class HourlyCloses implements CoinTracker {
   #newestHour = Number.NaN
   /** Hours up to here were requested: a missing one does not exist at the venue. */
   #askedHour = Number.NEGATIVE_INFINITY
-  #changedFromHour = Number.POSITIVE_INFINITY
   #revision = 0
 
   /** Rises with every change. */
@@ -52,13 +51,6 @@ export class HourlyCloses implements CoinTracker {
   /** ln(close / previous close); NaN unless both hours are known. */
   logReturn(hour: number): number {
     return Math.log(this.close(hour) / this.close(hour - 1))
-  }
-
-  /** First hour whose close changed since the last call; Infinity for none. For one reader only. */
-  takeChangedFromHour(): number {
-    const hour = this.#changedFromHour
-    this.#changedFromHour = Number.POSITIVE_INFINITY
-    return hour
   }
 
   /** Open time of the first hour to request from the venue; null while none is missing. */
@@ -98,7 +90,6 @@ export class HourlyCloses implements CoinTracker {
     this.#closes.set(hour, [close])
     this.#revision += 1
     if (!(hour <= this.#newestHour)) this.#newestHour = hour
-    this.#changedFromHour = Math.min(this.#changedFromHour, hour)
   }
 }
 

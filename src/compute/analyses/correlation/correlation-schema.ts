@@ -122,7 +122,7 @@ export const CorrelationAnswer = Type.Object({
       },
       {
         description:
-          'All pairs of this answer by rolling sums, compared with a computation from the returns to 1e-9. If one disagrees, the latter is served.',
+          'How the pairs were computed: `from_scratch`, directly from the returns. No rolling sums are kept that could disagree, so every count is 0.',
       },
     ),
   }),

@@ -7,12 +7,11 @@ import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../../domain/event.ts'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
-import { Processor, PUBLISH_PHASES } from '../../processor.ts'
+import { Processor } from '../../processor.ts'
 import { context, history, universe, wave } from '../../testing/tape.ts'
 import { correlation } from './correlation.ts'
 import { RETURN_MS, WINDOW_HOURS } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered-returns.ts'
-import { measure } from './measure-correlation.ts'
+import type { GatheredCloses } from './gathered-closes.ts'
 import type { CoinScript } from './testing/market-log.ts'
 import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
 
@@ -50,7 +49,7 @@ type Body = {
     quality: { coverage_pct: number; grade: string }
     data_age_seconds: number
     as_of: Record<string, string>
-    cross_check: { served: string; pairs: number; disagreeing: number }
+    cross_check: object
   }
 }
 
@@ -203,35 +202,25 @@ describe('/correlation', () => {
     expect(body.stats['ETH']).toEqual({ n: 251, stderr: 0, ci_low: 1, ci_high: 1, beta: 1 })
   })
 
-  test('wrong rolling sums are not served', () => {
-    const gathered = gatheredFrom(logOf(market))
-    const rolled = gathered.rolled.slice()
-    const eth = gathered.coins.indexOf('ETH')
-    const right = rolled[eth] as number
-    rolled[eth] = right + 2e-9
-    const wrong = measure({ ...gathered, rolled })
-    if (wrong.kind === 'lacking') throw new Error('the market is known')
-    expect(wrong.check).toEqual({ pairs: 45, disagreeing: 1 })
-    expect(Math.abs((wrong.correlated[0]?.r ?? Number.NaN) - right)).toBeLessThan(1e-12)
-    const { body } = answerOf({ ...gathered, rolled })
-    expect(body.meta.cross_check).toMatchObject({ served: 'from_scratch', disagreeing: 1 })
+  test('states that the pairs come from the returns', () => {
+    const { body } = answer(logOf(market))
+    expect(body.meta.cross_check).toEqual({
+      served: 'from_scratch',
+      pairs: 0,
+      disagreeing: 0,
+      disagreements_since_start: 0,
+    })
   })
 
-  test('pairs that are not summed yet come from the returns', () => {
-    const gathered = gatheredFrom(logOf(market))
-    const unsummed = { ...gathered, rolled: gathered.rolled.map(() => Number.NaN) }
-    const { meta: _, ...expected } = answerOf(gathered).body
-    const { meta, ...body } = answerOf(unsummed).body
-    expect(body).toEqual(expected)
-    expect(meta.cross_check).toMatchObject({ served: 'rolling_sums', pairs: 0 })
-  })
-
-  test('gathered data cross a thread, the returns without a copy', () => {
-    const gathered = gatheredFrom(logOf(market))
+  test('gathered data cross a thread and do not change with later events', () => {
+    const { processor, gathered } = gatheredFrom(logOf(market))
     const crossed = structuredClone(gathered)
-    expect(answerOf(crossed).text).toBe(answerOf(gathered).text)
-    gathered.returns.values[0] = 0.125
-    expect(crossed.returns.values[0]).toBe(0.125)
+    const before = answerOf(gathered).text
+    const [bar] = hourlyBars(market[1] as CoinScript).slice(-10)
+    if (bar === undefined) throw new Error('there are bars')
+    processor.process([hourlyHistory('ETH', [{ ...bar, close: 9 }], NOW_MS)])
+    expect(answerOf(gathered).text).toBe(before)
+    expect(answerOf(crossed).text).toBe(before)
   })
 
   test('is the same however its events are batched', () => {
@@ -240,7 +229,7 @@ describe('/correlation', () => {
   })
 
   test('has the age of the coin at the 10th percentile', () => {
-    const gathered = gatheredFrom(logOf(market))
+    const { gathered } = gatheredFrom(logOf(market))
     const candlesConfirmedAtMs = gathered.candlesConfirmedAtMs.map((_, row) => NOW_MS - 1_000 * row)
     const { body } = answerOf({ ...gathered, candlesConfirmedAtMs })
     expect(body.meta.data_age_seconds).toBe(9)
@@ -256,7 +245,7 @@ describe('/correlation', () => {
       kind: 'low-coverage',
     },
   ])('has a reason, and no answer, when $what', ({ log, kind }) => {
-    expect(render(gatheredFrom(log)).views['']?.kind).toBe(kind)
+    expect(render(gatheredFrom(log).gathered).views['']?.kind).toBe(kind)
   })
 
   test('with 200 coins stays below 20,000 tokens', () => {
@@ -290,19 +279,16 @@ function stamp() {
 }
 
 function answer(log: readonly Batch[]) {
-  return answerOf(gatheredFrom(log))
+  return answerOf(gatheredFrom(log).gathered)
 }
 
-/** After as many turns as the sums of these coins take. */
-function gatheredFrom(log: readonly Batch[]): GatheredReturns {
+function gatheredFrom(log: readonly Batch[]) {
   const processor = new Processor({ coin: [], market: [correlation] }, '0.0.0')
   for (const batch of log) processor.process(batch)
-  for (let turn = 0; turn < 5 * PUBLISH_PHASES; turn += 1)
-    for (const _ of processor.publish(NOW_MS));
-  return processor.gather('correlation', NOW_MS).gathered as GatheredReturns
+  return { processor, gathered: processor.gather('correlation', NOW_MS).gathered as GatheredCloses }
 }
 
-function render(gathered: GatheredReturns): Document {
+function render(gathered: GatheredCloses): Document {
   return correlation.render(gathered, {
     key: 'correlation/*',
     version: 1,
@@ -312,7 +298,7 @@ function render(gathered: GatheredReturns): Document {
   })
 }
 
-function answerOf(gathered: GatheredReturns): { text: string; body: Body } {
+function answerOf(gathered: GatheredCloses): { text: string; body: Body } {
   const document = render(gathered)
   const view = document.views['']
   if (view?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(view)}`)

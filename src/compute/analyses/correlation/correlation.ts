@@ -10,7 +10,6 @@ import { DocumentBuilder } from '../../render/document-builder.ts'
 import { orNull, percent, score } from '../../render/significance.ts'
 import { correlationRegime } from './correlation-regime.ts'
 import { CorrelationAnswer } from './correlation-schema.ts'
-import { correlationTracker } from './correlation-tracker.ts'
 import {
   COMMON_RETURNS_MIN,
   CORRELATED_COINS_MAX,
@@ -18,8 +17,8 @@ import {
   SHORT_WINDOW_HOURS,
   WINDOW_HOURS,
 } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered-returns.ts'
-import { gatherReturns } from './gathered-returns.ts'
+import type { GatheredCloses } from './gathered-closes.ts'
+import { gatherCloses } from './gathered-closes.ts'
 import type { Average, Correlated, Measured } from './measure-correlation.ts'
 import { measure } from './measure-correlation.ts'
 
@@ -32,8 +31,16 @@ const COVERAGE_NEEDED = 0.5
 /** Share of coins that may be late before candles_1h counts as late. */
 const LATE_SHARE = 0.1
 
+/** Rolling sums were once compared with the returns; the member stays, because it is in the contract. */
+const CROSS_CHECK = {
+  served: 'from_scratch',
+  pairs: 0,
+  disagreeing: 0,
+  disagreements_since_start: 0,
+} as const
+
 /** Correlation of all coins with BTC, and of the largest with each other, over 30 days of hourly returns. */
-export const correlation: MarketAnalysis<GatheredReturns> = {
+export const correlation: MarketAnalysis<GatheredCloses> = {
   contract: {
     id: 'correlation',
     offering: 'service_correlation',
@@ -60,9 +67,8 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
     },
   },
   periodMs: PERIOD_MS,
-  trackers: [correlationTracker],
 
-  gather: gatherReturns,
+  gather: gatherCloses,
 
   render(gathered, rendering) {
     const builder = new DocumentBuilder()
@@ -85,7 +91,7 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
         view: '',
         inputs,
         sources: ['venue'],
-        more: { cross_check: crossCheck(gathered, measured) },
+        more: { cross_check: CROSS_CHECK },
       }),
     })
     const { hours, candles } = measured.window
@@ -103,7 +109,7 @@ export const correlation: MarketAnalysis<GatheredReturns> = {
   },
 }
 
-function coinsNeeded({ coinsTotal }: GatheredReturns): number {
+function coinsNeeded({ coinsTotal }: GatheredCloses): number {
   const others = Math.min(coinsTotal, CORRELATED_COINS_MAX) - 1
   return Math.max(1, Math.ceil(COVERAGE_NEEDED * others))
 }
@@ -178,16 +184,7 @@ function shown(average: Average | null): number | null {
   return average === null ? null : score(average.average)
 }
 
-function crossCheck({ disagreements }: GatheredReturns, { check }: Measured) {
-  return {
-    served: check.disagreeing === 0 ? 'rolling_sums' : 'from_scratch',
-    pairs: check.pairs,
-    disagreeing: check.disagreeing,
-    disagreements_since_start: disagreements,
-  }
-}
-
-function inputsOf(gathered: GatheredReturns, { correlated, matrix }: Measured): Input[] {
+function inputsOf(gathered: GatheredCloses, { correlated, matrix }: Measured): Input[] {
   const { candlesConfirmedAtMs, contextReceivedAtMs, coins } = gathered
   const others = correlated
     .map(({ row }) => candlesConfirmedAtMs[row] as number)

@@ -5,35 +5,21 @@ import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { sharedBars } from '../../testing/bars.ts'
 import { pairStatistics } from './pair-statistics.ts'
-import { LiveReturnTable } from './return-table.ts'
-import { difference, readAll, summedOver } from './testing/returns.ts'
 
-const folder = join(import.meta.dirname, '../../../../shared/data/ta-golden-hl')
+const folder = join(import.meta.dirname, '../../../../../shared/data/ta-golden-hl')
 const isAbsent = !existsSync(folder)
 const RETURNS = 200
-/** Bars of history before the window, so that it is reached by rolling. */
-const BEFORE = 137
-const RING = RETURNS + BEFORE + 1
 
 describe.each(['15m', '1h'] as const)(
   'pandas on real candles of 14 coins, %s (needs ../shared/data)',
   (timeframe) => {
-    test.skipIf(isAbsent)('equals the rolling sums that came through the bars before', () => {
-      const { coins, table, endStep, expected } = golden(timeframe)
-      const rolling = summedOver(table, endStep - BEFORE, RETURNS)
-      for (let bar = 0; bar < BEFORE; bar += 1) rolling.roll()
-      expect(rolling.endHour).toBe(endStep)
-      expect(difference(readAll(rolling, coins.length), expected)).toBeLessThan(1e-9)
-    })
-
     test.skipIf(isAbsent)('gives the same r, and the deviations behind beta, pair by pair', () => {
-      const { coins, table, endStep, expected, deviations } = golden(timeframe)
+      const { coins, rows, expected, deviations } = golden(timeframe)
       expect(coins).toHaveLength(14)
       expect(coins).toContain('kPEPE')
-      const window = { endHour: endStep, hours: RETURNS }
       for (const [a, deviationA] of deviations.entries()) {
         for (const [b, deviationB] of deviations.entries()) {
-          const { n, r, beta } = pairStatistics(table, a, b, window)
+          const { n, r, beta } = pairStatistics(rows[a] as Float64Array, rows[b] as Float64Array)
           const expectedR = expected[a * coins.length + b] as number
           expect(n).toBe(RETURNS)
           expect(Math.abs(r - expectedR)).toBeLessThan(1e-9)
@@ -46,7 +32,7 @@ describe.each(['15m', '1h'] as const)(
   },
 )
 
-/** The matrix and the returns that it was computed from; an hour is a bar. */
+/** The matrix and the returns that it was computed from. */
 function golden(timeframe: Timeframe) {
   const text = readFileSync(join(folder, `corr_logret_${timeframe}_${RETURNS}.csv`), 'utf8')
   const [title = '', header = '', ...lines] = text.trimEnd().split('\n')
@@ -54,22 +40,19 @@ function golden(timeframe: Timeframe) {
   const coins = header.split(',').slice(1, -1)
   const cells = lines.map((line) => line.split(',').slice(1).map(Number))
   const stepMs = timeframeMs[timeframe]
-  const table = new LiveReturnTable(coins.length, RING)
-  for (const coin of coins) {
-    const row = table.addRow()
+  const rows = coins.map((coin) => {
     const bars = sharedBars(coin, timeframe).filter(
-      ({ openTimeMs }) => openTimeMs <= endMs && openTimeMs >= endMs - RING * stepMs,
+      ({ openTimeMs }) => openTimeMs <= endMs && openTimeMs >= endMs - RETURNS * stepMs,
     )
-    for (const [at, bar] of bars.slice(1).entries()) {
+    return Float64Array.from(bars.slice(1), (bar, at) => {
       const before = bars[at]
       if (before?.openTimeMs !== bar.openTimeMs - stepMs) throw new Error(`${coin} has a hole`)
-      table.set(row, bar.openTimeMs / stepMs, Math.log(bar.close / before.close))
-    }
-  }
+      return Math.log(bar.close / before.close)
+    })
+  })
   return {
     coins,
-    table,
-    endStep: endMs / stepMs,
+    rows,
     expected: cells.flatMap((row) => row.slice(0, -1)),
     deviations: cells.map((row) => row.at(-1) as number),
   }

@@ -1,16 +1,18 @@
 import {
   COMMON_RETURNS_MIN,
   DAY_AGO_HOURS,
+  RETURNS_READ,
   SHORT_WINDOW_HOURS,
   WEEK_AGO_HOURS,
   WINDOW_HOURS,
 } from './correlation-window.ts'
-import type { GatheredReturns } from './gathered-returns.ts'
+import type { GatheredCloses } from './gathered-closes.ts'
 import type { PairInterval } from './pair-interval.ts'
 import { pairInterval } from './pair-interval.ts'
+import type { PairStatistics } from './pair-statistics.ts'
 import { commonReturns, pairStatistics } from './pair-statistics.ts'
-import type { ReturnWindow } from './return-table.ts'
-import { AGREEMENT } from './rolling-correlation.ts'
+import type { ReturnTable, ReturnWindow } from './return-table.ts'
+import { returnsIn, returnTable } from './return-table.ts'
 
 /** The coin that all others are correlated with. */
 const LEADER = 'BTC'
@@ -53,106 +55,79 @@ export type Measured = {
   readonly short: Average | null
   /** Coins with enough hours in common with BTC, including those that do not move. */
   readonly coinsKnown: number
-  readonly check: Check
-}
-
-/** Rolling sums compared with the computation from the returns. */
-type Check = {
-  /** Pairs of the answer that the sums have, and those that differ by more than 1e-9. */
-  readonly pairs: number
-  readonly disagreeing: number
 }
 
 /** No moving coin has enough hours in common with BTC. */
 type Lacking = { readonly kind: 'lacking'; readonly coinsKnown: number }
 
-export function measure(gathered: GatheredReturns): Measured | Lacking {
-  const { coins, returns, endHour } = gathered
+export function measure(gathered: GatheredCloses): Measured | Lacking {
+  const { coins, closes, endHour } = gathered
   const leader = coins.indexOf(LEADER)
-  const window = { endHour, hours: WINDOW_HOURS }
   if (leader === -1 || Number.isNaN(endHour)) return { kind: 'lacking', coinsKnown: 0 }
+  const returns = returnTable(closes, RETURNS_READ, endHour)
+  const window = { endHour, hours: WINDOW_HOURS }
   const known = coins
-    .map((coin, row) => ({ coin, row, ...pairStatistics(returns, row, leader, window) }))
+    .map((coin, row) => ({ coin, row, ...statisticsOf(returns, row, leader, window) }))
     .filter(({ row, n }) => row !== leader && n >= COMMON_RETURNS_MIN)
   const moving = known.filter(({ r }) => !Number.isNaN(r))
-  const used = usedWindow(gathered, leader, window, moving)
+  const used = usedWindow(returns, leader, window, moving)
   if (used === null) return { kind: 'lacking', coinsKnown: known.length }
   const averageOver = (other: ReturnWindow, commonMin: number) =>
-    averageCorrelation(gathered, leader, other, commonMin)
+    averageCorrelation(returns, coins.length, leader, other, commonMin)
   const matrix = matrixRows(gathered, leader, moving)
-  const pairs = [
-    ...moving.map(({ row, r }): Pair => ({ a: row, b: leader, r })),
-    ...pairsAmong(gathered, matrix.slice(1), window),
-  ]
-  const { correlationOf, check } = checkedCorrelations(gathered, pairs)
-  const correlated = moving.map(({ coin, row, n, beta }): Correlated => {
-    const { xs, ys } = commonReturns(returns, row, leader, window)
-    const r = correlationOf(row, leader)
-    return { coin, row, n, r, beta, interval: pairInterval(xs, ys, r) }
-  })
   return {
     kind: 'measured',
-    correlated,
-    average: mean(correlated.map(({ r }) => r)),
+    correlated: moving.map(({ coin, row, n, r, beta }): Correlated => {
+      const common = commonReturns(
+        returnsIn(returns, row, window),
+        returnsIn(returns, leader, window),
+      )
+      return { coin, row, n, r, beta, interval: pairInterval(common.xs, common.ys, r) }
+    }),
+    average: mean(moving.map(({ r }) => r)),
     window: used,
     matrix: {
       coins: matrix.map((row) => coins[row] as string),
-      values: matrix.map((a) => matrix.map((b) => (a === b ? 1 : correlationOf(a, b)))),
+      values: matrix.map((a) => matrix.map((b) => matrixValue(returns, a, b, window))),
     },
     dayAgo: averageOver({ ...window, endHour: endHour - DAY_AGO_HOURS }, COMMON_RETURNS_MIN),
     weekAgo: averageOver({ ...window, endHour: endHour - WEEK_AGO_HOURS }, COMMON_RETURNS_MIN),
     short: averageOver({ endHour, hours: SHORT_WINDOW_HOURS }, SHORT_RETURNS_MIN),
     coinsKnown: known.length,
-    check,
   }
 }
 
-/** Two rows and their correlation by the returns; NaN below {@link COMMON_RETURNS_MIN} common hours. */
-type Pair = { readonly a: number; readonly b: number; readonly r: number }
-
-function pairsAmong({ returns }: GatheredReturns, rows: readonly number[], window: ReturnWindow) {
-  return rows.flatMap((a, at) =>
-    rows.slice(at + 1).map((b): Pair => {
-      const { n, r } = pairStatistics(returns, a, b, window)
-      return { a, b, r: n < COMMON_RETURNS_MIN ? Number.NaN : r }
-    }),
-  )
+function statisticsOf(
+  returns: ReturnTable,
+  a: number,
+  b: number,
+  window: ReturnWindow,
+): PairStatistics {
+  return pairStatistics(returnsIn(returns, a, window), returnsIn(returns, b, window))
 }
 
-/**
- * Compares every pair of the answer with the rolling sums. The sums are served while all of them agree; pairs that
- * they do not have, and all pairs after a disagreement, come from the returns.
- */
-function checkedCorrelations({ rolled, rolledWidth }: GatheredReturns, pairs: readonly Pair[]) {
-  const keyOf = (a: number, b: number) => Math.min(a, b) * rolledWidth + Math.max(a, b)
-  const summed = pairs.filter(({ a, b }) => !Number.isNaN(rolled[keyOf(a, b)]))
-  // Written so that a pair without a correlation from the returns disagrees as well.
-  const disagreeing = summed.filter(
-    ({ a, b, r }) => !(Math.abs((rolled[keyOf(a, b)] as number) - r) <= AGREEMENT),
-  ).length
-  const served = new Map(pairs.map(({ a, b, r }) => [keyOf(a, b), r]))
-  if (disagreeing === 0)
-    for (const { a, b } of summed) served.set(keyOf(a, b), rolled[keyOf(a, b)] as number)
-  return {
-    correlationOf: (a: number, b: number) => served.get(keyOf(a, b)) ?? Number.NaN,
-    check: { pairs: summed.length, disagreeing },
-  }
+/** NaN below {@link COMMON_RETURNS_MIN} common hours. */
+function matrixValue(returns: ReturnTable, a: number, b: number, window: ReturnWindow): number {
+  if (a === b) return 1
+  const { n, r } = statisticsOf(returns, a, b, window)
+  return n < COMMON_RETURNS_MIN ? Number.NaN : r
 }
 
 /** BTC's returns that at least one other coin has as well; null without any. */
 function usedWindow(
-  { returns: { values, ringHours } }: GatheredReturns,
+  returns: ReturnTable,
   leader: number,
-  { endHour, hours }: ReturnWindow,
+  window: ReturnWindow,
   others: readonly { readonly row: number }[],
 ): Measured['window'] | null {
-  const isKnown = (row: number, hour: number) =>
-    !Number.isNaN(values[row * ringHours + (hour % ringHours)])
+  const ofLeader = returnsIn(returns, leader, window)
+  const ofOthers = others.map(({ row }) => returnsIn(returns, row, window))
   let firstHour = Number.NaN
   let lastHour = Number.NaN
   let candles = 0
-  for (let hour = endHour - hours + 1; hour <= endHour; hour += 1) {
-    if (!isKnown(leader, hour) || !others.some(({ row }) => isKnown(row, hour))) continue
+  for (const [at, logReturn] of ofLeader.entries()) {
+    if (Number.isNaN(logReturn) || ofOthers.every((each) => Number.isNaN(each[at]))) continue
+    const hour = window.endHour - window.hours + 1 + at
     // A return has two candles; it shares the first with the return before.
     candles += lastHour === hour - 1 ? 1 : 2
     if (Number.isNaN(firstHour)) firstHour = hour - 1
@@ -163,15 +138,16 @@ function usedWindow(
 
 /** null if no coin has enough hours in common with BTC. */
 function averageCorrelation(
-  { coins, returns }: GatheredReturns,
+  returns: ReturnTable,
+  rows: number,
   leader: number,
   window: ReturnWindow,
   commonMin: number,
 ): Average | null {
   const correlations: number[] = []
-  for (let row = 0; row < coins.length; row += 1) {
+  for (let row = 0; row < rows; row += 1) {
     if (row === leader) continue
-    const { n, r } = pairStatistics(returns, row, leader, window)
+    const { n, r } = statisticsOf(returns, row, leader, window)
     if (n >= commonMin && !Number.isNaN(r)) correlations.push(r)
   }
   if (correlations.length === 0) return null
@@ -180,7 +156,7 @@ function averageCorrelation(
 
 /** Rows of the matrix: BTC, then the others by open interest. */
 function matrixRows(
-  { openInterestUsd }: GatheredReturns,
+  { openInterestUsd }: GatheredCloses,
   leader: number,
   others: readonly { readonly row: number }[],
 ): readonly number[] {

@@ -2,9 +2,7 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { naiveCoefficients } from '../../../../test/golden/naive-correlation.ts'
-import { coins, difference, fromReturns, START_HOUR, tableOf } from './testing/returns.ts'
-
-const RING = 64
+import { coins, correlationsOf, difference } from './testing/returns.ts'
 
 describe('correlations from the returns', () => {
   property.prop([coins({ min: 1, max: 9 }, { min: 2, max: 40 }, 0)])(
@@ -109,22 +107,13 @@ describe('correlations from the returns', () => {
       [0.01, -0.02, 0.03, 0.01],
       [Number.NaN, 0.01, -0.02, 0.04],
     ]
-    const values = fromReturns(tableOf(rows, RING), windowOf(rows), 4)
+    const values = correlationsOf(rows, 4)
     expect([...values]).toEqual([1, Number.NaN, Number.NaN, Number.NaN])
-  })
-
-  test('an empty table gives an empty matrix', () => {
-    expect(fromReturns(tableOf([], RING), { endHour: 10, hours: 4 }, 2)).toHaveLength(0)
   })
 })
 
-function windowOf(rows: readonly (readonly number[])[]) {
-  const hours = rows[0]?.length ?? 0
-  return { endHour: START_HOUR + hours - 1, hours }
-}
-
 function correlations(rows: readonly (readonly number[])[]): Float64Array {
-  return fromReturns(tableOf(rows, RING), windowOf(rows), 2)
+  return correlationsOf(rows, 2)
 }
 
 /** From the definition; what deviates by less than rounding does not move. */

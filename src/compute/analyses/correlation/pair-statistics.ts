@@ -1,5 +1,5 @@
-import { clamped, squaredDeviations } from './pair-moments.ts'
-import type { ReturnTable, ReturnWindow } from './return-table.ts'
+/** Smaller deviations of hourly log returns are rounding: the smallest price move is about 1e-5. */
+const FLAT_DEVIATION = 1e-12
 
 export type PairStatistics = {
   /** Common hours. */
@@ -10,21 +10,14 @@ export type PairStatistics = {
   readonly beta: number
 }
 
-/** Statistics of two rows over their common hours of a window, in two passes. */
-export function pairStatistics(
-  { values, ringHours }: ReturnTable,
-  rowX: number,
-  rowY: number,
-  { endHour, hours }: ReturnWindow,
-): PairStatistics {
-  const [fromX, fromY] = [rowX * ringHours, rowY * ringHours]
-  const firstPlace = (endHour - hours + 1) % ringHours
+/** Statistics of two series of equal length over their common hours, in two passes. NaN: unknown. */
+export function pairStatistics(xs: Float64Array, ys: Float64Array): PairStatistics {
   let n = 0
   let sumX = 0
   let sumY = 0
-  for (let at = 0, place = firstPlace; at < hours; at += 1, place = next(place, ringHours)) {
-    const x = values[fromX + place] as number
-    const y = values[fromY + place] as number
+  for (let at = 0; at < xs.length; at += 1) {
+    const x = xs[at] as number
+    const y = ys[at] as number
     if (Number.isNaN(x + y)) continue
     n += 1
     sumX += x
@@ -34,47 +27,44 @@ export function pairStatistics(
   let squaresX = 0
   let squaresY = 0
   let products = 0
-  for (let at = 0, place = firstPlace; at < hours; at += 1, place = next(place, ringHours)) {
-    const x = (values[fromX + place] as number) - meanX
-    const y = (values[fromY + place] as number) - meanY
+  for (let at = 0; at < xs.length; at += 1) {
+    const x = (xs[at] as number) - meanX
+    const y = (ys[at] as number) - meanY
     if (Number.isNaN(x + y)) continue
     squaresX += x * x
     squaresY += y * y
     products += x * y
   }
-  const deviationsX = squaredDeviations(n, 0, squaresX)
-  const deviationsY = squaredDeviations(n, 0, squaresY)
+  const isMoving = (squares: number) => squares > n * FLAT_DEVIATION * FLAT_DEVIATION
   return {
     n,
     r:
-      deviationsX > 0 && deviationsY > 0
-        ? clamped(products / Math.sqrt(deviationsX * deviationsY))
+      isMoving(squaresX) && isMoving(squaresY)
+        ? clamped(products / Math.sqrt(squaresX * squaresY))
         : Number.NaN,
-    beta: deviationsY > 0 ? products / deviationsY : Number.NaN,
+    beta: isMoving(squaresY) ? products / squaresY : Number.NaN,
   }
 }
 
-/** Returns of two rows in their common hours of a window, oldest first. */
+/** Both series in their common hours. */
 export function commonReturns(
-  { values, ringHours }: ReturnTable,
-  rowX: number,
-  rowY: number,
-  { endHour, hours }: ReturnWindow,
+  xs: Float64Array,
+  ys: Float64Array,
 ): { readonly xs: Float64Array; readonly ys: Float64Array } {
-  const [fromX, fromY] = [rowX * ringHours, rowY * ringHours]
-  const [xs, ys] = [new Float64Array(hours), new Float64Array(hours)]
+  const common = { xs: new Float64Array(xs.length), ys: new Float64Array(xs.length) }
   let n = 0
-  let place = (endHour - hours + 1) % ringHours
-  for (let at = 0; at < hours; at += 1, place = next(place, ringHours)) {
-    const [x, y] = [values[fromX + place] as number, values[fromY + place] as number]
+  for (let at = 0; at < xs.length; at += 1) {
+    const x = xs[at] as number
+    const y = ys[at] as number
     if (Number.isNaN(x + y)) continue
-    xs[n] = x
-    ys[n] = y
+    common.xs[n] = x
+    common.ys[n] = y
     n += 1
   }
-  return { xs: xs.subarray(0, n), ys: ys.subarray(0, n) }
+  return { xs: common.xs.subarray(0, n), ys: common.ys.subarray(0, n) }
 }
 
-function next(place: number, ringHours: number): number {
-  return place + 1 === ringHours ? 0 : place + 1
+/** Removes rounding beyond -1 to 1. */
+function clamped(r: number): number {
+  return Math.max(-1, Math.min(1, r))
 }

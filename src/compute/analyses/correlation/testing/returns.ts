@@ -1,55 +1,19 @@
 import fc from 'fast-check'
 import { pairStatistics } from '../pair-statistics.ts'
-import type { ReturnTable, ReturnWindow } from '../return-table.ts'
-import { LiveReturnTable } from '../return-table.ts'
-import { RollingCorrelation } from '../rolling-correlation.ts'
 
-/** An hour of the year 2025; any will do. */
-export const START_HOUR = 490_003
-
-/** A row an array, the first of its returns in `START_HOUR`; NaN for a gap. */
-export function tableOf(rows: readonly (readonly number[])[], ringHours: number): LiveReturnTable {
-  const table = new LiveReturnTable(rows.length, ringHours)
-  for (const returns of rows) {
-    const row = table.addRow()
-    for (const [at, logReturn] of returns.entries()) table.set(row, START_HOUR + at, logReturn)
-  }
-  return table
-}
-
-/** Rolling sums over the last `hours` of a table up to `endHour`, all of them just summed. */
-export function summedOver(
-  table: LiveReturnTable,
-  endHour: number,
-  hours: number,
-  commonMin = 2,
-): RollingCorrelation {
-  const rolling = new RollingCorrelation(table, hours, commonMin)
-  rolling.restart(endHour)
-  for (let row = 0; row < table.rows; row += 1) rolling.sum(row)
-  return rolling
-}
-
-/** Correlations of all pairs from rolling sums, as a symmetric matrix of `rows` columns. */
-export function readAll(rolling: RollingCorrelation, rows: number): Float64Array {
-  const read = rolling.correlations()
-  return Float64Array.from({ length: rows * rows }, (_, at) => {
-    const [a, b] = [Math.floor(at / rows), at % rows]
-    return read[Math.min(a, b) * rolling.width + Math.max(a, b)] as number
-  })
-}
-
-/** Correlations of all pairs from the returns, as a symmetric matrix; NaN below `commonMin` common hours. */
-export function fromReturns(
-  table: ReturnTable,
-  window: ReturnWindow,
+/** Correlations of all pairs as a symmetric matrix; NaN below `commonMin` common hours. */
+export function correlationsOf(
+  rows: readonly (readonly number[])[],
   commonMin: number,
 ): Float64Array {
-  const { rows } = table
-  return Float64Array.from({ length: rows * rows }, (_, at) => {
-    const { n, r } = pairStatistics(table, Math.floor(at / rows), at % rows, window)
-    return n < commonMin ? Number.NaN : r
-  })
+  return Float64Array.from(
+    rows.flatMap((xs) =>
+      rows.map((ys) => {
+        const { n, r } = pairStatistics(Float64Array.from(xs), Float64Array.from(ys))
+        return n < commonMin ? Number.NaN : r
+      }),
+    ),
+  )
 }
 
 /** Largest distance of two matrices; Infinity where one knows what the other does not. */

@@ -8,17 +8,20 @@ import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { newMarket } from '../../testing/new-market.ts'
 import { context, universe } from '../../testing/tape.ts'
-import type { CorrelationState } from './correlation-tracker.ts'
-import { correlationTracker } from './correlation-tracker.ts'
 import {
   COMMON_RETURNS_MIN,
   CORRELATED_COINS_MAX,
   RETURN_MS,
+  RETURNS_READ,
   WINDOW_HOURS,
 } from './correlation-window.ts'
+import type { GatheredCloses } from './gathered-closes.ts'
+import { gatherCloses } from './gathered-closes.ts'
+import type { PairStatistics } from './pair-statistics.ts'
+import { pairStatistics } from './pair-statistics.ts'
+import { returnsIn, returnTable } from './return-table.ts'
 import type { CoinScript } from './testing/market-log.ts'
 import { closedBy, hourlyBars, hourlyHistory, LAST_HOUR } from './testing/market-log.ts'
-import { fromReturns } from './testing/returns.ts'
 
 const BTC: CoinScript = { coin: 'BTC', follows: 0.9, hours: 900 }
 const ETH: CoinScript = { coin: 'ETH', follows: 0.8, hours: 900 }
@@ -26,40 +29,40 @@ const PEPE: CoinScript = { coin: 'kPEPE', follows: 0.5, hours: 900, startPrice: 
 const YOUNG: CoinScript = { coin: 'NEW', follows: -0.6, hours: 200 }
 const all = [BTC, ETH, PEPE, YOUNG]
 
-describe('correlation of the market', () => {
-  test('knows every pair once its rows are summed', () => {
+describe('closes of the market', () => {
+  test('give every pair', () => {
     const { state } = marketWith(all)
     const { coins, endHour } = state
     expect(coins).toEqual(['BTC', 'ETH', 'kPEPE', 'NEW'])
     expect(endHour).toBe(LAST_HOUR)
     expect(differenceToNaive(marketWith(all))).toBeLessThan(1e-9)
     for (const [a] of coins.entries())
-      for (let b = a; b < coins.length; b += 1) expect(rolledOf(state, a, b)).not.toBeNaN()
+      for (let b = a; b < coins.length; b += 1) expect(pairOf(state, a, b).r).not.toBeNaN()
   })
 
   test('an hour enters when all coins have closed it', () => {
     const { market, log } = marketWith(all)
     const next = LAST_HOUR + 1
     for (const script of [BTC, ETH, PEPE]) addHour(market, log, script, next)
-    expect(turned(market, closedBy(next)).endHour).toBe(LAST_HOUR)
+    expect(gathered(market, closedBy(next)).endHour).toBe(LAST_HOUR)
     addHour(market, log, YOUNG, next)
-    expect(turned(market, closedBy(next)).endHour).toBe(next)
-    expect(differenceToNaive({ market, log, state: turned(market, closedBy(next)) })).toBeLessThan(
-      1e-9,
-    )
+    expect(gathered(market, closedBy(next)).endHour).toBe(next)
+    expect(
+      differenceToNaive({ market, log, state: gathered(market, closedBy(next)) }),
+    ).toBeLessThan(1e-9)
   })
 
   test('a late coin holds an hour up for a minute, and is added when it comes', () => {
     const { market, log } = marketWith(all)
     const next = LAST_HOUR + 1
     for (const script of [BTC, ETH, PEPE]) addHour(market, log, script, next)
-    expect(turned(market, closedBy(next, 59_999)).endHour).toBe(LAST_HOUR)
-    const without = turned(market, closedBy(next, 60_000))
+    expect(gathered(market, closedBy(next, 59_999)).endHour).toBe(LAST_HOUR)
+    const without = gathered(market, closedBy(next, 60_000))
     expect(without.endHour).toBe(next)
     addHour(market, log, YOUNG, next, 90_000)
-    const state = turned(market, closedBy(next, 90_000))
+    const state = gathered(market, closedBy(next, 90_000))
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
-    expect(rolledOf(state, 0, 3)).not.toBe(rolledOf(without, 0, 3))
+    expect(pairOf(state, 0, 3).n).toBe(pairOf(without, 0, 3).n + 1)
   })
 
   test('a coin that stopped earlier does not delay the window', () => {
@@ -70,7 +73,7 @@ describe('correlation of the market', () => {
     ])
     const next = LAST_HOUR + 1
     for (const script of [BTC, ETH]) addHour(market, log, script, next)
-    expect(turned(market, closedBy(next)).endHour).toBe(next)
+    expect(gathered(market, closedBy(next)).endHour).toBe(next)
   })
 
   test('a correction of an old close changes both returns that it is part of', () => {
@@ -79,20 +82,9 @@ describe('correlation of the market', () => {
     if (bar === undefined) throw new Error('there are bars')
     const corrected = { ...bar, close: bar.close * 1.1, high: bar.close * 1.1 }
     take(market, log, hourlyHistory('ETH', [corrected], closedBy(LAST_HOUR)))
-    const state = turned(market, closedBy(LAST_HOUR))
-    expect(rolledOf(state, 0, 1)).not.toBe(rolledOf(before, 0, 1))
+    const state = gathered(market, closedBy(LAST_HOUR))
+    expect(pairOf(state, 0, 1).r).not.toBe(pairOf(before, 0, 1).r)
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
-  })
-
-  test('a state does not change with later events', () => {
-    const { market, log, state } = marketWith(all)
-    const copy = { returns: [...state.returns.values], rolled: [...state.rolled] }
-    const [bar] = hourlyBars(ETH).slice(-10)
-    if (bar === undefined) throw new Error('there are bars')
-    take(market, log, hourlyHistory('ETH', [{ ...bar, close: 9 }], closedBy(LAST_HOUR)))
-    for (const script of all) addHour(market, log, script, LAST_HOUR + 1)
-    turned(market, closedBy(LAST_HOUR + 1))
-    expect({ returns: [...state.returns.values], rolled: [...state.rolled] }).toEqual(copy)
   })
 
   test('after an absence of days nothing is left of what was before it', () => {
@@ -102,7 +94,7 @@ describe('correlation of the market', () => {
       const bars = hourlyBars({ ...BTC, coin }, later).slice(-60)
       take(market, log, hourlyHistory(coin, bars, closedBy(later)))
     }
-    const state = turned(market, closedBy(later))
+    const state = gathered(market, closedBy(later))
     expect(state.endHour).toBe(later)
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
   })
@@ -110,7 +102,7 @@ describe('correlation of the market', () => {
   test('a delisted coin leaves, the others keep theirs', () => {
     const { market, log } = marketWith(all)
     market.apply(universe(['BTC', 'kPEPE', 'NEW'], ['ETH']))
-    const state = turned(market, closedBy(LAST_HOUR))
+    const state = gathered(market, closedBy(LAST_HOUR))
     expect(state.coins.toSorted()).toEqual(['BTC', 'NEW', 'kPEPE'])
     expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
   })
@@ -119,34 +111,23 @@ describe('correlation of the market', () => {
     const { market } = marketWith([BTC, ETH])
     market.apply(universe(['BTC'], ['ETH']))
     market.apply(universe(['BTC', 'ETH']))
-    const state = turned(market, closedBy(LAST_HOUR))
+    const state = gathered(market, closedBy(LAST_HOUR))
     expect(state.coins).toEqual(['BTC', 'ETH'])
-    expect(rolledOf(state, 0, 1)).toBeNaN()
+    expect(pairOf(state, 0, 1).n).toBe(0)
   })
 
   test('more coins than there is room for are left out, the venue’s first stay', () => {
     const names = Array.from({ length: CORRELATED_COINS_MAX + 5 }, (_, at) => `C${at}`)
     const market = newMarket(new PulsePool(3 * names.length))
     market.apply(universe(names))
-    const { coins } = turned(market, closedBy(LAST_HOUR))
+    const { coins } = gathered(market, closedBy(LAST_HOUR))
     expect(coins).toEqual(names.slice(0, CORRELATED_COINS_MAX))
-  })
-
-  test('sums that hold are summed again in turn, and nothing has to be moved', () => {
-    const { market, log } = marketWith(all)
-    for (let hour = LAST_HOUR + 1; hour < LAST_HOUR + 60; hour += 1) {
-      for (const script of all) addHour(market, log, script, hour)
-      turned(market, closedBy(hour))
-    }
-    const state = turned(market, closedBy(LAST_HOUR + 59))
-    expect(state.disagreements).toBe(0)
-    expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
   })
 
   test('a market without a bar has no window', () => {
     const market = newMarket(new PulsePool(6))
     market.apply(universe(['BTC', 'ETH']))
-    expect(turned(market, closedBy(LAST_HOUR)).endHour).toBeNaN()
+    expect(gathered(market, closedBy(LAST_HOUR)).endHour).toBeNaN()
   })
 
   property.prop([fc.array(happening(), { minLength: 1, maxLength: 25 })], { numRuns: 25 })(
@@ -161,7 +142,7 @@ describe('correlation of the market', () => {
           for (const each of all)
             if (each !== script || factor > 1) addHour(market, log, each, hour)
           // Long enough for whoever did not close it.
-          turned(market, closedBy(hour, 70_000))
+          gathered(market, closedBy(hour, 70_000))
         } else if (kind === 'correction') {
           const bar = hourlyBars(script, hour).at(-age)
           if (bar === undefined) continue
@@ -176,15 +157,14 @@ describe('correlation of the market', () => {
           addHour(market, log, script, hour, 80_000, age)
         }
       }
-      const state = turned(market, closedBy(hour, 90_000))
+      const state = gathered(market, closedBy(hour, 90_000))
       expect(state.endHour).toBe(hour)
       expect(differenceToNaive({ market, log, state })).toBeLessThan(1e-9)
-      expect(differenceToScratch(state)).toBeLessThan(1e-9)
     },
   )
 })
 
-type Fixture = { market: MarketState; log: MarketEvent[]; state: CorrelationState }
+type Fixture = { market: MarketState; log: MarketEvent[]; state: GatheredCloses }
 
 function happening() {
   return fc.record({
@@ -195,14 +175,14 @@ function happening() {
   })
 }
 
-/** A market with the history of these coins, fully summed. */
+/** A market with the history of these coins. */
 function marketWith(scripts: readonly CoinScript[]): Fixture {
   const market = newMarket(new PulsePool(LISTINGS_MAX))
   const log: MarketEvent[] = []
   market.apply(universe(scripts.map(({ coin }) => coin)))
   for (const script of scripts)
     take(market, log, hourlyHistory(script.coin, hourlyBars(script), closedBy(LAST_HOUR)))
-  return { market, log, state: turned(market, closedBy(LAST_HOUR)) }
+  return { market, log, state: gathered(market, closedBy(LAST_HOUR)) }
 }
 
 /** The last `count` bars of a coin, up to an hour. */
@@ -229,16 +209,15 @@ function forget(log: MarketEvent[], coin: string): void {
     if (event.kind === 'hourly-history' && event.coin === coin) log[at] = { ...event, bars: [] }
 }
 
-/** After as many turns as it takes to read and to sum everything. */
-function turned(market: MarketState, venueMs: number): CorrelationState {
-  const correlation = market.of(correlationTracker)
+function gathered(market: MarketState, venueMs: number): GatheredCloses {
   market.apply(context('BTC', { timeExchangeMs: venueMs }))
-  for (let turn = 0; turn < 20; turn += 1) correlation.advance(market)
-  return correlation.state()
+  return gatherCloses(market)
 }
 
-function rolledOf({ rolled, rolledWidth }: CorrelationState, a: number, b: number): number {
-  return rolled[a * rolledWidth + b] as number
+function pairOf({ closes, endHour }: GatheredCloses, a: number, b: number): PairStatistics {
+  const table = returnTable(closes, RETURNS_READ, endHour)
+  const window = { endHour, hours: WINDOW_HOURS }
+  return pairStatistics(returnsIn(table, a, window), returnsIn(table, b, window))
 }
 
 function differenceToNaive({ log, state }: Fixture): number {
@@ -249,28 +228,11 @@ function differenceToNaive({ log, state }: Fixture): number {
     for (let b = a + 1; b < state.coins.length; b += 1) {
       const [ofA, ofB] = [closes.get(coinA), closes.get(state.coins[b] as string)]
       if (ofA === undefined || ofB === undefined) throw new Error('the log has every coin')
-      const { n, r } = naivePair(ofA, ofB, window)
-      const rolled = rolledOf(state, a, b)
-      if (n < COMMON_RETURNS_MIN) {
-        if (!Number.isNaN(rolled)) return Number.POSITIVE_INFINITY
-      } else if (!Number.isNaN(rolled)) largest = Math.max(largest, Math.abs(rolled - r))
+      const exact = naivePair(ofA, ofB, window)
+      const { n, r } = pairOf(state, a, b)
+      if (n !== exact.n) return Number.POSITIVE_INFINITY
+      if (n >= COMMON_RETURNS_MIN) largest = Math.max(largest, Math.abs(r - exact.r))
     }
   }
-  return largest
-}
-
-function differenceToScratch(state: CorrelationState): number {
-  const window = { endHour: state.endHour, hours: WINDOW_HOURS }
-  const scratch = fromReturns(state.returns, window, COMMON_RETURNS_MIN)
-  let largest = 0
-  for (let a = 0; a < state.coins.length; a += 1)
-    for (let b = a + 1; b < state.coins.length; b += 1) {
-      const rolled = rolledOf(state, a, b)
-      if (!Number.isNaN(rolled))
-        largest = Math.max(
-          largest,
-          Math.abs(rolled - (scratch[a * state.coins.length + b] as number)),
-        )
-    }
   return largest
 }
