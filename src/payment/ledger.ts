@@ -7,9 +7,9 @@ import Database from 'better-sqlite3'
 import { OperatingError } from '../domain/errors.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { AnswerAccess, Credentials } from './extensions/answer-access.ts'
-import { FailedSettlements } from './failed-settlements.ts'
 import type { Finality } from './finality.ts'
 import { migrate } from './ledger-schema.ts'
+import { SqliteFailedSettlements } from './sqlite-failed-settlements.ts'
 
 /** Identifies a payment: no chain settles the same four values twice. */
 export type PaymentKey = {
@@ -126,7 +126,7 @@ export class LedgerBusyError extends OperatingError {
  * same file does not start. Readers such as `perpscope ledger` are allowed.
  */
 export class PaymentLedger {
-  readonly failures: FailedSettlements
+  readonly failures: SqliteFailedSettlements
   readonly #db: Database.Database
   /** For writes that a power failure may undo, because the chain has the same information. */
   readonly #relaxed: Database.Database
@@ -154,7 +154,7 @@ export class PaymentLedger {
       throw cause
     }
     this.#relaxed = path === ':memory:' ? this.#db : relaxedConnection(path)
-    this.failures = new FailedSettlements(this.#relaxed)
+    this.failures = new SqliteFailedSettlements(this.#relaxed)
     this.#statements = statementsOf(this.#db)
     this.#moves = movesOf(this.#relaxed)
     this.#counts = { settling: 0, unknown: 0, unconfirmed: 0, settled: 0, released: 0, lost: 0 }

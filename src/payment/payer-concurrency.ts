@@ -1,5 +1,12 @@
 type Lane = { atWork: number; readonly waiting: (() => void)[] }
 
+/** How many settlements one payer may have at once. */
+export type ConcurrencyLimit = {
+  /** Below this number the current limit is not read. */
+  readonly atLeast: number
+  readonly current: () => Promise<number>
+}
+
 /**
  * Limits concurrent settlements of one payer. All of them were simulated with the same balance, so an emptied wallet
  * lets all fail. The limit grows with the paid purchases of the payer.
@@ -9,28 +16,44 @@ export class PayerConcurrency {
 
   /**
    * Runs `task` now, or when an earlier one has ended. The queue is bounded by `InFlightPayments`.
-   * @param atOnceMax limit of this payer, read again whenever a task ends
+   * @param limit of this payer, read again whenever a task ends
    * @param task its argument is true after a wait, when an earlier simulation may be out of date
    */
   async run<Result>(
     payer: string,
-    atOnceMax: () => number,
+    limit: ConcurrencyLimit,
     task: (hasWaited: boolean) => Promise<Result>,
   ): Promise<Result> {
-    const lane = this.#lanes.get(payer) ?? { atWork: 0, waiting: [] }
-    this.#lanes.set(payer, lane)
-    const hasWaited = lane.atWork >= atOnceMax()
+    const atOnceMax =
+      this.#lane(payer).atWork < limit.atLeast ? limit.atLeast : await limit.current()
+    const lane = this.#lane(payer)
+    const hasWaited = lane.atWork >= atOnceMax
     if (hasWaited) await new Promise<void>((resolve) => lane.waiting.push(resolve))
     else lane.atWork += 1
     try {
       return await task(hasWaited)
     } finally {
       lane.atWork -= 1
-      while (lane.waiting.length > 0 && lane.atWork < atOnceMax()) {
-        lane.atWork += 1
-        lane.waiting.shift()?.()
-      }
-      if (lane.atWork === 0) this.#lanes.delete(payer)
+      if (lane.waiting.length > 0) void this.#admit(payer, lane, limit)
+      else if (lane.atWork === 0) this.#lanes.delete(payer)
     }
+  }
+
+  #lane(payer: string): Lane {
+    const found = this.#lanes.get(payer)
+    if (found !== undefined) return found
+    const lane: Lane = { atWork: 0, waiting: [] }
+    this.#lanes.set(payer, lane)
+    return lane
+  }
+
+  async #admit(payer: string, lane: Lane, { current }: ConcurrencyLimit): Promise<void> {
+    // One at a time while the limit cannot be read.
+    const atOnceMax = await current().catch(() => 1)
+    while (lane.waiting.length > 0 && lane.atWork < atOnceMax) {
+      lane.atWork += 1
+      lane.waiting.shift()?.()
+    }
+    if (lane.atWork === 0) this.#lanes.delete(payer)
   }
 }

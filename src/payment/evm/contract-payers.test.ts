@@ -1,6 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
-import { FailedSettlements } from '../failed-settlements.ts'
+import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import type { ContractPayersOptions, FailedGas } from './contract-payers.ts'
 import { ContractPayers } from './contract-payers.ts'
 
@@ -13,7 +13,7 @@ function rig(changes: Partial<ContractPayersOptions> = {}) {
   const events: FailedGas[] = []
   const options = {
     network: 'eip155:8453',
-    failures: FailedSettlements.inMemory(),
+    failures: SqliteFailedSettlements.inMemory(),
     isTaken: true,
     gasPerHourMax: 1_000_000n,
     clock,
@@ -29,60 +29,77 @@ const burnt = (payer: string, changes = {}) => ({
 })
 
 describe('contract wallets', () => {
-  test('reserve their gas before they are sent, and no more than the hour has', () => {
+  test('reserve their gas before they are sent, and no more than the hour has', async () => {
     const { payers, clock } = rig()
-    const reserved = ['0x1', '0x2', '0x3'].map((payer) => payers.reserve(payer, CODE))
-    expect(payers.reserve('0x4', CODE)).toBeNull()
+    const reserved = await Promise.all(
+      ['0x1', '0x2', '0x3'].map((payer) => payers.reserve(payer, CODE)),
+    )
+    expect(await payers.reserve('0x4', CODE)).toBeNull()
     expect(payers.objection(), 'that is no suspension').toBeNull()
     payers.release(reserved[0] ?? null)
-    expect(payers.reserve('0x4', CODE)).not.toBeNull()
+    expect(await payers.reserve('0x4', CODE)).not.toBeNull()
     clock.advance(HOUR_MS)
-    expect(payers.reserve('0x5', CODE)).not.toBeNull()
+    expect(await payers.reserve('0x5', CODE)).not.toBeNull()
   })
 
-  test('are suspended when the gas of the hour is burnt, until enough of it is an hour old', () => {
+  test('are suspended here when other gateways have burnt the gas of the hour', async () => {
+    const { payers, options, events } = rig()
+    const other = new ContractPayers(options)
+    for (const payer of ['0x1', '0x2', '0x3']) await other.failed(burnt(payer))
+    events.splice(0)
+    expect(payers.objection(), 'not known yet').toBeNull()
+    expect(await payers.reserve('0x4', CODE)).toBeNull()
+    expect(payers.objection()).toBe(SUSPENDED)
+    expect(events).toMatchObject([{ kind: 'suspended' }])
+  })
+
+  test('are suspended when the gas of the hour is burnt, until enough of it is an hour old', async () => {
     const { payers, clock, events, options } = rig()
     for (const payer of ['0x1', '0x2', '0x3']) {
       expect(payers.objection()).toBeNull()
-      payers.failed(burnt(payer, { reserved: payers.reserve(payer, CODE) }))
+      await payers.failed(burnt(payer, { reserved: await payers.reserve(payer, CODE) }))
       clock.advance(60_000)
     }
-    expect(payers.refusal('0x9', '0xother')).toBe(SUSPENDED)
-    expect(payers.refusal('0x9', null), 'a key').toBeNull()
+    expect(await payers.refusal('0x9', '0xother')).toBe(SUSPENDED)
+    expect(await payers.refusal('0x9', null), 'a key').toBeNull()
     const untilMs = clock.nowMs() - 180_000 + HOUR_MS
     expect(payers.suspendedUntilMs).toBe(untilMs)
     expect(events.filter(({ kind }) => kind === 'suspended')).toEqual([
       { kind: 'suspended', untilMs },
     ])
-    expect(new ContractPayers(options).objection(), 'after a restart').toBe(SUSPENDED)
+    const restarted = new ContractPayers(options)
+    await vi.waitFor(() => expect(restarted.objection(), 'after a restart').toBe(SUSPENDED))
     clock.advance(untilMs - clock.nowMs())
     expect(payers.objection()).toBeNull()
-    payers.failed(burnt('0x5'))
+    await payers.failed(burnt('0x5'))
     expect(events.filter(({ kind }) => kind === 'suspended')).toHaveLength(2)
   })
 
-  test('are not suspended for what keys burn', () => {
+  test('are not suspended for what keys burn', async () => {
     const { payers, events } = rig()
-    for (let count = 0; count < 10; count += 1) payers.failed(burnt(`0x${count}`, { code: null }))
+    for (let count = 0; count < 10; count += 1)
+      await payers.failed(burnt(`0x${count}`, { code: null }))
     expect(payers.objection()).toBeNull()
     expect(events).toHaveLength(10)
     expect(events[0]).toEqual({ kind: 'burnt', payer: '0x0', by: 'key', gas: 300_000n })
   })
 
-  test('can be turned off, which is no suspension', () => {
+  test('can be turned off, which is no suspension', async () => {
     const { payers } = rig({ isTaken: false })
-    expect(payers.refusal('0x1', CODE)).toBe('invalid_exact_evm_contract_wallets_not_accepted')
+    expect(await payers.refusal('0x1', CODE)).toBe(
+      'invalid_exact_evm_contract_wallets_not_accepted',
+    )
     expect(payers.suspendedUntilMs).toBeNull()
   })
 
-  test('are barred one by one, and the third takes its code with it', () => {
+  test('are barred one by one, and the third takes its code with it', async () => {
     const { payers } = rig({ gasPerHourMax: 100_000_000n })
     for (const payer of ['0x1', '0x2', '0x3']) {
-      expect(payers.refusal('0x9', CODE)).toBeNull()
-      payers.failed(burnt(payer))
-      expect(payers.refusal(payer, null)).toBe('invalid_exact_evm_payer_barred')
+      expect(await payers.refusal('0x9', CODE)).toBeNull()
+      await payers.failed(burnt(payer))
+      expect(await payers.refusal(payer, null)).toBe('invalid_exact_evm_payer_barred')
     }
-    expect(payers.refusal('0x9', CODE)).toBe('invalid_exact_evm_contract_wallet_barred')
-    expect(payers.refusal('0x9', '0xother')).toBeNull()
+    expect(await payers.refusal('0x9', CODE)).toBe('invalid_exact_evm_contract_wallet_barred')
+    expect(await payers.refusal('0x9', '0xother')).toBeNull()
   })
 })

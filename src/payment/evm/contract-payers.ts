@@ -44,11 +44,12 @@ const SUSPENDED = 'invalid_exact_evm_contract_wallets_suspended'
  */
 export class ContractPayers {
   readonly #options: ContractPayersOptions
-  #suspendedUntilMs: number
+  /** As known here: other gateways can have used up the gas, which `reserve` finds. */
+  #suspendedUntilMs = 0
 
   constructor(options: ContractPayersOptions) {
     this.#options = options
-    this.#suspendedUntilMs = this.#exhaustedUntilMs()
+    void this.#loadSuspension()
   }
 
   /** null while contract wallets are accepted, or are turned off by configuration. */
@@ -64,47 +65,57 @@ export class ContractPayers {
   }
 
   /** Why this wallet is rejected, as far as known without the chain. */
-  barred(payer: string): string | null {
+  async barred(payer: string): Promise<string | null> {
     const { failures, clock } = this.#options
-    return failures.isBarred(this.#named(payer), clock.nowMs()) ? BARRED : null
+    return (await failures.isBarred(this.#named(payer), clock.nowMs())) ? BARRED : null
   }
 
   /**
    * Why this wallet is rejected, or null.
    * @param code null for an account without code
    */
-  refusal(payer: string, code: Hex | null): string | null {
-    const barred = this.barred(payer)
+  async refusal(payer: string, code: Hex | null): Promise<string | null> {
+    const barred = await this.barred(payer)
     if (barred !== null || code === null) return barred
     const { failures, clock } = this.#options
-    const isCodeBarred = failures.isCodeBarred(this.#named(payer), code, clock.nowMs())
+    const isCodeBarred = await failures.isCodeBarred(this.#named(payer), code, clock.nowMs())
     return this.objection() ?? (isCodeBarred ? CODE_BARRED : null)
   }
 
-  /** @returns the reservation; null while the transactions in progress may use up the limit */
-  reserve(payer: string, code: Hex): number | null {
-    const { failures, clock, network, gasPerHourMax } = this.#options
-    const nowMs = clock.nowMs()
-    const burnt = failures.ofContracts(network, nowMs).reduce((sum, { cost }) => sum + cost, 0n)
-    if (burnt + failures.inFlight(network, nowMs) + CONTRACT_GAS_MAX > gasPerHourMax) return null
-    return failures.reserve({ ...this.#named(payer), code, cost: CONTRACT_GAS_MAX }, nowMs)
+  /** @returns the reservation; null while burnt gas and the transactions in progress may use up the limit */
+  async reserve(payer: string, code: Hex): Promise<number | null> {
+    const { failures, clock, gasPerHourMax } = this.#options
+    const wanted = { ...this.#named(payer), code, cost: CONTRACT_GAS_MAX }
+    const reserved = await failures.reserve(wanted, gasPerHourMax, clock.nowMs())
+    if (reserved === null) await this.#updateSuspension()
+    return reserved
   }
 
+  /** Never fails: a reservation that stays ends with its window. */
   release(reserved: number | null): void {
-    if (reserved !== null) this.#options.failures.release(reserved)
+    if (reserved !== null) this.#options.failures.release(reserved).catch(() => undefined)
   }
 
-  failed({ reserved, gas, ...failure }: FailedTransfer): void {
+  async failed({ reserved, gas, ...failure }: FailedTransfer): Promise<void> {
     const { failures, clock, emit } = this.#options
     const { payer, code } = failure
     const entry = { ...failure, ...this.#named(payer), cost: gas }
-    if (!failures.failed(entry, reserved, clock.nowMs())) return
+    if (!(await failures.failed(entry, reserved, clock.nowMs()))) return
     emit({ kind: 'burnt', payer, by: code === null ? 'key' : 'contract', gas })
-    if (code === null) return
+    if (code !== null) await this.#updateSuspension()
+  }
+
+  /** At the start. Without it `reserve` bounds the gas all the same. */
+  async #loadSuspension(): Promise<void> {
+    this.#suspendedUntilMs = await this.#exhaustedUntilMs().catch(() => 0)
+  }
+
+  async #updateSuspension(): Promise<void> {
+    const exhaustedUntilMs = await this.#exhaustedUntilMs()
     const wasSuspended = this.suspendedUntilMs !== null
-    this.#suspendedUntilMs = this.#exhaustedUntilMs()
+    this.#suspendedUntilMs = exhaustedUntilMs
     const untilMs = this.suspendedUntilMs
-    if (untilMs !== null && !wasSuspended) emit({ kind: 'suspended', untilMs })
+    if (untilMs !== null && !wasSuspended) this.#options.emit({ kind: 'suspended', untilMs })
   }
 
   #named(payer: string): NetworkPayer {
@@ -112,10 +123,10 @@ export class ContractPayers {
   }
 
   /** Time until which the hourly gas limit does not cover another failure; 0 if it does. */
-  #exhaustedUntilMs(): number {
+  async #exhaustedUntilMs(): Promise<number> {
     const { failures, clock, network, gasPerHourMax } = this.#options
     let burnt = CONTRACT_GAS_MAX
-    for (const { cost, atMs } of failures.ofContracts(network, clock.nowMs())) {
+    for (const { cost, atMs } of await failures.ofContracts(network, clock.nowMs())) {
       burnt += cost
       if (burnt > gasPerHourMax) return atMs + FAILURE_WINDOW_MS
     }

@@ -43,10 +43,10 @@ export function exactEvm({
     contractWallets: contractWallets ?? null,
   }
   /** Checked first: a blocked wallet causes no request to a node. */
-  const refusalOf = ({ authorization, signature }: ExactPayload): string | null =>
+  const refusalOf = async ({ authorization, signature }: ExactPayload): Promise<string | null> =>
     payers === undefined
       ? null
-      : (payers.barred(authorization.from) ??
+      : ((await payers.barred(authorization.from)) ??
         (isKeySignature(signature) ? null : payers.objection()))
   return {
     scheme: 'exact',
@@ -77,7 +77,7 @@ export function exactEvm({
             checkAuthorization(authorization, purchase.requirement) ??
             checkWindow(authorization, nowMs)
           if (misfit !== null) return misfit
-          const reason = refusalOf(exact)
+          const reason = await refusalOf(exact)
           return reason === null ? checkSignature(exact, judges, ask) : facilitatorRejection(reason)
         },
         screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },

@@ -1,11 +1,13 @@
 import type { Address, Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
-import { FailedSettlements } from '../failed-settlements.ts'
+import type { FailedSettlements } from '../failed-settlements.ts'
+import { AT_ONCE } from '../failed-settlements.ts'
 import { nodeReason } from '../node-error.ts'
 import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator } from '../payment.ts'
 import { Screening } from '../screening.ts'
+import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import { chainOutcome } from './chain-outcome.ts'
 import type { FailedGas } from './contract-payers.ts'
 import { ContractPayers } from './contract-payers.ts'
@@ -54,7 +56,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     ask: (payments) => simulation.screen(payments),
   })
   const sender = new TransactionSender(node, account, clock)
-  const { failures = FailedSettlements.inMemory() } = options
+  const { failures = SqliteFailedSettlements.inMemory() } = options
   const concurrency = new PayerConcurrency()
   const payers = new ContractPayers({
     network: network.network,
@@ -79,7 +81,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
       try {
         // After the simulation, so that an invalid payment causes one request only.
         const code = await payerCode(node, payment.authorization.from)
-        const reason = payers.refusal(payment.payer, code)
+        const reason = await payers.refusal(payment.payer, code)
         if (reason !== null) return { kind: 'invalid', reason }
         verified.set(payment, code)
         return verification
@@ -93,7 +95,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
       const named = { network: network.network, payer: payment.payer }
       return concurrency.run(
         payment.payer,
-        () => failures.atOnceMax(named),
+        { atLeast: AT_ONCE, current: () => failures.atOnceMax(named) },
         (hasWaited) => settlements.settle(payment, finality, hasWaited ? undefined : code),
       )
     },

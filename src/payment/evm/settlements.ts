@@ -113,7 +113,7 @@ export class Settlements {
       }
     }
     // Again, because other payments of this payer can have failed since the verification.
-    const reason = this.#payers.refusal(payment.payer, code)
+    const reason = await this.#payers.refusal(payment.payer, code)
     if (reason !== null) return { kind: 'rejected', reason }
     if (code !== null) return this.#settleContract(payment, code)
     return new Promise((resolve) => {
@@ -123,7 +123,7 @@ export class Settlements {
 
   /** Separately and always `confirmed`: the contract can decide differently until the transaction is mined. */
   async #settleContract(payment: ExactEvmPayment, code: Hex): Promise<Settlement> {
-    const reserved = this.#payers.reserve(payment.payer, code)
+    const reserved = await this.#payers.reserve(payment.payer, code)
     if (reserved === null)
       return {
         kind: 'unreachable',
@@ -309,7 +309,7 @@ export class Settlements {
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
     const strikes = strikesOf(verification, code !== null, isBurnt)
-    this.#payers.failed({
+    await this.#payers.failed({
       ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
     })

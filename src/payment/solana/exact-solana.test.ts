@@ -2,8 +2,8 @@ import { fc, test } from '@fast-check/vitest'
 import { AccountRole, address } from '@solana/kit'
 import { describe, expect } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
-import { FailedSettlements } from '../failed-settlements.ts'
 import { MalformedPayment } from '../payload.ts'
+import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import { directly } from '../testing/directly.ts'
 import { exactSolana } from './exact-solana.ts'
 import { priorityFeeMax, SOL_USD_MAX } from './fee-share.ts'
@@ -34,7 +34,7 @@ const unasked = () => Promise.reject(new Error('a facilitator was asked'))
 function methodOn(
   clock = new ManualClock(),
   solUsdMax = SOL_USD_MAX,
-  failures = FailedSettlements.inMemory(),
+  failures = SqliteFailedSettlements.inMemory(),
 ) {
   const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
   const limits = { solUsdMax, failures }
@@ -379,14 +379,14 @@ describe('what we pay for a payment on Solana', () => {
 })
 
 test('a wallet that is barred is refused before anybody is asked', async () => {
-  const failures = FailedSettlements.inMemory()
+  const failures = SqliteFailedSettlements.inMemory()
   const clock = new ManualClock()
   const method = methodOn(clock, 150, failures)
   const payment = read(await sign(), method)
   const named = { network: solanaMainnet.network, payer: buyer.address, code: null }
   for (const transaction of ['1', '2', '3']) {
     expect(await payment.check(0, directly)).toBeNull()
-    failures.failed({ ...named, transaction, cost: 10_000n, strikes: 1 }, null, clock.nowMs())
+    await failures.failed({ ...named, transaction, cost: 10_000n, strikes: 1 }, null, clock.nowMs())
   }
   expect(await payment.check(0, directly)).toMatchObject({
     reason: 'invalid_exact_svm_payer_barred',

@@ -84,7 +84,7 @@ export function exactSolana(
         check: async () => {
           if (feePayer === null) throw new TypeError('a method without a fee payer is not offered')
           const named = { network: chain.network, payer: payment.payer }
-          if (failures?.isBarred(named, clock.nowMs())) return facilitatorRejection(BARRED)
+          if (await failures?.isBarred(named, clock.nowMs())) return facilitatorRejection(BARRED)
           return checkTransfer(transaction, {
             source: await associatedTokenAccount(payment.payer, chain.asset),
             mint: chain.asset,

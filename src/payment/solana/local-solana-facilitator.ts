@@ -1,11 +1,13 @@
 import { getBase58Decoder } from '@solana/kit'
 import type { Clock } from '../../domain/clock.ts'
-import { FailedSettlements } from '../failed-settlements.ts'
+import type { FailedSettlements } from '../failed-settlements.ts'
+import { AT_ONCE } from '../failed-settlements.ts'
 import type { Finality } from '../finality.ts'
 import { nodeReason } from '../node-error.ts'
 import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator, Settlement, Verification } from '../payment.ts'
 import { Screening } from '../screening.ts'
+import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import { outcomeByMessage, outcomeBySignature } from './chain-outcome.ts'
 import type { ExactSolanaPayment } from './exact-solana.ts'
 import { BARRED } from './exact-solana.ts'
@@ -54,7 +56,7 @@ export function localSolanaFacilitator({
   feePayer,
   clock,
   confirmationMsMax = CONFIRMATION_MS_MAX,
-  failures = FailedSettlements.inMemory(),
+  failures = SqliteFailedSettlements.inMemory(),
   onFailedFee,
 }: LocalSolanaFacilitatorOptions): Facilitator<ExactSolanaPayment> {
   const concurrency = new PayerConcurrency()
@@ -104,9 +106,12 @@ export function localSolanaFacilitator({
     ask: (payments) => screenHoldings(node, payments),
   })
   /** Records a failed transaction, immediately or after a restart. */
-  function failed({ payer, chain, transaction }: ExactSolanaPayment, signature: string): void {
+  async function failed(
+    { payer, chain, transaction }: ExactSolanaPayment,
+    signature: string,
+  ): Promise<void> {
     const lamports = transactionFeeLamports(transaction)
-    const isNew = failures.failed(
+    const isNew = await failures.failed(
       {
         ...{ network: chain.network, payer, code: null, transaction: signature },
         ...{ cost: lamports, strikes: 1 },
@@ -139,7 +144,7 @@ export function localSolanaFacilitator({
     if (finality === 'broadcast' && handed.kind === 'taken')
       return { kind: 'broadcast', transaction: complete.signature }
     const settlement = await confirmed(complete, finality, deadlineMs)
-    if (settlement.kind === 'rejected') failed(payment, complete.signature)
+    if (settlement.kind === 'rejected') await failed(payment, complete.signature)
     return settlement
   }
 
@@ -150,10 +155,11 @@ export function localSolanaFacilitator({
 
     settle(payment, finality = 'confirmed') {
       const named = { network: payment.chain.network, payer: payment.payer }
-      const atOnceMax = () => failures.atOnceMax(named)
-      return concurrency.run(payment.payer, atOnceMax, async (hasWaited): Promise<Settlement> => {
+      const limit = { atLeast: AT_ONCE, current: () => failures.atOnceMax(named) }
+      return concurrency.run(payment.payer, limit, async (hasWaited): Promise<Settlement> => {
         // Other payments of this wallet can have failed or taken its balance since the check.
-        if (failures.isBarred(named, clock.nowMs())) return { kind: 'rejected', reason: BARRED }
+        if (await failures.isBarred(named, clock.nowMs()))
+          return { kind: 'rejected', reason: BARRED }
         const verification = hasWaited ? await verify(payment) : null
         if (verification?.kind === 'invalid') return { ...verification, kind: 'rejected' }
         return verification?.kind === 'unreachable' ? verification : sent(payment, finality)
@@ -167,7 +173,7 @@ export function localSolanaFacilitator({
           ? await outcomeBySignature(node, payment, sealed(payment).signature, clock.nowMs())
           : await outcomeByMessage(node, payment, clock.nowMs())
       if (outcome.kind === 'forfeited' && outcome.transaction !== undefined)
-        failed(payment, outcome.transaction)
+        await failed(payment, outcome.transaction)
       return outcome
     },
   }
