@@ -11,6 +11,7 @@ import { ChannelChain } from '../payment/channels/channel-chain.ts'
 import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
 import { ChannelStore } from '../payment/channels/channel-store.ts'
 import { Collector } from '../payment/channels/collector.ts'
+import { OwnTurns } from '../payment/evm/account-turns.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
@@ -50,7 +51,7 @@ export async function paymentChannels(
     throw new Error('checked: channels have a payee, a node and a key')
   const network = options.network === 'base' ? base : baseSepolia
   const account = privateKeyToAccount(facilitatorKey)
-  const chain = new ChannelChain({ network, rpcUrl, account })
+  const chain = new ChannelChain({ network, rpcUrl, account, turns: new OwnTurns() })
   await checkDeployed(chain, log)
   const store = new ChannelStore(path)
   const registry = new ChannelRegistry({ store, chain, clock: systemClock, freshMs: FRESH_MS })

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, encodeFunctionData, keccak256 } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import type { AccountTurns } from '../evm/account-turns.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { isNonceTooLow, isTurnedAway, revertReason } from '../evm/node-answer.ts'
 import type { NodeClient } from '../evm/node-client.ts'
@@ -34,6 +35,8 @@ export type ChannelChainOptions = {
   readonly rpcUrl: string
   /** Pays the gas and signs claims and refunds; the `receiverAuthorizer` of all our channels. */
   readonly account: PrivateKeyAccount
+  /** Turns of the account. */
+  readonly turns: AccountTurns
 }
 
 /** Attempts with a new nonce while another sender uses the same key. */
@@ -199,11 +202,15 @@ export class ChannelChain {
   }
 
   async #sent(data: Hex, gasMax: bigint, sendsLeft: number): Promise<TransactionResult> {
-    let transaction: Hex | null = null
+    // Of a transaction that was signed, since it may be mined although its sending failed.
+    let hash: Hex | undefined
     try {
-      const serializedTransaction = await this.#signed(data, gasMax)
-      transaction = keccak256(serializedTransaction)
-      await this.#client.sendRawTransaction({ serializedTransaction })
+      const transaction = await this.#options.turns.run(async () => {
+        const serializedTransaction = await this.#signed(data, gasMax)
+        hash = keccak256(serializedTransaction)
+        await this.#client.sendRawTransaction({ serializedTransaction })
+        return hash
+      })
       const receipt = await this.#client.waitForTransactionReceipt({
         hash: transaction,
         pollingInterval: POLLING_MS,
@@ -217,8 +224,8 @@ export class ChannelChain {
       const isNonceTaken = isNonceTooLow(cause) || nodeSays(cause, /underpriced/i)
       if (isNonceTaken && sendsLeft > 1) return this.#sent(data, gasMax, sendsLeft - 1)
       const reason = nodeReason(cause)
-      if (transaction !== null && !isTurnedAway(cause))
-        return { kind: 'unknown', reason, transaction }
+      if (hash !== undefined && !isTurnedAway(cause))
+        return { kind: 'unknown', reason, transaction: hash }
       return { kind: revertReason(cause) === null ? 'unsent' : 'reverted', reason }
     }
   }

@@ -8,6 +8,8 @@ import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator } from '../payment.ts'
 import { Screening } from '../screening.ts'
 import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import type { AccountTurns } from './account-turns.ts'
+import { OwnTurns } from './account-turns.ts'
 import { chainOutcome } from './chain-outcome.ts'
 import type { FailedGas } from './contract-payers.ts'
 import { ContractPayers } from './contract-payers.ts'
@@ -26,6 +28,8 @@ export type LocalFacilitatorOptions = {
   /** Pays the gas. Not the key of the payee. */
   readonly privateKey: Hex
   readonly clock: Clock
+  /** Turns of the account; this process alone sends from it by default. */
+  readonly turns?: AccountTurns
   /** Failed settlements; in memory by default. */
   readonly failures?: FailedSettlements
   readonly contractWallets?: 'on' | 'off'
@@ -55,7 +59,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     clock,
     ask: (payments) => simulation.screen(payments),
   })
-  const sender = new TransactionSender(node, account, clock)
+  const sender = new TransactionSender(node, account, clock, options.turns ?? new OwnTurns())
   const { failures = SqliteFailedSettlements.inMemory() } = options
   const concurrency = new PayerConcurrency()
   const payers = new ContractPayers({

@@ -1,6 +1,7 @@
 import type { Hex, PrivateKeyAccount, TransactionReceipt } from 'viem'
 import { keccak256 } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
+import type { AccountTurns } from './account-turns.ts'
 import type { Fees } from './gas-fees.ts'
 import { GasFees } from './gas-fees.ts'
 import {
@@ -39,15 +40,16 @@ export class TransactionSender {
   readonly #node: NodeClient
   readonly #account: PrivateKeyAccount
   readonly #fees: GasFees
+  readonly #turns: AccountTurns
   #nextNonce: number | null = null
   #flight: Flight | null = null
-  #tail: Promise<unknown> = Promise.resolve()
   /** Whether the node has `eth_sendRawTransactionSync` (EIP-7966); null if unknown. */
   #isSyncOffered: boolean | null = null
 
-  constructor(node: NodeClient, account: PrivateKeyAccount, clock: Clock) {
+  constructor(node: NodeClient, account: PrivateKeyAccount, clock: Clock, turns: AccountTurns) {
     this.#node = node
     this.#account = account
+    this.#turns = turns
     this.#fees = new GasFees(node, clock)
   }
 
@@ -57,7 +59,8 @@ export class TransactionSender {
   ): Promise<BroadcastTransaction> {
     const [fees, isSync] = await Promise.all([
       this.#fees.current(),
-      untilMined && this.#offersSync(),
+      // A node that waits for a block does not report that it took the nonce, so it would hold the turn of the others.
+      untilMined && !this.#turns.isShared && this.#offersSync(),
     ])
     const transaction = { ...call, ...fees }
     let first: Hex | null = null
@@ -86,7 +89,8 @@ export class TransactionSender {
     isSync: boolean,
     onSigned: (hash: Hex) => void,
   ): Promise<BroadcastTransaction> {
-    const { hash, reply } = await this.#inTurn(async () => {
+    const { hash, reply } = await this.#turns.run(async () => {
+      if (this.#turns.isShared) this.discardNonce()
       await this.#untilTaken()
       const nonce = this.#nextNonce ?? (await this.#pendingNonce())
       const raw = await this.#account.signTransaction({
@@ -180,12 +184,5 @@ export class TransactionSender {
       address: this.#account.address,
       blockTag: 'pending',
     })
-  }
-
-  /** The queue is bounded by `InFlightPayments`. */
-  #inTurn<T>(task: () => Promise<T>): Promise<T> {
-    const turn = this.#tail.then(task, task)
-    this.#tail = turn.catch(() => undefined)
-    return turn
   }
 }

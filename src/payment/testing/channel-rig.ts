@@ -11,6 +11,7 @@ import { ChannelChain } from '../channels/channel-chain.ts'
 import { ChannelRegistry } from '../channels/channel-registry.ts'
 import { ChannelStore } from '../channels/channel-store.ts'
 import { Collector } from '../channels/collector.ts'
+import { OwnTurns } from '../evm/account-turns.ts'
 import { base } from '../evm/networks.ts'
 import type { PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
@@ -37,7 +38,9 @@ export function openChannelDesk(options: {
 }): ChannelDesk {
   const { rpcUrl, key, payTo, clock, path = ':memory:', unclaimedMax = 10n ** 12n } = options
   const store = new ChannelStore(path)
-  const chain = new ChannelChain({ network: base, rpcUrl, account: privateKeyToAccount(key) })
+  const chain = new ChannelChain({
+    ...{ network: base, rpcUrl, account: privateKeyToAccount(key), turns: new OwnTurns() },
+  })
   const registry = new ChannelRegistry({
     store,
     chain,
