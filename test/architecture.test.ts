@@ -125,7 +125,7 @@ const venueFolders: Readonly<
   },
   ingest: {
     imports: ['wire', 'timing', 'plausibility'],
-    doors: ['ingest.ts', 'coin-monitor.ts', 'feed-event.ts'],
+    doors: ['arrival.ts', 'ingest.ts', 'coin-monitor.ts', 'feed-event.ts'],
   },
   session: {
     imports: ['wire', 'ingest'],

@@ -121,7 +121,9 @@ function firstUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   const isWanted = () => dex === MAIN_DEX || dexRegister.follows(dex)
   const unwanted = interval(UNWANTED_PERIOD_MS, runtime.scheduler).pipe(filter(() => !isWanted()))
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
-    map(({ body }) => (isWanted() ? applyUniverse({ request, dex, body }, feed) : [])),
+    map(({ body }) =>
+      isWanted() ? applyUniverse({ kind: 'universe', request, dex, body }, feed) : [],
+    ),
     filter((batch) => batch.length > 0),
     untilAnswered(request, feed, dex === MAIN_DEX ? UNIVERSE_BACK_OFF : PATIENT_BACK_OFF),
     takeUntil(unwanted),

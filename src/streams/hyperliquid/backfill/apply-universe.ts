@@ -1,18 +1,15 @@
 import type { Batch } from '../../../domain/event.ts'
-import type { Ingest } from '../ingest/ingest.ts'
+import type { ArrivalOf } from '../ingest/arrival.ts'
 import { dexOf } from '../wire/universe.ts'
 import type { FeedParts } from './feed-parts.ts'
 import { accepted } from './feed-parts.ts'
 
 /** Applies a universe reply to ingest, confirmed symbols and subscriptions. @returns the events; none without a change */
-export function applyUniverse(
-  arrival: Parameters<Ingest['universeReply']>[0],
-  feed: FeedParts,
-): Batch {
+export function applyUniverse(arrival: ArrivalOf<'universe'>, feed: FeedParts): Batch {
   const { ingest, names, refresh, plan, runtime } = feed
   const nowMs = runtime.scheduler.now()
   const { dex } = arrival
-  const { batch, isNew } = accepted(ingest.universeReply(arrival, nowMs))
+  const { batch, isNew } = accepted(ingest.process(arrival, nowMs))
   if (ingest.isContradicted(dex)) refresh.undecided(dex, nowMs)
   else refresh.answered(dex, isNew, nowMs)
   plan.note(batch)
@@ -33,7 +30,7 @@ export function dropDex(dex: string, feed: FeedParts): Batch {
   refresh.drop(dex)
   names.drop(dex)
   for (const coin of loaded) if (dexOf(coin) === dex) loaded.delete(coin)
-  const batch = ingest.dropDex(dex, runtime.scheduler.now())
+  const { batch } = ingest.process({ kind: 'dex-dropped', dex }, runtime.scheduler.now())
   followConfirmed(feed)
   return batch
 }

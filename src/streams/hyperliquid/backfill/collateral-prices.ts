@@ -18,7 +18,8 @@ export function collateralPrices({
     return info.ask(() => ({ type: 'spotMetaAndAssetCtxs' }))
   }).pipe(
     map((reply) => {
-      const { batch, tokens } = accepted(ingest.spot(reply, scheduler.now()))
+      const arrival = { kind: 'spot', ...reply } as const
+      const { batch, tokens } = accepted(ingest.process(arrival, scheduler.now()))
       dexRegister.notePrices(tokens)
       return batch
     }),

@@ -21,7 +21,7 @@ export function loadHistory(
     const memory = load?.(coin, series, nowMs) ?? null
     if (memory === null) return []
     if (memory.series === 'fundings') background.fundingCache.loaded(coin, memory.rows)
-    return ingest.loadedHistory(memory, nowMs)
+    return ingest.process({ kind: 'remembered', memory }, nowMs).batch
   }
   const all = load === undefined ? [] : coins
   const slices = memorySeries.flatMap((series) =>

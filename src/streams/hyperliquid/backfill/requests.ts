@@ -96,7 +96,11 @@ function backgroundReply(task: BackgroundTask, feed: FeedParts): Observable<Batc
     case 'predictedFundings':
       return info
         .ask(() => ({ type: task.request }))
-        .pipe(map((reply) => accepted(ingest.predictions(reply, nowMs())).batch))
+        .pipe(
+          map(
+            (reply) => accepted(ingest.process({ kind: 'predictions', ...reply }, nowMs())).batch,
+          ),
+        )
     case 'fundingHistory': {
       const { coin, fromMs } = task
       return info
@@ -104,7 +108,9 @@ function backgroundReply(task: BackgroundTask, feed: FeedParts): Observable<Batc
         .pipe(
           map((reply) => {
             info.debit(fundingsWeight(reply.body))
-            const taken = accepted(ingest.fundings({ coin, fromMs, ...reply }, nowMs()))
+            const taken = accepted(
+              ingest.process({ kind: 'fundings', coin, fromMs, ...reply }, nowMs()),
+            )
             background.fundingCache.answered(coin, fromMs, taken)
             return taken.batch
           }),
@@ -117,7 +123,8 @@ function backgroundReply(task: BackgroundTask, feed: FeedParts): Observable<Batc
         .pipe(
           map((reply) => {
             info.debit(candlesWeight(reply.body))
-            return accepted(ingest.hours({ coin, fromMs, ...reply }, nowMs())).batch
+            return accepted(ingest.process({ kind: 'hours', coin, fromMs, ...reply }, nowMs()))
+              .batch
           }),
         )
     }
@@ -138,8 +145,8 @@ function account(feed: FeedParts): Observable<Batch> | null {
     .pipe(
       map(({ body, askedMs }) => {
         const nowMs = scheduler.now()
-        const arrival = { account: user, askedMs, body }
-        const { batch, positions } = accepted(ingest.account(arrival, nowMs))
+        const arrival = { kind: 'account', account: user, askedMs, body } as const
+        const { batch, positions } = accepted(ingest.process(arrival, nowMs))
         accounts.answered(user, heldUsd(positions), nowMs)
         return batch
       }),
@@ -157,7 +164,9 @@ function nextUniverse(dex: string, feed: FeedParts): Observable<Batch> {
   const request = 'meta'
   return defer(() => info.ask(() => ({ type: request, ...dexArgument(dex) }))).pipe(
     // A late reply must not revive a dropped dex.
-    map(({ body }) => (refresh.has(dex) ? applyUniverse({ request, dex, body }, feed) : [])),
+    map(({ body }) =>
+      refresh.has(dex) ? applyUniverse({ kind: 'universe', request, dex, body }, feed) : [],
+    ),
     filter((batch) => batch.length > 0),
     catchError((cause: unknown) => {
       noteFailure(request, cause, feed)
@@ -241,8 +250,8 @@ function bars(
       // The weight is spent even if the reply is no longer wanted.
       info.debit(candlesWeight(body))
       if (!isWanted()) return []
-      const arrival = { coin, timeframe, fromMs, askedMs, body }
-      return accepted(ingest.history(arrival, runtime.scheduler.now())).batch
+      const arrival = { kind: 'history', coin, timeframe, fromMs, askedMs, body } as const
+      return accepted(ingest.process(arrival, runtime.scheduler.now())).batch
     }),
     filter((batch) => batch.length > 0),
   )

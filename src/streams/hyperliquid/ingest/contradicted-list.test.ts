@@ -41,10 +41,10 @@ describe('a list of coins that is contradicted', () => {
     nowMs += 100
     const universe = coins.map((name) => ({ name, szDecimals: 2, maxLeverage: 10 }))
     const body = JSON.stringify({ universe, marginTables: [] })
-    return ingest.universeReply({ request: 'meta', dex, body }, nowMs)
+    return ingest.process({ kind: 'universe', request: 'meta', dex, body }, nowMs)
   }
   const frame = (channel: string, data: unknown) =>
-    ingest.frame(0, JSON.stringify({ channel, data }), nowMs)
+    ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel, data }) }, nowMs)
   /** By name. */
   const marks = (...coins: readonly string[]) => frame('fastAssetCtxs', marksOf(coins))
   /** By place. @returns whose open interest each coin was given */
@@ -220,7 +220,7 @@ describe('a list of coins that is contradicted', () => {
 
   test('a mark from before the connection was lost confirms nothing over the next one', () => {
     marks('A', 'B', 'C')
-    ingest.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
+    ingest.process({ kind: 'lost', socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
     reply(['A', 'C', 'D'])
     nowMs += 20_000
     frame('fastAssetCtxs', marksOf(['C']))
@@ -296,13 +296,16 @@ describe('an impact price half as far from the mid as the mid is from nothing', 
   const reported = (channel: 'place' | 'name', impactPxs: readonly string[]) => {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'A', szDecimals: 2, maxLeverage: 10 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
     const ctx = { ...row('A'), impactPxs }
     const message =
       channel === 'place'
         ? { channel: 'allDexsAssetCtxs', data: { ctxs: [['', [ctx]]] } }
         : { channel: 'activeAssetCtx', data: { coin: 'A', ctx } }
-    const { batch } = ingest.frame(0, JSON.stringify(message), START_MS + 100)
+    const { batch } = ingest.process(
+      { kind: 'frame', socket: 0, text: JSON.stringify(message) },
+      START_MS + 100,
+    )
     return batch.find((event): event is ContextEvent => event.kind === 'context')
   }
 
@@ -329,9 +332,10 @@ describe('whatever happens to a list', () => {
           universe: names.map((name) => ({ name, szDecimals: 2, maxLeverage: 10 })),
         })
       const heard = (channel: string, data: unknown, nowMs: number) =>
-        ingest.frame(0, JSON.stringify({ channel, data }), nowMs).batch
+        ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel, data }) }, nowMs)
+          .batch
       const reply = (names: readonly string[], nowMs: number) =>
-        ingest.universeReply({ request: 'meta', dex: '', body: universe(names) }, nowMs)
+        ingest.process({ kind: 'universe', request: 'meta', dex: '', body: universe(names) }, nowMs)
       reply(coins, START_MS)
       heard('fastAssetCtxs', marksOf(all.slice(0, 12)), START_MS)
       for (const [at, arrival] of ['marks', ...arrivals].entries()) {

@@ -11,14 +11,17 @@ describe('a clock that is minutes behind', () => {
   function hearBooks(seconds: number, fromSecond = 0) {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
     const heard = Array.from({ length: seconds }, (_, second) => {
       const nowMs = START_MS + second * 1_000
       const level = (px: string) => [{ px, sz: '1', n: 1 }]
       const time = nowMs + (second < fromSecond ? 0 : BEHIND_MS) - 400
       const data = { coin: 'BTC', time, levels: [level('99'), level('101')] }
-      const { batch } = ingest.frame(0, JSON.stringify({ channel: 'l2Book', data }), nowMs)
-      const said = ingest.tick(nowMs).batch
+      const { batch } = ingest.process(
+        { kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'l2Book', data }) },
+        nowMs,
+      )
+      const said = ingest.process({ kind: 'tick' }, nowMs).batch
       return [...batch, ...said]
     })
     return heard
@@ -68,7 +71,7 @@ test('all dexes together list no more than the engine has room for', () => {
       maxLeverage: 3,
     }))
     const body = JSON.stringify({ universe })
-    return ingest.universeReply({ request: 'meta', dex, body }, START_MS)
+    return ingest.process({ kind: 'universe', request: 'meta', dex, body }, START_MS)
   }
   const room = LISTINGS_MAX / 2
   const refused = { kind: 'rejected', reason: 'universe_length' }
@@ -83,16 +86,22 @@ test('all dexes together list no more than the engine has room for', () => {
 test('a book that is ahead of all trades ends no bar: it is stamped by the clock of the trades', () => {
   const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
   const toldAt = (second: number, aheadMs: number) => {
     const nowMs = START_MS + second * 1_000
     const time = nowMs - 300
     const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, hash: `0x${'0'.repeat(64)}` }
     const data = [{ ...trade, tid: second, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] }]
-    ingest.frame(0, JSON.stringify({ channel: 'trades', data }), nowMs)
+    ingest.process(
+      { kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'trades', data }) },
+      nowMs,
+    )
     const level = (px: string) => [{ px, sz: '1', n: 1 }]
     const book = { coin: 'BTC', time: time + aheadMs, levels: [level('99'), level('101')] }
-    const { batch } = ingest.frame(0, JSON.stringify({ channel: 'l2Book', data: book }), nowMs)
+    const { batch } = ingest.process(
+      { kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'l2Book', data: book }) },
+      nowMs,
+    )
     const told = batch.find(({ kind }) => kind === 'book')
     return (told?.timeExchangeMs ?? Number.NaN) - nowMs
   }
@@ -105,13 +114,13 @@ test('a book that is ahead of all trades ends no bar: it is stamped by the clock
 test('a replay of old trades says nothing of the clock that bars go by', () => {
   const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
   const trade = (tid: number, time: number) => ({
     ...{ coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` },
     ...{ tid, time, users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`] },
   })
   const told = (channel: string, data: unknown) =>
-    ingest.frame(0, JSON.stringify({ channel, data }), START_MS)
+    ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel, data }) }, START_MS)
   const level = (px: string) => [{ px, sz: '1', n: 1 }]
   const replay = [trade(1, START_MS - 95_000), trade(2, START_MS - 90_000)]
   told('subscriptionResponse', {
@@ -127,17 +136,18 @@ test('a replay of old trades says nothing of the clock that bars go by', () => {
 test('what waited while the process slept is as old as the sleep, also what is read before any timer ran', () => {
   const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
-  const context = (nowMs: number) => ingest.frame(0, contextFrame(1), nowMs).batch
+  ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+  const context = (nowMs: number) =>
+    ingest.process({ kind: 'frame', socket: 0, text: contextFrame(1) }, nowMs).batch
   for (let second = 0; second < 5; second += 1) {
-    ingest.tick(START_MS + second * 1_000)
+    ingest.process({ kind: 'tick' }, START_MS + second * 1_000)
     context(START_MS + second * 1_000)
   }
   const wokenMs = START_MS + 90_000
   expect(context(wokenMs)).toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 5_000 }),
   )
-  ingest.tick(wokenMs + 1)
+  ingest.process({ kind: 'tick' }, wokenMs + 1)
   expect(context(wokenMs + 2), 'until a frame tells when it was sent').toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 5_002 }),
   )
@@ -146,11 +156,11 @@ test('what waited while the process slept is as old as the sleep, also what is r
 test('what comes after a late first pong, and before any book, is as old as the pong was late', () => {
   const ingest = new Ingest({ sockets: 1 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
-  ingest.ping(0, START_MS)
+  ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+  ingest.process({ kind: 'ping', socket: 0 }, START_MS)
   const nowMs = START_MS + 6_500
-  ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
-  const { batch } = ingest.frame(0, contextFrame(8), nowMs)
+  ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'pong' }) }, nowMs)
+  const { batch } = ingest.process({ kind: 'frame', socket: 0, text: contextFrame(8) }, nowMs)
   const [context] = batch.filter(({ kind }) => kind === 'context')
   expect(context?.timeReceivedMs).toBe(START_MS)
 })
@@ -158,37 +168,43 @@ test('what comes after a late first pong, and before any book, is as old as the 
 test('so is what comes over a new connection, however well another one has shown the clocks to agree', () => {
   const ingest = new Ingest({ sockets: 2 })
   const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-  ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+  ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
   const pong = (socket: number, nowMs: number) =>
-    ingest.frame(socket, JSON.stringify({ channel: 'pong' }), nowMs)
-  ingest.ping(0, START_MS)
+    ingest.process({ kind: 'frame', socket, text: JSON.stringify({ channel: 'pong' }) }, nowMs)
+  ingest.process({ kind: 'ping', socket: 0 }, START_MS)
   pong(0, START_MS + 100)
-  ingest.frame(0, bookFrame(START_MS), START_MS + 300)
-  ingest.ping(1, START_MS + 1_000)
+  ingest.process({ kind: 'frame', socket: 0, text: bookFrame(START_MS) }, START_MS + 300)
+  ingest.process({ kind: 'ping', socket: 1 }, START_MS + 1_000)
   const nowMs = START_MS + 6_000
   pong(1, nowMs)
-  const { batch } = ingest.frame(1, contextFrame(8), nowMs)
+  const { batch } = ingest.process({ kind: 'frame', socket: 1, text: contextFrame(8) }, nowMs)
   expect(batch).toContainEqual(
     expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS + 1_000 }),
   )
-  ingest.frame(1, bookFrame(nowMs - 300), nowMs)
-  expect(ingest.frame(1, contextFrame(8), nowMs).batch, 'as soon as a frame tells').toContainEqual(
-    expect.objectContaining({ kind: 'context', timeReceivedMs: nowMs }),
-  )
+  ingest.process({ kind: 'frame', socket: 1, text: bookFrame(nowMs - 300) }, nowMs)
+  expect(
+    ingest.process({ kind: 'frame', socket: 1, text: contextFrame(8) }, nowMs).batch,
+    'as soon as a frame tells',
+  ).toContainEqual(expect.objectContaining({ kind: 'context', timeReceivedMs: nowMs }))
 })
 
 describe('what comes after a silence of its connection', () => {
   const receivedMs = (ingest: Ingest, nowMs: number) =>
-    ingest.frame(0, contextFrame(8), nowMs).batch.find(({ kind }) => kind === 'context')
-      ?.timeReceivedMs
+    ingest
+      .process({ kind: 'frame', socket: 0, text: contextFrame(8) }, nowMs)
+      .batch.find(({ kind }) => kind === 'context')?.timeReceivedMs
 
   /** Books a second, all as late; then none for so long. @returns when it is heard again */
   function silent(ingest: Ingest, silentMs: number, lateMs = 0): number {
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS - 60_000)
-    ingest.frame(0, bookFrame(START_MS - 2_300), START_MS - 2_000)
-    ingest.frame(0, bookFrame(START_MS - 300 - lateMs), START_MS)
-    for (let sinceMs = 1_000; sinceMs < silentMs; sinceMs += 1_000) ingest.tick(START_MS + sinceMs)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS - 60_000)
+    ingest.process(
+      { kind: 'frame', socket: 0, text: bookFrame(START_MS - 2_300) },
+      START_MS - 2_000,
+    )
+    ingest.process({ kind: 'frame', socket: 0, text: bookFrame(START_MS - 300 - lateMs) }, START_MS)
+    for (let sinceMs = 1_000; sinceMs < silentMs; sinceMs += 1_000)
+      ingest.process({ kind: 'tick' }, START_MS + sinceMs)
     return START_MS + silentMs
   }
 
@@ -197,9 +213,9 @@ describe('what comes after a silence of its connection', () => {
     const nowMs = silent(ingest, 11_000)
     expect(receivedMs(ingest, nowMs)).toBe(START_MS)
     expect(receivedMs(ingest, nowMs + 10)).toBe(START_MS + 10)
-    ingest.frame(0, bookFrame(nowMs - 300), nowMs + 20)
+    ingest.process({ kind: 'frame', socket: 0, text: bookFrame(nowMs - 300) }, nowMs + 20)
     expect(receivedMs(ingest, nowMs + 30)).toBe(nowMs + 30)
-    ingest.frame(0, bookFrame(nowMs - 4_300), nowMs + 40)
+    ingest.process({ kind: 'frame', socket: 0, text: bookFrame(nowMs - 4_300) }, nowMs + 40)
     expect(receivedMs(ingest, nowMs + 50), 'what the book tells counts').toBe(nowMs - 3_990)
   })
 
@@ -213,7 +229,7 @@ describe('what comes after a silence of its connection', () => {
     const ingest = new Ingest({ sockets: 1 })
     silent(ingest, 11_000)
     const nowMs = START_MS + 16_000
-    ingest.tick(nowMs)
+    ingest.process({ kind: 'tick' }, nowMs)
     expect(receivedMs(ingest, nowMs)).toBe(START_MS)
   })
 
@@ -226,11 +242,14 @@ describe('what comes after a silence of its connection', () => {
   test('counts as new once a pong was prompt, where no frame told when it was sent', () => {
     const ingest = new Ingest({ sockets: 1 })
     const nowMs = silent(ingest, 11_000)
-    ingest.lost({ socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
-    ingest.ping(0, nowMs)
-    ingest.frame(0, contextFrame(8), nowMs + 20_000)
-    ingest.ping(0, nowMs + 20_000)
-    ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs + 20_050)
+    ingest.process({ kind: 'lost', socket: 0, reason: 'socket_closed', coins: [] }, nowMs)
+    ingest.process({ kind: 'ping', socket: 0 }, nowMs)
+    ingest.process({ kind: 'frame', socket: 0, text: contextFrame(8) }, nowMs + 20_000)
+    ingest.process({ kind: 'ping', socket: 0 }, nowMs + 20_000)
+    ingest.process(
+      { kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'pong' }) },
+      nowMs + 20_050,
+    )
     expect(receivedMs(ingest, nowMs + 20_060)).toBe(nowMs + 20_060)
   })
 })
@@ -239,12 +258,12 @@ describe('a pause of ours', () => {
   test('makes what is read after it later than it was before', () => {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    ingest.tick(START_MS)
-    ingest.frame(0, bookFrame(START_MS - 300), START_MS)
-    ingest.frame(0, bookFrame(START_MS - 20_300), START_MS)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'tick' }, START_MS)
+    ingest.process({ kind: 'frame', socket: 0, text: bookFrame(START_MS - 300) }, START_MS)
+    ingest.process({ kind: 'frame', socket: 0, text: bookFrame(START_MS - 20_300) }, START_MS)
     const nowMs = START_MS + 5_000
-    const { batch } = ingest.frame(0, contextFrame(8), nowMs)
+    const { batch } = ingest.process({ kind: 'frame', socket: 0, text: contextFrame(8) }, nowMs)
     expect(batch).toContainEqual(
       expect.objectContaining({ kind: 'context', timeReceivedMs: START_MS - 19_000 }),
     )
@@ -253,13 +272,13 @@ describe('a pause of ours', () => {
   test('is one for a connection that has only just been opened as well', () => {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    ingest.tick(START_MS)
-    ingest.ping(0, START_MS + 100)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'tick' }, START_MS)
+    ingest.process({ kind: 'ping', socket: 0 }, START_MS + 100)
     const nowMs = START_MS + 12_000
-    ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
+    ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'pong' }) }, nowMs)
     const [context] = ingest
-      .frame(0, contextFrame(8), nowMs)
+      .process({ kind: 'frame', socket: 0, text: contextFrame(8) }, nowMs)
       .batch.filter(({ kind }) => kind === 'context')
     expect(context?.timeReceivedMs).toBe(START_MS + 1_000)
   })
@@ -268,7 +287,10 @@ describe('a pause of ours', () => {
 test('a trade keeps the time at which it happened where books are stamped by a clock that was put back', () => {
   const ingest = new Ingest({ sockets: 1 })
   const universe = [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }]
-  ingest.universeReply({ request: 'meta', dex: '', body: JSON.stringify({ universe }) }, START_MS)
+  ingest.process(
+    { kind: 'universe', request: 'meta', dex: '', body: JSON.stringify({ universe }) },
+    START_MS,
+  )
   const tradeFrame = (tid: number, time: number) => {
     const trade = { coin: 'BTC', side: 'B', px: '100', sz: '1', time, tid }
     const users = [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`]
@@ -279,11 +301,18 @@ test('a trade keeps the time at which it happened where books are stamped by a c
   }
   const times = Array.from({ length: 60 }, (_, second) => {
     const nowMs = START_MS + second * 1_000
-    ingest.tick(nowMs)
-    if (second % 20 === 0) ingest.ping(0, nowMs)
-    if (second % 20 === 0) ingest.frame(0, JSON.stringify({ channel: 'pong' }), nowMs)
-    ingest.frame(0, bookFrame(nowMs - 300 - (second < 5 ? 0 : 12_000)), nowMs)
-    const { batch } = ingest.frame(0, tradeFrame(second + 1, nowMs - 200), nowMs)
+    ingest.process({ kind: 'tick' }, nowMs)
+    if (second % 20 === 0) ingest.process({ kind: 'ping', socket: 0 }, nowMs)
+    if (second % 20 === 0)
+      ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'pong' }) }, nowMs)
+    ingest.process(
+      { kind: 'frame', socket: 0, text: bookFrame(nowMs - 300 - (second < 5 ? 0 : 12_000)) },
+      nowMs,
+    )
+    const { batch } = ingest.process(
+      { kind: 'frame', socket: 0, text: tradeFrame(second + 1, nowMs - 200) },
+      nowMs,
+    )
     const trade = batch.find(({ kind }) => kind === 'trade')
     return nowMs - (trade?.timeExchangeMs ?? Number.NaN)
   })
@@ -297,7 +326,7 @@ describe('the first frame of trades after a subscription', () => {
     ingest = new Ingest({ sockets: 1 })
     const universe = [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }]
     const body = JSON.stringify({ universe, marginTables: [] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
     for (const type of ['trades', 'candle', 'l2Book']) acknowledge(type)
   })
 
@@ -312,7 +341,7 @@ describe('the first frame of trades after a subscription', () => {
   })
 
   test('is followed by a candle that cannot be: a hole that is asked for, once', () => {
-    ingest.frame(0, contextFrame(9), START_MS + 19_000)
+    ingest.process({ kind: 'frame', socket: 0, text: contextFrame(9) }, START_MS + 19_000)
     trade(START_MS + 20_000, START_MS + 19_500)
     const { batch, recovered } = candle(START_MS + 20_100, '100000')
     expect(recovered).toMatchObject([{ coin: 'BTC', channel: 'candle' }])
@@ -322,7 +351,7 @@ describe('the first frame of trades after a subscription', () => {
   })
 
   test('is followed by a candle that can', () => {
-    ingest.frame(0, contextFrame(9), START_MS + 19_000)
+    ingest.process({ kind: 'frame', socket: 0, text: contextFrame(9) }, START_MS + 19_000)
     trade(START_MS + 20_000, START_MS + 19_500)
     candle(START_MS + 20_100, '101')
     expect(silentAfter(START_MS + 31_000)).toEqual([])
@@ -330,7 +359,10 @@ describe('the first frame of trades after a subscription', () => {
 
   test('is the replay over a new connection, whether or not an acknowledgement came: what is missing is told', () => {
     trade(START_MS + 20_000, START_MS + 19_500)
-    ingest.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS + 21_000)
+    ingest.process(
+      { kind: 'lost', socket: 0, reason: 'socket_closed', coins: ['BTC'] },
+      START_MS + 21_000,
+    )
     const { batch } = trade(START_MS + 90_000, START_MS + 80_000, 2)
     expect(batch).toContainEqual(
       expect.objectContaining({
@@ -341,7 +373,7 @@ describe('the first frame of trades after a subscription', () => {
   })
 
   test('has a coin watched where all that is known of its books is that their subscription stands', () => {
-    ingest.lost({ socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS)
+    ingest.process({ kind: 'lost', socket: 0, reason: 'socket_closed', coins: ['BTC'] }, START_MS)
     trade(START_MS + 10_000, START_MS + 9_500)
     expect(silentAfter(START_MS + 21_000), 'nothing was asked of this connection').toEqual([])
     hear('error', 'Already subscribed: {"type":"l2Book","coin":"BTC"}', START_MS + 21_000)
@@ -368,11 +400,14 @@ describe('the first frame of trades after a subscription', () => {
   }
 
   function hear(channel: string, data: unknown, nowMs: number) {
-    return ingest.frame(0, JSON.stringify({ channel, data }), nowMs)
+    return ingest.process(
+      { kind: 'frame', socket: 0, text: JSON.stringify({ channel, data }) },
+      nowMs,
+    )
   }
 
   function silentAfter(nowMs: number) {
-    return ingest.tick(nowMs).silent
+    return ingest.process({ kind: 'tick' }, nowMs).silent
   }
 })
 
@@ -387,9 +422,12 @@ describe('a trade that is told once', () => {
   function hear(data: readonly object[]) {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    ingest.frame(0, contextFrame(9), START_MS)
-    return ingest.frame(0, JSON.stringify({ channel: 'trades', data }), START_MS).batch
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'frame', socket: 0, text: contextFrame(9) }, START_MS)
+    return ingest.process(
+      { kind: 'frame', socket: 0, text: JSON.stringify({ channel: 'trades', data }) },
+      START_MS,
+    ).batch
   }
 
   test.each([
@@ -425,19 +463,26 @@ describe('the silence of a coin that nobody trades any more', () => {
   function play(told: (second: number) => readonly string[], renewed: readonly string[]) {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
-    for (const type of ['candle', 'trades', 'l2Book']) ingest.frame(0, subscribed(type), START_MS)
-    ingest.frame(0, trades([1], 0), START_MS)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+    for (const type of ['candle', 'trades', 'l2Book'])
+      ingest.process({ kind: 'frame', socket: 0, text: subscribed(type) }, START_MS)
+    ingest.process({ kind: 'frame', socket: 0, text: trades([1], 0) }, START_MS)
     const found: unknown[] = []
     const recovered: unknown[] = []
     for (let second = 1; second < SECONDS; second += 1) {
       const nowMs = START_MS + second * 1_000
       const frames = [...told(second), ...(second % 5 === 0 ? [bookFrame(nowMs - 300)] : [])]
-      for (const frame of frames) recovered.push(...ingest.frame(0, frame, nowMs).recovered)
-      const { silent } = ingest.tick(nowMs)
+      for (const frame of frames)
+        recovered.push(
+          ...ingest.process({ kind: 'frame', socket: 0, text: frame }, nowMs).recovered,
+        )
+      const { silent } = ingest.process({ kind: 'tick' }, nowMs)
       found.push(...silent)
       if (silent.length > 0)
-        for (const frame of renewed) recovered.push(...ingest.frame(0, frame, nowMs).recovered)
+        for (const frame of renewed)
+          recovered.push(
+            ...ingest.process({ kind: 'frame', socket: 0, text: frame }, nowMs).recovered,
+          )
     }
     return { found, recovered }
   }
@@ -477,14 +522,17 @@ describe('nothing open in a coin', () => {
   ])('$what', ({ told, believed }) => {
     const ingest = new Ingest({ sockets: 1 })
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
-    ingest.universeReply({ request: 'meta', dex: '', body }, START_MS)
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
     const heard = Object.entries(told).flatMap(([second, openInterestBase]) => {
       const nowMs = START_MS + Number(second) * 1_000
-      const { batch, contradicted } = ingest.frame(0, contextFrame(openInterestBase), nowMs)
+      const { batch, contradicted } = ingest.process(
+        { kind: 'frame', socket: 0, text: contextFrame(openInterestBase) },
+        nowMs,
+      )
       // The feed asks for the list, and the venue confirms it.
       if (contradicted.length > 0)
         for (const afterMs of [100, 5_100])
-          ingest.universeReply({ request: 'meta', dex: '', body }, nowMs + afterMs)
+          ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, nowMs + afterMs)
       return batch
     })
     const contexts = heard.filter((event) => event.kind === 'context')

@@ -30,7 +30,7 @@ export class ReplyProcessor {
   }
 
   universe(
-    { request, dex, body }: Omit<ArrivalOf<'universe'>, 'kind'>,
+    { request, dex, body }: ArrivalOf<'universe'>,
     nowMs: number,
   ): { readonly batch: Batch; readonly isNew: boolean } | Rejected {
     const { decoder, monitor, plausibility, times, universes } = this.#state
@@ -65,7 +65,7 @@ export class ReplyProcessor {
   }
 
   history(
-    { coin, timeframe, fromMs, askedMs, body }: Omit<ArrivalOf<'history'>, 'kind'>,
+    { coin, timeframe, fromMs, askedMs, body }: ArrivalOf<'history'>,
     nowMs: number,
   ): { readonly batch: Batch } | Rejected {
     const { times } = this.#state
@@ -81,7 +81,7 @@ export class ReplyProcessor {
 
   /** 1h bars that were closed at the time of the request. */
   hours(
-    { coin, fromMs, askedMs, body }: Omit<ArrivalOf<'hours'>, 'kind'>,
+    { coin, fromMs, askedMs, body }: ArrivalOf<'hours'>,
     nowMs: number,
   ): { readonly batch: Batch } | Rejected {
     const { times } = this.#state
@@ -98,7 +98,7 @@ export class ReplyProcessor {
 
   /** `isWhole`: no row was dropped, so a missing hour does not exist at the venue. */
   fundings(
-    { coin, fromMs, askedMs, body }: Omit<ArrivalOf<'fundings'>, 'kind'>,
+    { coin, fromMs, askedMs, body }: ArrivalOf<'fundings'>,
     nowMs: number,
   ):
     | { readonly batch: Batch; readonly rows: readonly FundingRow[]; readonly isWhole: boolean }
@@ -116,10 +116,7 @@ export class ReplyProcessor {
     return { batch: rows.length === 0 ? [] : [event], rows, isWhole: drops.length === 0 }
   }
 
-  predictions({
-    askedMs,
-    body,
-  }: Omit<ArrivalOf<'predictions'>, 'kind'>): { readonly batch: Batch } | Rejected {
+  predictions({ askedMs, body }: ArrivalOf<'predictions'>): { readonly batch: Batch } | Rejected {
     const listed = this.#listedCoins()
     const stamp = this.#state.times.stamp(askedMs)
     const isListed = (coin: string) => listed.has(coin)
@@ -133,7 +130,7 @@ export class ReplyProcessor {
   spot({
     askedMs,
     body,
-  }: Omit<ArrivalOf<'spot'>, 'kind'>):
+  }: ArrivalOf<'spot'>):
     | { readonly batch: Batch; readonly tokens: readonly TokenPrice[] }
     | Rejected {
     const reply = decodeSpotPrices(body)
@@ -149,7 +146,7 @@ export class ReplyProcessor {
     account,
     askedMs,
     body,
-  }: Omit<ArrivalOf<'account'>, 'kind'>):
+  }: ArrivalOf<'account'>):
     | { readonly batch: Batch; readonly positions: readonly Position[] }
     | Rejected {
     const reply = decodeAccountState(body, this.#listedCoins())

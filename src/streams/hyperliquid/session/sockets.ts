@@ -153,7 +153,7 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
     map(() => {
       const nowMs = scheduler.now()
       connection.pinged(nowMs)
-      ingest.ping(socket, nowMs)
+      ingest.process({ kind: 'ping', socket }, nowMs)
       messages.debit(1, nowMs)
       return PING
     }),
@@ -169,7 +169,8 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
     tap((text) => {
       const nowMs = scheduler.now()
       connection.received(nowMs)
-      const { frame, batch, recovered, contradicted } = ingest.frame(socket, text, nowMs)
+      const arrival = { kind: 'frame', socket, text } as const
+      const { frame, batch, recovered, contradicted } = ingest.process(arrival, nowMs)
       plan.note(batch)
       handleControlFrame(frame, connection, shared)
       for (const dex of contradicted) refresh.demand(dex)
@@ -250,7 +251,7 @@ function ticks(shared: Shared): Observable<Batch> {
   const { scheduler } = runtime
   return interval(WATCH_PERIOD_MS, scheduler).pipe(
     map(() => {
-      const { batch, silent } = ingest.tick(scheduler.now())
+      const { batch, silent } = ingest.process({ kind: 'tick' }, scheduler.now())
       for (const silence of silent) {
         onFeedEvent({ kind: 'coin-silent', ...silence })
         renew(silence, shared)
@@ -285,5 +286,5 @@ function lost(socket: number, shared: Shared, cause: unknown): Batch {
     refresh.demand()
     onFeedEvent({ kind: 'quarantined', coins: suspects })
   }
-  return ingest.lost({ socket, reason, coins }, nowMs)
+  return ingest.process({ kind: 'lost', socket, reason, coins }, nowMs).batch
 }
