@@ -81,8 +81,6 @@ const layers: Readonly<
       'viem',
       '@solana/kit',
       'litesvm',
-      '@x402/core',
-      '@x402/evm',
       'node:assert',
       'node:child_process',
       'node:fs',

@@ -17,10 +17,10 @@ import { paymentMethods } from '../src/roles/payment-methods.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { exactEvmMechanism } from '../src/simulator/facilitator/exact-evm-mechanism.ts'
-import type { FacilitatorFaultName } from '../src/simulator/facilitator/facilitator-fault.ts'
-import { facilitatorFaults } from '../src/simulator/facilitator/facilitator-fault.ts'
-import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
+import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
+import type { FacilitatorFaultName } from './facilitator/facilitator-fault.ts'
+import { facilitatorFaults } from './facilitator/facilitator-fault.ts'
+import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 
 const FUNDS = 1_000_000n
 const README = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8')

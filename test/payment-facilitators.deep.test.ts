@@ -31,18 +31,15 @@ import { examineFacilitators, measureFacilitators } from '../src/roles/hosted-fa
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { exactEvmMechanism } from '../src/simulator/facilitator/exact-evm-mechanism.ts'
-import type {
-  FacilitatorFault,
-  FacilitatorFaultName,
-} from '../src/simulator/facilitator/facilitator-fault.ts'
-import { facilitatorFaults } from '../src/simulator/facilitator/facilitator-fault.ts'
+import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
+import type { FacilitatorFault, FacilitatorFaultName } from './facilitator/facilitator-fault.ts'
+import { facilitatorFaults } from './facilitator/facilitator-fault.ts'
 import type {
   FacilitatorOperation,
   FacilitatorRequest,
   SimulatedFacilitator,
-} from '../src/simulator/facilitator/simulated-facilitator.ts'
-import { startSimulatedFacilitator } from '../src/simulator/facilitator/simulated-facilitator.ts'
+} from './facilitator/simulated-facilitator.ts'
+import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { freePort, runCommand, untilAnswerable } from './support/service.ts'
 

@@ -1,13 +1,10 @@
 import type { Clock } from '../../src/domain/clock.ts'
-import type {
-  FacilitatorFault,
-  FacilitatorFaultName,
-} from '../../src/simulator/facilitator/facilitator-fault.ts'
-import { facilitatorFaults } from '../../src/simulator/facilitator/facilitator-fault.ts'
+import type { FacilitatorFault, FacilitatorFaultName } from '../facilitator/facilitator-fault.ts'
+import { facilitatorFaults } from '../facilitator/facilitator-fault.ts'
 import type {
   FacilitatorRequest,
   SimulatedFacilitator,
-} from '../../src/simulator/facilitator/simulated-facilitator.ts'
+} from '../facilitator/simulated-facilitator.ts'
 import type { Chance } from '../simulation/chance.ts'
 import type { NodeFault } from './flaky-node.ts'
 

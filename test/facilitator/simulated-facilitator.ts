@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
-import type { Clock } from '../../domain/clock.ts'
-import { OperatingError } from '../../domain/errors.ts'
+import type { Clock } from '../../src/domain/clock.ts'
+import { OperatingError } from '../../src/domain/errors.ts'
 import type { FacilitatorFault } from './facilitator-fault.ts'
 
 const operations = ['verify', 'settle', 'supported'] as const
