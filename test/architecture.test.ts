@@ -28,7 +28,7 @@ const layers: Readonly<
     ],
   },
   workers: { folders: ['domain', 'compute'], packages: [] },
-  link: { folders: ['domain'], packages: [] },
+  link: { folders: ['domain'], packages: ['@redis/client', 'node:zlib'] },
   engine: {
     folders: ['domain', 'compute', 'streams', 'store', 'link'],
     packages: ['pino', 'rxjs', 'node:crypto', 'node:path', 'node:zlib'],

@@ -37,6 +37,7 @@ describe('probes', () => {
     clock.advance(60_000)
     expect((await admin.inject('/readyz')).json().reasons).toEqual(['engine_speaks'])
     deliver({ kind: 'universe', listings: [] })
+    deliver({ kind: 'documents', documents: [] })
     expect((await admin.inject('/readyz')).json().reasons).toEqual(['coin_ready'])
     engine.disconnected()
     const response = await admin.inject('/readyz')

@@ -1,9 +1,15 @@
 import type { DexStatus } from '../domain/dex.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { subjectOf, viewOf, WHOLE_MARKET } from '../domain/document.ts'
+import { documentKey, subjectOf, viewOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
-import type { EngineMessage, FeedHealth, RecordingHealth, SourceHealth } from './message.ts'
+import type {
+  EngineMessage,
+  FeedHealth,
+  RecordingHealth,
+  SourceHealth,
+  SubjectMessage,
+} from './message.ts'
 
 /** A connected engine that sends no message for longer counts as hanging. */
 export const ENGINE_SILENCE_MS_MAX = 15_000
@@ -37,7 +43,7 @@ export interface EngineReader {
 
 /** The gateway's copy of the engine's documents, updated by its messages. */
 export class EngineReplica implements EngineReader {
-  readonly #documents = new Map<DocumentKey, Document>()
+  readonly #subjects = new Map<string, Map<DocumentKey, Document>>()
   readonly #ready = new Set<string>()
   readonly #readiness: Readiness
   #sortedReady: readonly string[] | null = []
@@ -65,7 +71,7 @@ export class EngineReplica implements EngineReader {
 
   /** Deletes all documents. */
   forget(): void {
-    this.#documents.clear()
+    this.#subjects.clear()
     this.#ready.clear()
     this.#sortedReady = null
   }
@@ -74,6 +80,9 @@ export class EngineReplica implements EngineReader {
     switch (message.kind) {
       case 'documents':
         for (const document of message.documents) this.#store(document)
+        break
+      case 'subject':
+        this.#replace(message)
         break
       case 'universe':
         this.#listed = tradableOf(message.listings)
@@ -92,6 +101,8 @@ export class EngineReplica implements EngineReader {
       default:
         message satisfies never
     }
+    // A broker keeps the other messages of an engine that has ended.
+    if (message.kind !== 'documents' && message.kind !== 'heartbeat') return
     this.#isConnected = true
     this.#heardAtMs = nowMs
   }
@@ -107,7 +118,12 @@ export class EngineReplica implements EngineReader {
   }
 
   document(key: DocumentKey): Document | undefined {
-    return this.#documents.get(key)
+    return this.#subjects.get(subjectOf(key))?.get(key)
+  }
+
+  /** All documents of one coin or of the whole market. */
+  documentsOf(subject: string): readonly Document[] {
+    return [...(this.#subjects.get(subject)?.values() ?? [])]
   }
 
   resolve(ticker: string): ReturnType<TickerIndex['resolve']> {
@@ -149,23 +165,33 @@ export class EngineReplica implements EngineReader {
 
   /** An older version never replaces a newer one. */
   #store(document: Document): void {
-    const held = this.#documents.get(document.key)
+    const subject = subjectOf(document.key)
+    const documents = this.#subjects.get(subject) ?? new Map<DocumentKey, Document>()
+    this.#subjects.set(subject, documents)
+    const held = documents.get(document.key)
     if (held !== undefined && held.version >= document.version) return
-    this.#documents.set(document.key, document)
-    const [analysis, coin] = document.key.split('/')
-    if (analysis !== this.#readiness.analysis || coin === undefined) return
-    const isReady = viewOf(document, this.#readiness.view)?.kind === 'answer'
-    if (isReady === this.#ready.has(coin)) return
-    if (isReady) this.#ready.add(coin)
-    else this.#ready.delete(coin)
+    documents.set(document.key, document)
+    this.#noteReadiness(subject)
+  }
+
+  #replace({ subject, documents }: SubjectMessage): void {
+    this.#subjects.set(subject, new Map(documents.map((document) => [document.key, document])))
+    this.#noteReadiness(subject)
+  }
+
+  #noteReadiness(subject: string): void {
+    const { analysis, view } = this.#readiness
+    const document = this.#subjects.get(subject)?.get(documentKey(analysis, subject))
+    const isReady = document !== undefined && viewOf(document, view)?.kind === 'answer'
+    if (isReady === this.#ready.has(subject)) return
+    if (isReady) this.#ready.add(subject)
+    else this.#ready.delete(subject)
     this.#sortedReady = null
   }
 
   #retain(coins: ReadonlySet<string>): void {
-    for (const key of this.#documents.keys()) {
-      const subject = subjectOf(key)
-      if (subject !== WHOLE_MARKET && !coins.has(subject)) this.#documents.delete(key)
-    }
+    for (const subject of this.#subjects.keys())
+      if (subject !== WHOLE_MARKET && !coins.has(subject)) this.#subjects.delete(subject)
     for (const coin of this.#ready) if (!coins.has(coin)) this.#ready.delete(coin)
     this.#sortedReady = null
   }

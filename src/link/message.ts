@@ -9,8 +9,19 @@ import type { Listing } from '../domain/listing.ts'
  */
 export type EngineMessage =
   | { readonly kind: 'documents'; readonly documents: readonly Document[] }
+  | SubjectMessage
   | { readonly kind: 'universe'; readonly listings: readonly Listing[] }
   | { readonly kind: 'heartbeat'; readonly heartbeat: Heartbeat }
+
+/**
+ * All documents of one coin or of the whole market. They replace every held one of the subject: engines on several
+ * machines number versions by their own clocks, so the carrier orders these messages.
+ */
+export type SubjectMessage = {
+  readonly kind: 'subject'
+  readonly subject: string
+  readonly documents: readonly Document[]
+}
 
 /** Sent every second, as proof that the engine works. */
 export type Heartbeat = {

@@ -1,0 +1,174 @@
+import { createClient, RESP_TYPES } from '@redis/client'
+import { backOffMs } from '../../domain/back-off.ts'
+import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import type {
+  Broker,
+  Lease,
+  PublishOutcome,
+  SubjectFrame,
+  Subscriber,
+  Subscription,
+} from './broker.ts'
+import { ACQUIRE, KEYS, PUBLISH, positionText, RELEASE, RENEW, RETAIN, SEND } from './scripts.ts'
+
+/** A connection without a reply for longer is replaced. */
+const REPLY_MS_MAX = 2_000
+const CONNECT_MS_MAX = 2_000
+/** An idle connection is tested this often, because a lost peer does not always close it. */
+const PING_PERIOD_MS = 1_000
+const RECONNECT = { minMs: 20, maxMs: 1_000 }
+/** Frames per reply of a snapshot: 39 kB each. */
+const FRAMES_PER_READ = 16
+/** More commands without a reply are refused. */
+const QUEUE_MAX = 1_000
+
+export type RedisBrokerOptions = {
+  /** `redis://`, `rediss://` for TLS; `valkey://` and `valkeys://` mean the same. */
+  readonly url: string
+  readonly clock: Pick<Clock, 'after'>
+  /** Random number from 0 to 1. */
+  readonly random: () => number
+  /** A connection failed; it is replaced. */
+  readonly onFailure: (cause: unknown) => void
+}
+
+/** The {@link Broker} on a Valkey or Redis server. Commands and each subscription have a connection of their own. */
+export class RedisBroker implements Broker {
+  readonly #options: RedisBrokerOptions
+  #commands: Client
+  #isClosed = false
+
+  /** Connects in the background. */
+  constructor(options: RedisBrokerOptions) {
+    this.#options = options
+    this.#commands = this.#connect()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#commands.destroy()
+  }
+
+  async acquire(engineId: string, ttlMs: number): Promise<Lease | null> {
+    const epoch = await this.#run(ACQUIRE, [KEYS.lease, KEYS.epoch], [engineId, String(ttlMs)])
+    return epoch === null ? null : { epoch: Number(epoch), token: `${epoch}:${engineId}` }
+  }
+
+  async renew({ token }: Lease, ttlMs: number): Promise<boolean> {
+    return (await this.#run(RENEW, [KEYS.lease], [token, String(ttlMs)])) === 1
+  }
+
+  async release({ token }: Lease): Promise<void> {
+    await this.#run(RELEASE, [KEYS.lease], [token])
+  }
+
+  async publish(
+    { epoch, token }: Lease,
+    { subject, sequence, bytes }: SubjectFrame,
+  ): Promise<PublishOutcome> {
+    const outcome = await this.#run(
+      PUBLISH,
+      [KEYS.lease, KEYS.positions, KEYS.frames],
+      [token, KEYS.channel, subject, positionText(epoch, sequence), bytesOf(bytes)],
+    )
+    return String(outcome) as PublishOutcome
+  }
+
+  async send({ token }: Lease, frame: Uint8Array): Promise<boolean> {
+    return (await this.#run(SEND, [KEYS.lease], [token, KEYS.channel, bytesOf(frame)])) === 1
+  }
+
+  async retain({ token }: Lease, subjects: readonly string[]): Promise<boolean> {
+    const keys = [KEYS.lease, KEYS.positions, KEYS.frames]
+    return (await this.#run(RETAIN, keys, [token, ...subjects])) === 1
+  }
+
+  subscribe({ onActive, onFrame }: Subscriber): Subscription {
+    const client = this.#newClient()
+    let isSubscribed = false
+    // The client subscribes again by itself before it reports a new connection as ready.
+    client.on('ready', () => {
+      if (isSubscribed) onActive()
+    })
+    const begin = async () => {
+      await client.connect()
+      await client.subscribe(KEYS.channel, (frame: Buffer) => onFrame(frame), true)
+      isSubscribed = true
+      onActive()
+    }
+    begin().catch(this.#options.onFailure)
+    return { close: () => client.destroy() }
+  }
+
+  async snapshot(onFrame: (frame: Uint8Array) => void): Promise<void> {
+    const subjects = await this.#reply((client) => client.hKeys(KEYS.frames))
+    for (let at = 0; at < subjects.length; at += FRAMES_PER_READ) {
+      const slice = subjects.slice(at, at + FRAMES_PER_READ)
+      const frames = await this.#reply((client) => client.hmGet(KEYS.frames, slice))
+      for (const frame of frames) if (frame !== null) onFrame(frame)
+    }
+  }
+
+  #run(script: string, keys: readonly string[], args: readonly (string | Buffer)[]) {
+    return this.#reply((client) => client.eval(script, { keys: [...keys], arguments: [...args] }))
+  }
+
+  /** @throws what the client throws, and OperatingError without a reply in time */
+  async #reply<Reply>(ask: (client: Client) => Promise<Reply>): Promise<Reply> {
+    const client = this.#commands
+    return new Promise((resolve, reject) => {
+      const cancel = this.#options.clock.after(REPLY_MS_MAX, () => {
+        reject(new OperatingError('broker', `the broker did not reply within ${REPLY_MS_MAX} ms`))
+        this.#replace(client)
+      })
+      ask(client).then(resolve, reject).finally(cancel)
+    })
+  }
+
+  /** Later commands wait behind the one without a reply, so all of them need another connection. */
+  #replace(client: Client): void {
+    if (client !== this.#commands || this.#isClosed) return
+    client.destroy()
+    this.#commands = this.#connect()
+  }
+
+  #connect(): Client {
+    const client = this.#newClient()
+    // Failures are reported by the event; only `destroy` ends the attempts.
+    client.connect().catch(() => {})
+    return client
+  }
+
+  #newClient(): Client {
+    const { url, random, onFailure } = this.#options
+    return newClient(url, random).on('error', onFailure)
+  }
+}
+
+type Client = ReturnType<typeof newClient>
+
+function newClient(url: string, random: () => number) {
+  return createClient({
+    // `valkeys` and `rediss` are the names with TLS.
+    url: url.replace(/^valkey/, 'redis'),
+    RESP: 3,
+    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
+    // A command that waits for a connection would be late when it is sent.
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: QUEUE_MAX,
+    pingInterval: PING_PERIOD_MS,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    socket: {
+      connectTimeout: CONNECT_MS_MAX,
+      // An idle connection that does not answer a ping.
+      socketTimeout: PING_PERIOD_MS + REPLY_MS_MAX,
+      reconnectStrategy: (retries) => backOffMs(RECONNECT, retries + 1, random()),
+    },
+  })
+}
+
+function bytesOf(frame: Uint8Array): Buffer {
+  return Buffer.from(frame.buffer, frame.byteOffset, frame.length)
+}
