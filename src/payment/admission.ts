@@ -77,7 +77,7 @@ export class Admission {
       this.#options
     let read: ReadPayment | Rejection
     try {
-      read = readPayment(request, terms, terms.requirements, publicUrl)
+      read = await readPayment(request, terms, terms.requirements, publicUrl)
     } catch (cause) {
       if (!(cause instanceof MalformedPayment)) throw cause
       return this.#malformed(request, cause)

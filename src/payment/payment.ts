@@ -86,8 +86,10 @@ export interface Payment extends DecodedPayment {
   outcome(): Promise<Outcome>
   /** `check` rejects a payment that was used before, with what its client needs to continue. */
   readonly refusesRepetitions?: boolean
+  /** Whether a repetition of this payment is no retry any more: then it buys its old answer no second time. */
+  isOutdated?(): Promise<boolean>
   /** Members that the scheme adds to a receipt. */
-  receiptMembers?(): Readonly<Record<string, unknown>>
+  receiptMembers?(): Promise<Readonly<Record<string, unknown>>>
   /** What the payment asks for instead of an answer. `settle` carries it out; nothing is charged. */
   readonly operation?: 'refund'
 }

@@ -41,17 +41,17 @@ export type ReadPayment = {
  * @returns a rejection where no requirement has its scheme and network
  * @throws MalformedPayment
  */
-export function readPayment(
+export async function readPayment(
   request: FastifyRequest,
   terms: Terms,
   requirements: readonly Requirement[],
   publicUrl: string,
-): ReadPayment | Rejection {
+): Promise<ReadPayment | Rejection> {
   const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
   const requirement = requirementFor(envelope, requirements)
   if ('reason' in requirement) return requirement
   return {
-    presented: present(request, terms, requirement, envelope, publicUrl),
+    presented: await present(request, terms, requirement, envelope, publicUrl),
     mismatch: checkAccepted(envelope, requirement),
   }
 }
@@ -60,13 +60,13 @@ export function paymentId({ network, asset, payer, nonce }: PaymentKey): string 
   return [network, asset, payer, nonce].join('|')
 }
 
-function present(
+async function present(
   request: FastifyRequest,
   terms: Terms,
   requirement: Requirement,
   { payload, extensions }: PaymentEnvelope,
   publicUrl: string,
-): PresentedPayment {
+): Promise<PresentedPayment> {
   const { network, asset } = requirement.method
   const url = resourceUrl(request, publicUrl)
   const purchase = { requirement, resourceUrl: url, listing: catalogueListing(terms.route, url) }
@@ -78,7 +78,7 @@ function present(
     key,
     id: paymentId(key),
     binding: bindingOf(request, terms.route),
-    payloadHash: hash,
+    payloadHash: (await payment.isOutdated?.()) === true ? `${hash} outdated` : hash,
     identifier,
     extensions,
     credentials: credentials({ payment: hash, extensions, identifier, address: request.ip }),

@@ -12,7 +12,7 @@ export async function receiptHeaders(
   receipts: OfferReceipts | null,
 ) {
   const receipt = await receipts?.receipt(payment, transaction)
-  const members = payment.receiptMembers?.() ?? {}
+  const members = (await payment.receiptMembers?.()) ?? {}
   return responseHeaders(payment, { ...members, success: true, transaction }, receipt)
 }
 

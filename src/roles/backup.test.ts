@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ChannelStore } from '../payment/channels/channel-store.ts'
+import { SqliteChannelStore } from '../payment/channels/sqlite-channel-store.ts'
 import { PaymentLedger } from '../payment/ledger.ts'
 import { SCHEMA_VERSION } from '../payment/ledger-schema.ts'
 import { channelConfig } from '../payment/testing/channel-config.ts'
@@ -76,7 +76,7 @@ function sell(ledger: PaymentLedger, nonce: string): void {
 function serving(): PaymentLedger {
   const ledger = ledgerAt(dataDir)
   sell(ledger, 'one')
-  const channels = new ChannelStore(join(dataDir, 'channels.db'))
+  const channels = new SqliteChannelStore(join(dataDir, 'channels.db'))
   open.push(channels)
   const state = {
     balance: 1_000_000n,
@@ -84,10 +84,10 @@ function serving(): PaymentLedger {
     withdrawRequestedAtSeconds: 0,
     refundNonce: 0n,
   }
-  channels.mirror(CHANNEL, channelConfig, state, 0)
+  void channels.mirror(CHANNEL, channelConfig, state, 0)
   const sums = { cumulative: 50_000n, amount: 50_000n }
   const signature: Hex = `0x${'1'.repeat(130)}`
-  channels.commit({ channelId: CHANNEL, ...sums, signature, hash: 'a', transaction: '' }, 0)
+  void channels.commit({ channelId: CHANNEL, ...sums, signature, hash: 'a', transaction: '' }, 0)
   const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), NOW_MS)
   open.push({ close: () => db.close() })
   const history = new HistoryStore(
@@ -132,9 +132,9 @@ describe('a backup of a service at work', () => {
     const one = ledgerEntry('one')
     expect(restored.find(one.key)).toMatchObject({ state: 'settled', answer: one.answer })
     sell(restored, 'two')
-    const channels = new ChannelStore(join(other, 'channels.db'))
+    const channels = new SqliteChannelStore(join(other, 'channels.db'))
     open.push(channels)
-    expect(channels.find(CHANNEL)).toMatchObject({ charged: 50_000n })
+    expect(await channels.find(CHANNEL)).toMatchObject({ charged: 50_000n })
   })
 
   test('says in plain lines what it holds', async () => {

@@ -9,8 +9,8 @@ import { reasonOf } from '../domain/errors.ts'
 import { batchSettlement } from '../payment/channels/batch-settlement.ts'
 import { ChannelChain } from '../payment/channels/channel-chain.ts'
 import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
-import { ChannelStore } from '../payment/channels/channel-store.ts'
 import { Collector } from '../payment/channels/collector.ts'
+import { SqliteChannelStore } from '../payment/channels/sqlite-channel-store.ts'
 import { OwnTurns } from '../payment/evm/account-turns.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import { nodeReason } from '../payment/node-error.ts'
@@ -53,7 +53,7 @@ export async function paymentChannels(
   const account = privateKeyToAccount(facilitatorKey)
   const chain = new ChannelChain({ network, rpcUrl, account, turns: new OwnTurns() })
   await checkDeployed(chain, log)
-  const store = new ChannelStore(path)
+  const store = new SqliteChannelStore(path)
   const registry = new ChannelRegistry({ store, chain, clock: systemClock, freshMs: FRESH_MS })
   const common = {
     registry,
@@ -117,16 +117,16 @@ function measureUnclaimed(collector: Collector, metrics: Registry): void {
     name: 'perpscope_channels_unclaimed_usdc',
     help: 'Sum of vouchers that is not claimed on chain yet.',
     registers,
-    collect() {
-      this.set(Number(collector.unclaimed().amount) / 1e6)
+    async collect() {
+      this.set(Number((await collector.unclaimed()).amount) / 1e6)
     },
   })
   new Gauge({
     name: 'perpscope_channels_unclaimed_age_seconds',
     help: 'Age of the oldest unclaimed voucher; a quarter of the withdrawal delay is normal.',
     registers,
-    collect() {
-      const { oldestMs } = collector.unclaimed()
+    async collect() {
+      const { oldestMs } = await collector.unclaimed()
       this.set(oldestMs === null ? 0 : (systemClock.nowMs() - oldestMs) / 1_000)
     },
   })

@@ -91,8 +91,6 @@ class ChannelPayment implements Payment {
   /** A client that lost its state signs an old voucher again and gets the channel state. */
   readonly refusesRepetitions = true
   readonly operation?: 'refund'
-  /** Hash under which the voucher is recorded. */
-  readonly #saleHash: string
   readonly #payload: ChannelPayload
   readonly #options: BatchSettlementOptions
   readonly #registry: ChannelRegistry
@@ -106,8 +104,7 @@ class ChannelPayment implements Payment {
     this.resourceUrl = purchase.resourceUrl
     this.payer = config.payer
     this.nonce = `${voucher.channelId}:${voucher.cumulative}`
-    this.#saleHash = channelPayloadHash(options.network.network, payload)
-    this.hash = this.#isOutdated() ? `${this.#saleHash} again` : this.#saleHash
+    this.hash = channelPayloadHash(options.network.network, payload)
     this.validBeforeSeconds =
       payload.kind === 'deposit'
         ? Number(payload.deposit.validBefore)
@@ -143,7 +140,7 @@ class ChannelPayment implements Payment {
 
   async settle(): Promise<Settlement> {
     if (this.#payload.kind === 'refund') return this.#refund(this.#payload.amount)
-    const before = this.#sold()
+    const before = await this.#sold()
     if (before !== null) return before
     if (this.#payload.kind !== 'deposit') return this.#commit('')
     const sent = await this.#deposited()
@@ -155,7 +152,7 @@ class ChannelPayment implements Payment {
       const isSeen = (channel?.balance ?? 0n) >= this.#payload.voucher.cumulative
       if (transaction !== '' && !isSeen)
         return { kind: 'unknown', reason: 'the deposit is not visible on chain yet', transaction }
-      return this.#commit(transaction)
+      return await this.#commit(transaction)
     } catch (cause) {
       return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
@@ -164,19 +161,27 @@ class ChannelPayment implements Payment {
   /** A voucher that was not recorded with its answer can never be charged on its own. */
   async outcome(): Promise<Outcome> {
     const { voucher, kind } = this.#payload
-    const before = this.#sold()
+    const before = await this.#sold()
     if (before?.kind === 'settled') return before
-    const channel = this.#registry.store.find(voucher.channelId)
+    const channel = await this.#channel()
     const isPassed = channel !== null && channel.charged >= voucher.cumulative
     return kind === 'deposit' && !isPassed
       ? { kind: 'unused', asOfSeconds: Math.floor(this.#options.clock.nowMs() / 1_000) }
       : { kind: 'forfeited' }
   }
 
+  async isOutdated(): Promise<boolean> {
+    const { channelId, cumulative } = this.#payload.voucher
+    const sale = await this.#registry.store.sale(channelId, cumulative)
+    if (sale === null || this.#options.clock.nowMs() - sale.soldMs <= RETRY_MS_MAX) return false
+    const channel = await this.#channel()
+    return channel !== null && channel.charged > cumulative
+  }
+
   /** Members by which the client of the SDK tracks the channel. */
-  receiptMembers(): Readonly<Record<string, unknown>> {
+  async receiptMembers(): Promise<Readonly<Record<string, unknown>>> {
     const { voucher, kind } = this.#payload
-    const channel = this.#registry.store.find(voucher.channelId)
+    const channel = await this.#channel()
     if (channel === null) return {}
     const channelState = channelStateWire(channel, voucher.cumulative)
     if (kind === 'refund') return { extra: { channelState } }
@@ -184,7 +189,7 @@ class ChannelPayment implements Payment {
   }
 
   async #checkCumulative(ask: AskNode): Promise<Rejection | null> {
-    const channel = this.#channel() ?? (await ask(() => this.#firstSight()))
+    const channel = (await this.#channel()) ?? (await ask(() => this.#firstSight()))
     return checkCumulative(this.#payload, channel, this.requirement)
   }
 
@@ -199,7 +204,7 @@ class ChannelPayment implements Payment {
 
   async #voucherFault(): Promise<string | null> {
     const { cumulative } = this.#payload.voucher
-    let channel = this.#channel()
+    let channel = await this.#channel()
     // Before a refusal the chain is asked, because the deposit may have been increased.
     if (channel === null || !this.#registry.isFresh(channel) || !covers(channel, cumulative)) {
       channel = await this.#sync()
@@ -237,15 +242,15 @@ class ChannelPayment implements Payment {
   }
 
   /** Durable when this returns `settled`. */
-  #commit(transaction: string): Settlement {
+  async #commit(transaction: string): Promise<Settlement> {
     const { channelId, cumulative, signature } = this.#payload.voucher
     const { amount } = this.requirement
     const { store } = this.#registry
-    if (store.find(channelId) === null) {
+    if ((await store.find(channelId)) === null) {
       return { kind: 'rejected', reason: `${PREFIX}channel_not_found` }
     }
-    const sale = { channelId, cumulative, amount, signature, hash: this.#saleHash, transaction }
-    const result = store.commit(sale, this.#options.clock.nowMs())
+    const sale = { channelId, cumulative, amount, signature, hash: this.hash, transaction }
+    const result = await store.commit(sale, this.#options.clock.nowMs())
     switch (result) {
       case 'committed':
         return { kind: 'settled', transaction }
@@ -273,34 +278,25 @@ class ChannelPayment implements Payment {
     if (channel.charged !== cumulative) return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
     const left = channel.balance - channel.charged
     if (left <= 0n) return rejected('refund_no_balance')
-    const { config, refundNonce, refundSent } = channel
+    const { config, refundNonce } = channel
     const amount = wanted === null || wanted > left ? left : wanted
     if (amount < left && amount < REFUND_MIN) return rejected('refund_amount_invalid')
-    store.refunding(channelId, refundNonce)
+    const begin = await store.beginRefund(channel)
+    if (begin === 'changed') return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
     const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
-    // An earlier refund with the same nonce can still be mined.
-    const isAlone = refundSent !== refundNonce
-    if (isAlone && (sent.kind === 'reverted' || sent.kind === 'unsent'))
-      store.refunding(channelId, null)
+    const isOver = sent.kind === 'reverted' || sent.kind === 'unsent'
+    if (begin === 'begun' && isOver) await store.cancelRefund(channelId)
     if (sent.kind === 'mined') await this.#sync().catch(() => undefined)
     return settlementOf(sent)
   }
 
-  #sold(): Extract<Settlement, { kind: 'settled' }> | null {
+  async #sold(): Promise<Extract<Settlement, { kind: 'settled' }> | null> {
     const { channelId, cumulative } = this.#payload.voucher
-    const sale = this.#registry.store.sale(channelId, cumulative)
-    return sale?.hash === this.#saleHash ? { kind: 'settled', transaction: sale.transaction } : null
+    const sale = await this.#registry.store.sale(channelId, cumulative)
+    return sale?.hash === this.hash ? { kind: 'settled', transaction: sale.transaction } : null
   }
 
-  #isOutdated(): boolean {
-    const { channelId, cumulative } = this.#payload.voucher
-    const sale = this.#registry.store.sale(channelId, cumulative)
-    if (sale === null || this.#options.clock.nowMs() - sale.soldMs <= RETRY_MS_MAX) return false
-    const channel = this.#channel()
-    return channel !== null && channel.charged > cumulative
-  }
-
-  #channel(): Channel | null {
+  #channel(): Promise<Channel | null> {
     return this.#registry.store.find(this.#payload.voucher.channelId)
   }
 

@@ -49,15 +49,15 @@ export class ChannelRegistry {
    * @throws when the node does not answer
    */
   async syncAll(): Promise<void> {
-    const open = this.store
-      .channels()
-      .filter(({ balance, claimed, charged }) => balance > claimed || charged > claimed)
+    const open = (await this.store.channels()).filter(
+      ({ balance, claimed, charged }) => balance > claimed || charged > claimed,
+    )
     for (let from = 0; from < open.length; from += CHANNELS_A_QUESTION_MAX) {
       const some = open.slice(from, from + CHANNELS_A_QUESTION_MAX)
       const states = await this.chain.states(some.map(({ id }) => id))
       for (const [index, { id, config }] of some.entries()) {
         const state = states[index]
-        if (state !== undefined) this.store.mirror(id, config, state, this.#clock.nowMs())
+        if (state !== undefined) await this.store.mirror(id, config, state, this.#clock.nowMs())
       }
     }
   }

@@ -1,15 +1,13 @@
-import { cpSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { channelConfig as config } from '../testing/channel-config.ts'
 import type { ChannelState } from './channel.ts'
-import type { VoucherSale } from './channel-store.ts'
-import { ChannelStore, claimOf, inspectChannels } from './channel-store.ts'
+import type { ChannelStore, VoucherSale } from './channel-store.ts'
+import { claimOf } from './channel-store.ts'
+import { SqliteChannelStore } from './sqlite-channel-store.ts'
 
 const ID: Hex = `0x${'ab'.repeat(32)}`
+const DAY_MS = 86_400_000
 const deposited: ChannelState = {
   balance: 1_000n,
   claimed: 0n,
@@ -17,194 +15,240 @@ const deposited: ChannelState = {
   refundNonce: 0n,
 }
 
-const stores: ChannelStore[] = []
-const folders: string[] = []
+/** One store as two gateways have it open. */
+type Stores = { readonly store: ChannelStore; readonly other: ChannelStore }
 
-afterEach(() => {
-  for (const store of stores.splice(0)) store.close()
-  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true })
-})
-
-function open(path = ':memory:'): ChannelStore {
-  const store = new ChannelStore(path)
-  stores.push(store)
-  return store
+async function sqlite(): Promise<Stores> {
+  const store = new SqliteChannelStore(':memory:')
+  return { store, other: store }
 }
 
-function file(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
-  folders.push(folder)
-  return join(folder, 'channels.db')
-}
-
-function sale(cumulative: bigint, amount = 100n): VoucherSale {
+function sale(cumulative: bigint, amount = 100n, hash = `hash of ${cumulative}`): VoucherSale {
   return {
     channelId: ID,
     cumulative,
     amount,
     signature: `0x${cumulative.toString(16).padStart(130, '0')}`,
-    hash: `hash of ${cumulative}`,
+    hash,
     transaction: '',
   }
 }
 
-/** A channel with a deposit of 1,000 of which `charged` is sold. */
-function sold(charged: bigint, store = open()): ChannelStore {
-  store.mirror(ID, config, deposited, 1)
-  if (charged > 0n) expect(store.commit(sale(charged, charged), 2)).toBe('committed')
-  return store
-}
+describe.each([['SQLite', sqlite]])('channels in %s', (_name, open) => {
+  const opened: ChannelStore[] = []
 
-describe('a voucher', () => {
-  test('is accepted if it continues from the current sum, and survives a restart', () => {
-    const path = file()
-    const store = new ChannelStore(path)
-    sold(300n, store)
-    expect(store.commit(sale(400n), 3)).toBe('committed')
-    store.close()
-    const again = open(path)
-    expect(again.find(ID)).toMatchObject({ charged: 400n, signature: sale(400n).signature })
-    expect(again.sale(ID, 400n)).toEqual({ hash: 'hash of 400', transaction: '', soldMs: 3 })
-    expect(again.sale(ID, 300n)).toEqual({ hash: 'hash of 300', transaction: '', soldMs: 2 })
-    expect(statSync(path).mode & 0o077, 'nobody else reads it').toBe(0)
+  afterEach(() => {
+    for (const store of opened.splice(0)) store.close()
   })
 
-  test.each([300n, 200n, 399n, 401n, 500n])('over %i does not go on from 300 by 100', (sum) => {
-    const store = sold(300n)
-    expect(store.commit(sale(sum), 3)).toBe('counted')
-    expect(store.find(ID)).toMatchObject({ charged: 300n, signature: sale(300n).signature })
-    expect(store.sale(ID, 400n)).toBeNull()
+  /** A channel with a deposit of 1,000 of which `charged` is sold. */
+  async function sold(charged: bigint, state = deposited): Promise<Stores> {
+    const { store, other } = await open()
+    opened.push(store)
+    await store.mirror(ID, config, state, 1)
+    if (charged > 0n) expect(await store.commit(sale(charged, charged), 2)).toBe('committed')
+    return { store, other }
+  }
+
+  async function found(store: ChannelStore) {
+    const channel = await store.find(ID)
+    if (channel === null) throw new Error('the channel is stored')
+    return channel
+  }
+
+  describe('a voucher', () => {
+    test('is accepted if it continues from the current sum', async () => {
+      const { store, other } = await sold(300n)
+      expect(await other.commit(sale(400n), 3)).toBe('committed')
+      expect(await store.find(ID)).toEqual({
+        ...deposited,
+        ...{ id: ID, config, charged: 400n, signature: sale(400n).signature },
+        ...{ unclaimedSinceMs: 2, refundSent: null, syncedMs: 1 },
+      })
+      expect(await store.sale(ID, 400n)).toEqual({
+        hash: 'hash of 400',
+        transaction: '',
+        soldMs: 3,
+      })
+      expect(await store.sale(ID, 300n)).toEqual({
+        hash: 'hash of 300',
+        transaction: '',
+        soldMs: 2,
+      })
+    })
+
+    test.each([300n, 200n, 399n, 401n, 500n])(
+      'over %i does not go on from 300 by 100',
+      async (sum) => {
+        const { store } = await sold(300n)
+        expect(await store.commit(sale(sum), 3)).toBe('counted')
+        expect(await store.find(ID)).toMatchObject({
+          charged: 300n,
+          signature: sale(300n).signature,
+        })
+        expect(await store.sale(ID, 400n)).toBeNull()
+      },
+    )
+
+    test('above the deposit is not taken', async () => {
+      const { store } = await sold(950n)
+      expect(await store.commit(sale(1_050n), 3)).toBe('uncovered')
+      expect(await store.commit(sale(1_000n, 50n), 3)).toBe('committed')
+    })
+
+    test('is not taken while a withdrawal is announced', async () => {
+      const { store, other } = await sold(300n)
+      await other.mirror(ID, config, { ...deposited, withdrawRequestedAtSeconds: 7 }, 3)
+      expect(await store.commit(sale(400n), 4)).toBe('uncovered')
+      await other.mirror(ID, config, deposited, 5)
+      expect(await store.commit(sale(400n), 6)).toBe('committed')
+    })
+
+    test('on a new channel continues from the sum that its payer states, never below the claimed sum', async () => {
+      const { store } = await sold(0n, { ...deposited, claimed: 200n })
+      expect(await store.commit(sale(250n), 2)).toBe('counted')
+      expect(await store.commit(sale(600n), 2)).toBe('committed')
+      expect(await store.commit(sale(800n), 3), 'from then on it is counted').toBe('counted')
+    })
+
+    test('with the same base as another one is sold once by two gateways', async () => {
+      const { store, other } = await sold(100n)
+      for (let base = 100n; base < 900n; base += 100n) {
+        const results = await Promise.all(
+          [store, other, store, other].map((gateway, copy) =>
+            gateway.commit(sale(base + 100n, 100n, `copy ${copy}`), 3),
+          ),
+        )
+        expect(results.sort()).toEqual(['committed', 'counted', 'counted', 'counted'])
+        expect((await store.find(ID))?.charged).toBe(base + 100n)
+      }
+    })
+
+    test('among different ones raced by two gateways keeps the total monotone', async () => {
+      const { store, other } = await sold(100n)
+      const totals: bigint[] = []
+      const watch = async () => {
+        for (let look = 0; look < 20; look += 1) totals.push((await found(other)).charged)
+      }
+      const sell = async (gateway: ChannelStore, step: bigint) => {
+        let sum = 0n
+        for (let attempt = 0; attempt < 10; attempt += 1) {
+          const { charged } = await found(gateway)
+          if ((await gateway.commit(sale(charged + step, step), 3)) === 'committed') sum += step
+        }
+        return sum
+      }
+      const [one, two] = await Promise.all([sell(store, 7n), sell(other, 11n), watch()])
+      expect((await found(store)).charged).toBe(100n + (one ?? 0n) + (two ?? 0n))
+      expect(totals).toEqual([...totals].sort((a, b) => Number(a - b)))
+    })
   })
 
-  test('above the deposit is not taken', () => {
-    const store = sold(950n)
-    expect(store.commit(sale(1_050n), 3)).toBe('uncovered')
-    expect(store.commit(sale(1_000n, 50n), 3)).toBe('committed')
+  describe('a refund', () => {
+    test('blocks sales at every gateway until the chain counts it', async () => {
+      const { store, other } = await sold(300n)
+      expect(await store.beginRefund(await found(store))).toBe('begun')
+      expect(await other.commit(sale(400n), 3)).toBe('uncovered')
+      expect(await other.beginRefund(await found(other)), 'another one').toBe('again')
+      await store.mirror(ID, config, { ...deposited, balance: 900n, refundNonce: 1n }, 5)
+      expect(await other.commit(sale(400n), 6)).toBe('committed')
+      expect(await other.beginRefund(await found(other))).toBe('begun')
+      await other.cancelRefund(ID)
+      expect(await store.commit(sale(500n), 7), 'a refund that never left').toBe('committed')
+    })
+
+    test('that was calculated before a sale or another refund is not begun', async () => {
+      const { store, other } = await sold(300n)
+      const seen = await found(store)
+      expect(await other.commit(sale(400n), 3)).toBe('committed')
+      expect(await store.beginRefund(seen)).toBe('changed')
+      expect(await store.commit(sale(500n), 4), 'nothing is blocked').toBe('committed')
+      const before = await found(store)
+      await other.mirror(ID, config, { ...deposited, refundNonce: 1n }, 5)
+      expect(await store.beginRefund(before)).toBe('changed')
+    })
+
+    test('raced with a sale by two gateways lets one of them through', async () => {
+      for (let round = 0; round < 10; round += 1) {
+        const { store, other } = await sold(300n)
+        const seen = await found(store)
+        const [result, begin] = await Promise.all([
+          other.commit(sale(400n), 3),
+          store.beginRefund(seen),
+        ])
+        expect([result, begin]).toEqual(
+          result === 'committed' ? ['committed', 'changed'] : ['uncovered', 'begun'],
+        )
+      }
+    })
   })
 
-  test('is not taken while a withdrawal is announced', () => {
-    const store = sold(300n)
-    store.mirror(ID, config, { ...deposited, withdrawRequestedAtSeconds: 7 }, 3)
-    expect(store.commit(sale(400n), 4)).toBe('uncovered')
-    store.mirror(ID, config, deposited, 5)
-    expect(store.commit(sale(400n), 6)).toBe('committed')
+  describe('the mirror of the chain', () => {
+    test('forgets no voucher, and knows when all is claimed', async () => {
+      const { store } = await sold(300n)
+      expect((await store.find(ID))?.unclaimedSinceMs).toBe(2)
+      await store.commit(sale(400n), 9)
+      expect((await store.find(ID))?.unclaimedSinceMs, 'the oldest counts').toBe(2)
+      await store.mirror(ID, config, { ...deposited, claimed: 300n }, 10)
+      expect(await store.find(ID)).toMatchObject({
+        ...{ charged: 400n, claimed: 300n, unclaimedSinceMs: 2, syncedMs: 10 },
+      })
+      expect((await store.unclaimed()).map(({ id }) => id)).toEqual([ID])
+      await store.mirror(ID, config, { ...deposited, claimed: 400n }, 11)
+      const channel = await found(store)
+      expect(channel).toMatchObject({ charged: 400n, unclaimedSinceMs: null })
+      expect(claimOf(channel)).toBeNull()
+      expect(await store.unclaimed()).toEqual([])
+    })
+
+    test('that is ahead of us, as after an old backup, takes the place of our count', async () => {
+      const { store } = await sold(300n)
+      await store.mirror(ID, config, { ...deposited, claimed: 500n }, 3)
+      expect(await store.find(ID)).toMatchObject({ charged: 500n, signature: null })
+      expect(await store.commit(sale(600n), 4)).toBe('committed')
+    })
+
+    test('does not remember channels without money', async () => {
+      const { store } = await sold(0n, { ...deposited, balance: 0n })
+      expect(await store.find(ID)).toBeNull()
+      expect(await store.channels()).toEqual([])
+    })
+
+    test('raced with sales by two gateways loses none of them', async () => {
+      const { store, other } = await sold(100n)
+      const mirror = async () => {
+        for (let pass = 0; pass < 8; pass += 1)
+          await other.mirror(ID, config, { ...deposited, claimed: 100n }, 10 + pass)
+      }
+      const sell = async () => {
+        for (let sum = 200n; sum <= 900n; sum += 100n)
+          expect(await store.commit(sale(sum), 3)).toBe('committed')
+      }
+      await Promise.all([mirror(), sell()])
+      expect(await store.find(ID)).toMatchObject({ charged: 900n, claimed: 100n })
+    })
   })
 
-  test('is not taken while a refund is under way, nor after a restart, until the chain counts it', () => {
-    const path = file()
-    const store = new ChannelStore(path)
-    sold(300n, store)
-    store.refunding(ID, 0n)
-    expect(store.commit(sale(400n), 3)).toBe('uncovered')
-    store.close()
-    const again = open(path)
-    expect(again.commit(sale(400n), 4)).toBe('uncovered')
-    again.mirror(ID, config, { ...deposited, balance: 900n, refundNonce: 1n }, 5)
-    expect(again.commit(sale(400n), 6)).toBe('committed')
-    again.refunding(ID, 1n)
-    again.refunding(ID, null)
-    expect(again.commit(sale(500n), 7), 'a refund that never left').toBe('committed')
+  test('sums above 2^53 stay exact', async () => {
+    const dear = 2n ** 100n + 1n
+    const { store } = await sold(0n, { ...deposited, balance: 2n ** 120n, refundNonce: 2n ** 90n })
+    expect(await store.commit(sale(dear, dear), 2)).toBe('committed')
+    expect(await store.commit(sale(dear + 1n, 1n), 3)).toBe('committed')
+    expect(await store.find(ID)).toMatchObject({
+      charged: dear + 1n,
+      balance: 2n ** 120n,
+      refundNonce: 2n ** 90n,
+    })
+    expect(await store.sale(ID, dear)).not.toBeNull()
+    expect(await store.sale(ID, dear + 2n)).toBeNull()
   })
 
-  test('on a new channel continues from the sum that its payer states, never below the claimed sum', () => {
-    const store = open()
-    store.mirror(ID, config, { ...deposited, claimed: 200n }, 1)
-    expect(store.commit(sale(250n), 2)).toBe('counted')
-    expect(store.commit(sale(600n), 2)).toBe('committed')
-    expect(store.commit(sale(800n), 3), 'from then on it is counted').toBe('counted')
-  })
-})
-
-describe('the mirror of the chain', () => {
-  test('forgets no voucher, and knows when all is claimed', () => {
-    const store = sold(300n)
-    expect(store.find(ID)?.unclaimedSinceMs).toBe(2)
-    store.commit(sale(400n), 9)
-    expect(store.find(ID)?.unclaimedSinceMs, 'the oldest counts').toBe(2)
-    store.mirror(ID, config, { ...deposited, claimed: 300n }, 10)
-    expect(store.find(ID)).toMatchObject({ charged: 400n, claimed: 300n, unclaimedSinceMs: 2 })
-    store.mirror(ID, config, { ...deposited, claimed: 400n }, 11)
-    const channel = store.find(ID)
-    expect(channel).toMatchObject({ charged: 400n, unclaimedSinceMs: null })
-    expect(channel && claimOf(channel)).toBeNull()
-  })
-
-  test('that is ahead of us, as after an old backup, takes the place of our count', () => {
-    const store = sold(300n)
-    store.mirror(ID, config, { ...deposited, claimed: 500n }, 3)
-    expect(store.find(ID)).toMatchObject({ charged: 500n, signature: null })
-    expect(store.commit(sale(600n), 4)).toBe('committed')
-  })
-
-  test('does not remember channels without money', () => {
-    const store = open()
-    expect(store.mirror(ID, config, { ...deposited, balance: 0n }, 1)).toBeNull()
-    expect(store.channels()).toEqual([])
-  })
-})
-
-test('old sales are forgotten, the count is not', () => {
-  const store = sold(300n)
-  const days = 86_400_000
-  store.sweep(7 * days, 10)
-  expect(store.sale(ID, 300n)).not.toBeNull()
-  store.sweep(9 * days, 10)
-  expect(store.sale(ID, 300n)).toBeNull()
-  expect(store.find(ID)?.charged).toBe(300n)
-})
-
-describe('a file that cannot be trusted', () => {
-  test('that another program has locked is not opened', () => {
-    const path = file()
-    const db = new Database(path)
-    db.pragma('locking_mode = EXCLUSIVE')
-    db.exec('CREATE TABLE held (id INTEGER)')
-    expect(() => new ChannelStore(path)).toThrow(/are locked by another program/)
-    db.close()
-  })
-
-  test('of a later version is not opened', () => {
-    const path = file()
-    const db = new Database(path)
-    db.pragma('user_version = 99')
-    db.close()
-    expect(() => new ChannelStore(path)).toThrow(/schema 99/)
-  })
-
-  test('that is no database is not opened', () => {
-    const path = file()
-    writeFileSync(path, 'not a database'.repeat(1_000))
-    expect(() => new ChannelStore(path)).toThrow(/cannot be used/)
-  })
-})
-
-describe('looking into the channels of a service', () => {
-  test('reports the sold and unclaimed sum, also after a kill', () => {
-    const path = file()
-    const store = open(path)
-    store.mirror(ID, config, { ...deposited, claimed: 100n }, 0)
-    store.commit(sale(200n), 0)
-    store.commit(sale(300n), 0)
-    const readable = { state: 'readable', version: 1, channels: 1, unclaimed: 200n }
-    expect(inspectChannels(path), 'while it runs').toEqual(readable)
-    // The lock is not copied, as it would not survive; the log is.
-    const left = file()
-    for (const suffix of ['', '-wal']) cpSync(path + suffix, left + suffix)
-    expect(inspectChannels(left)).toEqual(readable)
-    store.close()
-    expect(inspectChannels(path)).toEqual(readable)
-  })
-
-  test('takes one that was never begun for an empty one', () => {
-    const path = file()
-    writeFileSync(path, '')
-    expect(inspectChannels(path)).toEqual({ state: 'empty' })
-  })
-
-  test('says of a damaged one what a service would say', () => {
-    const path = file()
-    open(path).close()
-    writeFileSync(path, 'x'.repeat(8_192))
-    expect(() => inspectChannels(path)).toThrow(/cannot be used/)
+  test('old sales are forgotten, the count is not', async () => {
+    const { store } = await sold(300n)
+    await store.sweep(7 * DAY_MS, 10)
+    expect(await store.sale(ID, 300n)).not.toBeNull()
+    await store.sweep(9 * DAY_MS, 10)
+    expect(await store.sale(ID, 300n)).toBeNull()
+    expect((await store.find(ID))?.charged).toBe(300n)
   })
 })

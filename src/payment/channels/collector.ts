@@ -58,8 +58,8 @@ export class Collector {
     await this.#pass
   }
 
-  unclaimed(): Unclaimed {
-    return unclaimedOf(this.#options.registry.store.unclaimed())
+  async unclaimed(): Promise<Unclaimed> {
+    return unclaimedOf(await this.#options.registry.store.unclaimed())
   }
 
   /**
@@ -92,9 +92,9 @@ export class Collector {
   async #collected(isDue: (channels: readonly Channel[]) => boolean): Promise<boolean> {
     const { registry, clock } = this.#options
     try {
-      registry.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
+      await registry.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
       await registry.syncAll()
-      const channels = registry.store.unclaimed()
+      const channels = await registry.store.unclaimed()
       this.#reportLosses(channels)
       let went = true
       if (isDue(channels)) {

@@ -9,8 +9,9 @@ import type { ChannelConfig } from '../channels/channel.ts'
 import { ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from '../channels/channel.ts'
 import { ChannelChain } from '../channels/channel-chain.ts'
 import { ChannelRegistry } from '../channels/channel-registry.ts'
-import { ChannelStore } from '../channels/channel-store.ts'
+import type { ChannelStore } from '../channels/channel-store.ts'
 import { Collector } from '../channels/collector.ts'
+import { SqliteChannelStore } from '../channels/sqlite-channel-store.ts'
 import { OwnTurns } from '../evm/account-turns.ts'
 import { base } from '../evm/networks.ts'
 import type { PaymentMethod } from '../payment.ts'
@@ -37,7 +38,7 @@ export function openChannelDesk(options: {
   readonly unclaimedMax?: bigint
 }): ChannelDesk {
   const { rpcUrl, key, payTo, clock, path = ':memory:', unclaimedMax = 10n ** 12n } = options
-  const store = new ChannelStore(path)
+  const store = new SqliteChannelStore(path)
   const chain = new ChannelChain({
     ...{ network: base, rpcUrl, account: privateKeyToAccount(key), turns: new OwnTurns() },
   })

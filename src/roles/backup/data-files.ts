@@ -1,5 +1,5 @@
 import { OperatingError } from '../../domain/errors.ts'
-import { inspectChannels } from '../../payment/channels/channel-store.ts'
+import { inspectChannels } from '../../payment/channels/sqlite-channel-store.ts'
 import { inspectLedger } from '../../payment/ledger-inspection.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { DocumentStore } from '../../store/document-store.ts'

@@ -13,7 +13,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { ChannelStore } from '../../payment/channels/channel-store.ts'
+import { SqliteChannelStore } from '../../payment/channels/sqlite-channel-store.ts'
 import { PaymentLedger } from '../../payment/ledger.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
 import { claimDataDir } from '../../store/data-dir.ts'
@@ -187,17 +187,17 @@ describe('payment channels', () => {
   const ID: Hex = `0x${'ab'.repeat(32)}`
 
   /** One channel, on which 0.05 USDC were sold. */
-  function sell(): ChannelStore {
-    const store = new ChannelStore(path())
+  function sell(): SqliteChannelStore {
+    const store = new SqliteChannelStore(path())
     const state = {
       balance: 1_000_000n,
       claimed: 0n,
       withdrawRequestedAtSeconds: 0,
       refundNonce: 0n,
     }
-    store.mirror(ID, channelConfig, state, 0)
+    void store.mirror(ID, channelConfig, state, 0)
     const amounts = { cumulative: 50_000n, amount: 50_000n }
-    store.commit(
+    void store.commit(
       { channelId: ID, ...amounts, signature: `0x${'1'.repeat(130)}`, hash: 'a', transaction: '' },
       0,
     )
