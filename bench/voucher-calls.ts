@@ -58,7 +58,11 @@ export async function voucherCalls(calls: number): Promise<readonly number[]> {
       if (at > WARM_UP) tookMs.push(performance.now() - before)
       assert.equal(answer.statusCode, 200, body)
     }
-    assert.equal((await desk.collector.unclaimed()).amount, PRICE * BigInt(total), 'each is charged once')
+    assert.equal(
+      (await desk.collector.unclaimed()).amount,
+      PRICE * BigInt(total),
+      'each is charged once',
+    )
     assert(await desk.collector.flush(), 'all of it is claimed and paid out')
     assert.equal(await chain.balanceOf(payTo), PRICE * BigInt(total))
   } finally {

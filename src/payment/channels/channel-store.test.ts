@@ -1,9 +1,14 @@
 import type { Hex } from 'viem'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import type { PostgresServer } from '../../../test/support/postgres.ts'
+import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { Postgres } from '../ledger/postgres.ts'
+import { migrateTables } from '../ledger/postgres-schema.ts'
 import { channelConfig as config } from '../testing/channel-config.ts'
 import type { ChannelState } from './channel.ts'
 import type { ChannelStore, VoucherSale } from './channel-store.ts'
 import { claimOf } from './channel-store.ts'
+import { channelTables, PostgresChannelStore } from './postgres-channel-store.ts'
 import { SqliteChannelStore } from './sqlite-channel-store.ts'
 
 const ID: Hex = `0x${'ab'.repeat(32)}`
@@ -16,11 +21,36 @@ const deposited: ChannelState = {
 }
 
 /** One store as two gateways have it open. */
-type Stores = { readonly store: ChannelStore; readonly other: ChannelStore }
+type Stores = {
+  readonly store: ChannelStore
+  readonly other: ChannelStore
+  close(): Promise<void>
+}
 
 async function sqlite(): Promise<Stores> {
   const store = new SqliteChannelStore(':memory:')
-  return { store, other: store }
+  return { store, other: store, close: async () => store.close() }
+}
+
+let server: Promise<PostgresServer> | null = null
+
+afterAll(async () => (await server)?.close())
+
+async function postgres(): Promise<Stores> {
+  server ??= startPostgres()
+  const url = await (await server).createDatabase()
+  const [one, two] = ['one', 'two'].map(
+    (name) => new Postgres({ url, applicationName: `perpscope test ${name}` }),
+  ) as [Postgres, Postgres]
+  await migrateTables(one, channelTables)
+  return {
+    store: new PostgresChannelStore(one),
+    other: new PostgresChannelStore(two),
+    close: async () => {
+      await one.close()
+      await two.close()
+    },
+  }
 }
 
 function sale(cumulative: bigint, amount = 100n, hash = `hash of ${cumulative}`): VoucherSale {
@@ -34,20 +64,26 @@ function sale(cumulative: bigint, amount = 100n, hash = `hash of ${cumulative}`)
   }
 }
 
-describe.each([['SQLite', sqlite]])('channels in %s', (_name, open) => {
-  const opened: ChannelStore[] = []
+describe('channels in SQLite', () => channelStoreSuite(sqlite))
 
-  afterEach(() => {
-    for (const store of opened.splice(0)) store.close()
+describe.skipIf(!hasPostgres)('channels in PostgreSQL', () => channelStoreSuite(postgres))
+
+/** What every store promises. */
+function channelStoreSuite(open: () => Promise<Stores>): void {
+  const opened: Stores[] = []
+
+  afterEach(async () => {
+    for (const stores of opened.splice(0)) await stores.close()
   })
 
   /** A channel with a deposit of 1,000 of which `charged` is sold. */
   async function sold(charged: bigint, state = deposited): Promise<Stores> {
-    const { store, other } = await open()
-    opened.push(store)
+    const stores = await open()
+    opened.push(stores)
+    const { store } = stores
     await store.mirror(ID, config, state, 1)
     if (charged > 0n) expect(await store.commit(sale(charged, charged), 2)).toBe('committed')
-    return { store, other }
+    return stores
   }
 
   async function found(store: ChannelStore) {
@@ -251,4 +287,4 @@ describe.each([['SQLite', sqlite]])('channels in %s', (_name, open) => {
     expect(await store.sale(ID, 300n)).toBeNull()
     expect((await store.find(ID))?.charged).toBe(300n)
   })
-})
+}
