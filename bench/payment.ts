@@ -22,7 +22,7 @@ import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { keyRecovery } from '../src/payment/evm/key-recovery.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
 import { payments } from '../src/payment/plugin.ts'
 import { quoteLimit } from '../src/payment/quote-limit.ts'
@@ -373,7 +373,7 @@ function answerBody(): Buffer {
 /** A paid route with its ledger on disk, as in production, or in memory. */
 function paidServer(facilitator: Facilitator<ExactEvmPayment>, ledgerPath?: ':memory:') {
   const directory = mkdtempSync(join(tmpdir(), 'perpscope-bench-'))
-  const ledger = new PaymentLedger(ledgerPath ?? join(directory, 'ledger.db'), (task) =>
+  const ledger = new SqliteLedger(ledgerPath ?? join(directory, 'ledger.db'), (task) =>
     setImmediate(task),
   )
   const app = Fastify()
@@ -390,12 +390,12 @@ function paidServer(facilitator: Facilitator<ExactEvmPayment>, ledgerPath?: ':me
   process.once('exit', remove)
   const close = async () => {
     await app.close()
-    ledger.close()
+    await ledger.close()
   }
   return { app, close }
 }
 
-function paymentOptions(ledger: PaymentLedger, facilitator: Facilitator<ExactEvmPayment>) {
+function paymentOptions(ledger: SqliteLedger, facilitator: Facilitator<ExactEvmPayment>) {
   return {
     methods: [exactEvm({ network: base, payTo: PAY_TO, facilitator })],
     ledger,
@@ -427,7 +427,7 @@ function gateway() {
   engine.apply({ kind: 'universe', listings: [listing('BTC')] }, clock.nowMs())
   render()
   clock.every(1_000, render)
-  const options = paymentOptions(new PaymentLedger(':memory:'), stubbed)
+  const options = paymentOptions(new SqliteLedger(':memory:'), stubbed)
   return buildServer({
     contracts: [pulseLike],
     engine,

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config/doctor.ts'
 import { sourceIds } from '../src/domain/external.ts'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -332,12 +332,12 @@ describe('perpscope doctor', () => {
   test('finds a ledger that keeps serve from starting', async () => {
     const path = join(dataDir, 'ledger.db')
     const selling = { payment: 'x402', payTo: `0x${'a'.repeat(40)}` } as const
-    const ledger = new PaymentLedger(path)
+    const ledger = new SqliteLedger(path)
     const whole = await examined(selling)
     expect(found(whole.findings, 'ledger'), 'while a service has it').toMatch(
       /, 0 payments, whole$/,
     )
-    ledger.close()
+    await ledger.close()
     const bytes = readFileSync(path)
     writeFileSync(path, bytes.fill(0xff, 4_096))
     const { isWell, findings } = await examined(selling)

@@ -5,7 +5,7 @@ import Fastify from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { payments } from '../src/payment/plugin.ts'
 import { newSecret } from '../src/payment/testing/new-secret.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -34,7 +34,7 @@ afterAll(() => ground?.close())
 async function unsold(bytes: string | Buffer): Promise<string> {
   const replies = await rawExchange(gateway.url, bytes)
   expect(replies).not.toContain(SOLD)
-  expect(gateway.ledger.counts(), 'no settlement was begun').toMatchObject(none)
+  expect(await gateway.ledger.counts(), 'no settlement was begun').toMatchObject(none)
   return replies
 }
 
@@ -432,7 +432,7 @@ describe('the gate fails shut', () => {
     const host = await ground.host()
     const buyer = await ground.fundedBuyer()
     const payment = await ground.paymentOf(buyer, { amount: 20_000n })
-    host.ledger.close()
+    await host.ledger.close()
     const { status } = await fetch(`${host.url}/pulse/BTC`, { headers: { 'x-payment': payment } })
     expect(status).toBeGreaterThanOrEqual(500)
     expect(host.runs()).toBe(0)
@@ -446,7 +446,7 @@ describe('the gate fails shut', () => {
     ['nothing', () => undefined],
   ])('at a handler that answers with %s', async (_what, body) => {
     const app = Fastify({ forceCloseConnections: true })
-    const ledger = new PaymentLedger(':memory:')
+    const ledger = new SqliteLedger(':memory:')
     await app.register(payments, {
       methods: [
         exactEvm({
@@ -468,7 +468,7 @@ describe('the gate fails shut', () => {
     const reply = await fetch(`${url}/odd`, { headers: { 'x-payment': payment } })
     const text = await reply.text()
     await app.close()
-    ledger.close()
+    await ledger.close()
     expect(reply.status).toBe(500)
     expect(text).not.toContain('sold')
     expect(await ground.chain.balanceOf(buyer.address)).toBe(FUNDS)

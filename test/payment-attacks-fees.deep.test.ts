@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
@@ -27,7 +27,7 @@ test('twenty payments at once of a wallet with money for one fail on Solana twic
   const chain = await startSolanaChain({ clock: systemClock, confirmationMs: 400 })
   onTestFinished(() => chain.close())
   const rig = solanaRig(chain)
-  const ledger = new PaymentLedger(':memory:')
+  const ledger = new SqliteLedger(':memory:')
   const facilitator = rig.facilitator({ failures: ledger.failures })
   let arrived = 0
   // All are verified before the first is sent.
@@ -62,7 +62,7 @@ test('a wallet on Solana stays barred over a restart, also where we learn of a f
     for (const suffix of ['', '-wal', '-shm', '-lock']) rmSync(ledgerPath + suffix, { force: true })
   })
   const opened = async () => {
-    const ledger = new PaymentLedger(ledgerPath)
+    const ledger = new SqliteLedger(ledgerPath)
     const { failures } = ledger
     const facilitator = rig.facilitator({ failures })
     const methods = [rig.method(facilitator, { failures })]

@@ -11,7 +11,7 @@ import { serveOptions } from '../src/config/serve.ts'
 import { ClockCheck } from '../src/payment/clock-check.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { decodeEnvelope } from '../src/payment/payload.ts'
 import type { Payment, Settlement } from '../src/payment/payment.ts'
 import { termsOf } from '../src/payment/terms.ts'
@@ -299,7 +299,7 @@ test('an operator has a counter, a gauge and one line at level error, also after
     ...['--contract-gas-per-hour', '300000'],
   ]
   const options = command.parse(flags, { from: 'user' }).opts<ServeOptions>()
-  const ledger = new PaymentLedger(':memory:')
+  const ledger = new SqliteLedger(':memory:')
   const started = async () => {
     const lines: { level: number; msg: string; until?: string }[] = []
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })

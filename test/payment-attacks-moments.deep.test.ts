@@ -337,7 +337,7 @@ describe('a ledger', () => {
     const buyer = await ground.fundedBuyer()
     const header = await ground.paymentOf(buyer)
     expect((await buy(`${gateway.url}/pulse/BTC`, header)).status).toBe(200)
-    gateway.ledger.close()
+    await gateway.ledger.close()
     const { status, text } = await buy(`${gateway.url}/pulse/BTC`, header)
     expect(status).toBeGreaterThanOrEqual(500)
     expect(JSON.parse(text).charged).not.toBe(false)

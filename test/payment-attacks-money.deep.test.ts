@@ -345,7 +345,7 @@ describe('a wallet that holds the price of one', () => {
     expect(got).toHaveLength(1)
     for (const { status } of answers) expect([200, 402, 429]).toContain(status)
     expect((await merchantBalance()) - before).toBe(PRICE)
-    expect(host.ledger.counts()).toMatchObject({ settled: 1, settling: 0, unknown: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ settled: 1, settling: 0, unknown: 0 })
   })
 })
 

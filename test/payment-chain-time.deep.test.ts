@@ -106,7 +106,7 @@ describe('a payment whose settlement has no verdict', () => {
     const refused = await send(host)
     expect(refused.status).toBe(402)
     expect(refused.body.diagnostics.reason).toMatch(/payment_expired/)
-    expect(host.ledger.counts()).toMatchObject({ released: 1, unknown: 0, settling: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ released: 1, unknown: 0, settling: 0 })
   })
 
   test('is paid by the first block after a standstill that outlived our crash', async () => {
@@ -148,10 +148,10 @@ describe('a payment whose settlement has no verdict', () => {
     const { send } = await purchase()
     expect((await send(host)).status).toBe(503)
     clock.advance(30 * MINUTE_MS)
-    const settled = () => {
+    const settled = async () => {
       // In steps shorter than the timeout of a request to the chain.
       clock.advance(SECOND_MS)
-      return host.ledger.counts().settled
+      return (await host.ledger.counts()).settled
     }
     await expect.poll(settled, { interval: 100, timeout: 10_000 }).toBe(1)
     clock.advance(24 * 60 * MINUTE_MS)

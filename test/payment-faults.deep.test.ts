@@ -345,7 +345,7 @@ describe('a facilitator over HTTP', () => {
     const { status, problem } = await buy(host, await paymentOf(buyer))
     expect(status).toBe(503)
     expect(problem()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
-    expect(host.ledger.counts()).toMatchObject({ settling: 0, unknown: 0, released: 1 })
+    expect(await host.ledger.counts()).toMatchObject({ settling: 0, unknown: 0, released: 1 })
     expect(await balanceOf(buyer)).toBe(FUNDS)
   })
 
@@ -366,7 +366,7 @@ describe('a facilitator over HTTP', () => {
         charged: null,
         payment_reusable: true,
       })
-      expect(host.ledger.counts().unknown).toBe(1)
+      expect((await host.ledger.counts()).unknown).toBe(1)
       expect((await buy(host, payment, '/pulse/ETH')).status).toBe(409)
       faults.settle = 'none'
       const paid = await buy(host, payment)
@@ -673,7 +673,7 @@ describe.each(broadcasts)('a node that answers %s with an error', (broadcast) =>
       code: 'facilitator_unavailable',
       charged: false,
     })
-    expect(host.ledger.counts().released).toBe(1)
+    expect((await host.ledger.counts()).released).toBe(1)
     node.inject(null)
     expect((await buy(host, payment)).status).toBe(200)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
@@ -801,7 +801,7 @@ describe('a facilitator that hangs', () => {
     released.give()
     await late.given
     expect((await buy(host, payment)).status).toBe(200)
-    expect(host.ledger.counts()).toMatchObject({ settled: 1, unknown: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ settled: 1, unknown: 0 })
     expect(host.runs()).toBe(1)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
@@ -871,7 +871,7 @@ describe('between verification and settlement', () => {
     expect(JSON.parse(text)).toMatchObject({ error: 'payment_invalid' })
     expect(text).not.toContain('run')
     expect(headers.get('etag'), 'nothing of the answer is left').toBeNull()
-    expect(host.ledger.counts().released).toBe(1)
+    expect((await host.ledger.counts()).released).toBe(1)
   })
 
   test('a stranger who submits the authorization first does not cost the buyer the answer', async () => {
@@ -938,14 +938,14 @@ describe('a crash during settlement', () => {
     cpSync(before, after, { recursive: true })
 
     const restarted = await hosted({ ledgerPath: join(after, 'ledger.db') })
-    expect(restarted.ledger.counts().unknown).toBe(1)
+    expect((await restarted.ledger.counts()).unknown).toBe(1)
     const copies = await Promise.all([1, 2, 3].map(() => buy(restarted, payment)))
     for (const { status, text } of copies) {
       expect(status).toBe(200)
       expect(JSON.parse(text)).toEqual({ coin: { coin: 'BTC' }, run: 1 })
     }
     expect(restarted.runs(), 'the stored answer was sent').toBe(0)
-    expect(restarted.ledger.counts()).toMatchObject({ settled: 1, settling: 0 })
+    expect(await restarted.ledger.counts()).toMatchObject({ settled: 1, settling: 0 })
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 })

@@ -98,7 +98,7 @@ describe('a ledger that another program holds', () => {
     const [first = 0, second = 0] = tookMs
     expect(first, 'the first one waits').toBeGreaterThan(450)
     expect(second, 'the next one does not').toBeLessThan(first - 250)
-    expect(host.ledger.counts()).toMatchObject({ settling: 0, settled: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ settling: 0, settled: 0 })
     await holder.release()
     for (const [at, payment] of payments.entries()) {
       expect((await buy(host.url, payment)).status).toBe(200)
@@ -134,6 +134,6 @@ describe('a ledger that another program holds', () => {
     expect(again.status, again.text).toBe(200)
     expect(host.runs(), 'the stored answer is sent').toBe(1)
     expect(await ground.spent(buyer)).toBe(PRICE)
-    expect(host.ledger.counts()).toMatchObject({ settled: 1, settling: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ settled: 1, settling: 0 })
   })
 })

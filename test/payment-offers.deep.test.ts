@@ -27,7 +27,7 @@ import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { OfferReceipts } from '../src/payment/extensions/offer-receipt.ts'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
 import type { PaymentOptions } from '../src/payment/plugin.ts'
 import { payments } from '../src/payment/plugin.ts'
@@ -68,7 +68,7 @@ type ShopOptions = Partial<Pick<PaymentOptions, 'limits' | 'ledger' | 'receipts'
 /** The whole gateway, with a controlled engine and a real chain. */
 async function openShop(of: ShopOptions = {}): Promise<Shop> {
   const { ledger, methods = [method], ...options } = of
-  const kept = ledger ?? new PaymentLedger(':memory:')
+  const kept = ledger ?? new SqliteLedger(':memory:')
   if (ledger === undefined) cleanups.push(async () => kept.close())
   const receiptSigner = options.receipts?.signer
   const gateway: GatewayFixture = gatewayFixture({
@@ -402,7 +402,7 @@ describe('a payment identifier', () => {
   test.each(['pulse/BTC', 'pulse/kPEPE', 'liquidations/BTC'])(
     'of one purchase refuses another payment of the same payer for /%s, also after a new start',
     async (path) => {
-      const ledger = new PaymentLedger(':memory:')
+      const ledger = new SqliteLedger(':memory:')
       cleanups.push(async () => ledger.close())
       const shop = await openShop({ ledger })
       const buyer = await fundedBuyer()

@@ -13,7 +13,7 @@ import { base } from '../src/payment/evm/networks.ts'
 import { nodeClient } from '../src/payment/evm/node-client.ts'
 import { settlementProbe } from '../src/payment/evm/settlement-probe.ts'
 import { HealthMonitor } from '../src/payment/health-monitor.ts'
-import { PaymentLedger } from '../src/payment/ledger.ts'
+import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { monitoredFacilitator } from '../src/payment/monitored-facilitator.ts'
 import { SalesReadiness } from '../src/payment/sales-readiness.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -183,10 +183,10 @@ describe('a ledger that cannot be written', () => {
 
   test('is probed by a page that reaches its log, and no row of it changes', async () => {
     const ledgerPath = await ledgerFile()
-    const ledger = new PaymentLedger(ledgerPath)
+    const ledger = new SqliteLedger(ledgerPath)
     onTestFinished(() => ledger.close())
     const sizeBefore = statSync(`${ledgerPath}-wal`).size
-    expect(ledger.writeFault()).toBeNull()
+    expect(await ledger.writeFault()).toBeNull()
     expect(statSync(`${ledgerPath}-wal`).size).toBeGreaterThan(sizeBefore)
     expect(Object.values(ledger.counts())).toEqual([0, 0, 0, 0, 0, 0])
   })

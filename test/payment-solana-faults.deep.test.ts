@@ -230,7 +230,7 @@ describe('a node that goes down', () => {
     node.revive()
     expect((await buy(host, payment)).status).toBe(200)
     expect(rig.spent(buyer)).toBe(PRICE)
-    expect(host.ledger.counts()).toMatchObject({ settled: 1, unknown: 0, settling: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ settled: 1, unknown: 0, settling: 0 })
   })
 
   test('and was never reached for the settlement leaves the payment unchanged', async () => {
@@ -240,7 +240,7 @@ describe('a node that goes down', () => {
     const buyer = rig.fundedBuyer()
     const { problem } = await buy(host, await rig.paymentOf(buyer))
     expect(problem()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
-    expect(host.ledger.counts()).toMatchObject({ released: 1, unknown: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ released: 1, unknown: 0 })
     expect(rig.spent(buyer)).toBe(0n)
   })
 
@@ -404,7 +404,7 @@ describe('finality of a settlement', () => {
     const payment = await rig.paymentOf(buyer)
     chain.hold()
     expect((await buy(host, payment)).status).toBe(200)
-    expect(host.ledger.counts()).toMatchObject({ unconfirmed: 1, settled: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 1, settled: 0 })
     expect(rig.spent(buyer)).toBe(0n)
     chain.release()
     expect((await buy(host, payment)).status).toBe(200)

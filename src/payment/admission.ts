@@ -3,8 +3,8 @@ import type { Clock } from '../domain/clock.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { FailedPayments } from './failed-payments.ts'
 import type { InFlightPayment, InFlightPayments } from './in-flight-payments.ts'
-import type { PaymentLedger } from './ledger.ts'
-import { readLedger, unknownIfUnreadable } from './ledger-read.ts'
+import type { Ledger, LedgerRow } from './ledger/ledger.ts'
+import { readLedger, unknownIfUnreadable } from './ledger/ledger-read.ts'
 import type { NodePermit } from './node-budget.ts'
 import type { NodeGate } from './node-gate.ts'
 import { MalformedPayment } from './payload.ts'
@@ -13,6 +13,7 @@ import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment, ReadPayment } from './presented-payment.ts'
 import { purchaseOf, readPayment } from './presented-payment.ts'
 import type { PurchasedAnswers } from './purchased-answers.ts'
+import { isReleased } from './purchased-answers.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
 import { identifierReused, malformed, nonceReused, tooManyInFlight } from './refusals.ts'
@@ -21,7 +22,7 @@ import type { Terms } from './terms.ts'
 
 export type AdmissionOptions = {
   readonly inFlightPayments: InFlightPayments
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly clock: Clock
   readonly publicUrl: string
   readonly failures: FailedPayments
@@ -85,7 +86,7 @@ export class Admission {
     if ('reason' in read) return responses.invalid(request, terms, read)
     const { presented, mismatch } = read
     // The hash of a payment covers its signature, which was checked the first time.
-    const repeated = answers.repeat(request, presented)
+    const repeated = answers.repeat(request, presented, await answers.before(presented))
     if (repeated !== null) return repeated
 
     const { payer } = presented.key
@@ -103,8 +104,14 @@ export class Admission {
     if (limited !== null) return limited
     if (presented.payment.operation !== undefined) return { ...presented, inFlight: null, permit }
 
-    // No await between these checks and the reservation, so that one of many copies wins.
-    const conflict = answers.repeat(request, presented) ?? this.#conflict(request, presented)
+    const stored = await answers.stored(presented)
+    const isIdentifierStored = await this.#isIdentifierStored(presented)
+    // No await from here to the reservation, so that one of many copies in this process wins. `Ledger.begin` finds a
+    // copy that was begun since the ledger was read.
+    const before = inFlightPayments.find(presented.id) ?? stored
+    const conflict =
+      answers.repeat(request, presented, before) ??
+      this.#conflict(request, presented, before, isIdentifierStored)
     if (conflict !== null) {
       // A copy may wait long for its answer, without asking a node.
       permit.end()
@@ -135,23 +142,33 @@ export class Admission {
     return allowance.allowed ? null : responses.limited(request, wallets, allowance)
   }
 
-  #conflict(request: FastifyRequest, presented: PresentedPayment): BufferedResponse | null {
-    const { answers, emit } = this.#options
-    const refusal = answers.holdsNonce(presented)
-      ? nonceReused
-      : this.#isIdentifierTaken(presented)
-        ? identifierReused
-        : null
+  #conflict(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    before: InFlightPayment | LedgerRow | null,
+    isIdentifierStored: boolean,
+  ): BufferedResponse | null {
+    const refusal =
+      before !== null && !isReleased(before)
+        ? nonceReused
+        : isIdentifierStored || this.#isIdentifierInFlight(presented)
+          ? identifierReused
+          : null
     if (refusal === null) return null
-    emit(request, { kind: 'conflict', payer: presented.key.payer })
+    this.#options.emit(request, { kind: 'conflict', payer: presented.key.payer })
     return refusal(request)
   }
 
-  #isIdentifierTaken({ key: { payer }, identifier }: PresentedPayment): boolean {
-    if (identifier === null) return false
+  async #isIdentifierStored({ key, identifier }: PresentedPayment): Promise<boolean> {
     const { ledger } = this.#options
-    const isStored = readLedger(() => ledger.findByIdentifier(payer, identifier)) !== null
-    return isStored || this.#identified.has(identifiedBy(payer, identifier))
+    return (
+      identifier !== null &&
+      (await readLedger(ledger.findByIdentifier(key.payer, identifier))) !== null
+    )
+  }
+
+  #isIdentifierInFlight({ key, identifier }: PresentedPayment): boolean {
+    return identifier !== null && this.#identified.has(identifiedBy(key.payer, identifier))
   }
 
   #track({ key: { payer }, identifier }: PresentedPayment, { answer }: InFlightPayment): void {

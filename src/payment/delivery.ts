@@ -4,13 +4,13 @@ import type { BufferedResponse } from './buffered-response.ts'
 import { DeliveryConfirmations } from './delivery-confirmations.ts'
 import type { Credentials } from './extensions/answer-access.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
-import type { PaymentKey, PaymentLedger } from './ledger.ts'
+import type { Ledger, PaymentKey } from './ledger/ledger.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { PresentedPayment } from './presented-payment.ts'
 import { receiptHeaders } from './receipt.ts'
 
 export type DeliveryOptions = {
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly clock: Clock
   /** Signs receipts; null without a receipt key. */
   readonly receipts: OfferReceipts | null
@@ -40,7 +40,7 @@ export class Delivery {
   /** The last byte of a response was sent. */
   sent(request: FastifyRequest): void {
     const key = this.#byAddress.get(request)
-    if (key !== undefined) this.#confirmations.sent(request, () => this.#admitCaller(key, 0))
+    if (key !== undefined) this.#confirmations.sent(request, () => void this.#admitCaller(key, 0))
   }
 
   /** @returns a purchased answer with its receipt, as the response to this request */
@@ -72,14 +72,14 @@ export class Delivery {
   }
 
   /** The buyer may return within `ms`, recognised by its address alone. */
-  expectCaller({ key, credentials }: PresentedPayment, ms: number): void {
-    if (hasOnlyAddress(credentials)) this.#admitCaller(key, this.#options.clock.nowMs() + ms)
+  async expectCaller({ key, credentials }: PresentedPayment, ms: number): Promise<void> {
+    if (hasOnlyAddress(credentials)) await this.#admitCaller(key, this.#options.clock.nowMs() + ms)
   }
 
-  #admitCaller(key: PaymentKey, untilMs: number): void {
+  async #admitCaller(key: PaymentKey, untilMs: number): Promise<void> {
     const { ledger, emit } = this.#options
     try {
-      ledger.admitCaller(key, untilMs)
+      await ledger.admitCaller(key, untilMs)
     } catch (cause) {
       // The access stays as it was and expires by itself.
       emit({ kind: 'failed', route: null, payer: key.payer, cause })

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { FailedSettlement, FailedSettlements } from './failed-settlements.ts'
 import { AT_ONCE, AT_ONCE_MAX, BARRING_STRIKES } from './failed-settlements.ts'
-import { PaymentLedger } from './ledger.ts'
+import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import { ledgerEntry, NOW_MS } from './testing/ledger-entry.ts'
 
 const NETWORK = 'eip155:8453'
@@ -21,7 +21,7 @@ type Rig = {
 }
 
 async function sqlite(): Promise<Rig> {
-  const ledger = new PaymentLedger(':memory:')
+  const ledger = new SqliteLedger(':memory:')
   return {
     failures: ledger.failures,
     other: ledger.failures,
@@ -29,7 +29,7 @@ async function sqlite(): Promise<Rig> {
       const entry = ledgerEntry(nonce)
       const key = { ...entry.key, payer }
       await ledger.begin({ ...entry, key }, NOW_MS)
-      ledger.move(key, 'settled', '0xabc', NOW_MS)
+      await ledger.move(key, 'settled', '0xabc', NOW_MS)
     },
     sweep: async (nowMs) => ledger.sweep(nowMs, 10),
     close: async () => ledger.close(),

@@ -95,10 +95,10 @@ describe('an answer given on a broadcast', () => {
     const { chain, host, buy, pass } = await rig('broadcast')
     expect(await buy()).toBe(200)
     expect(chain.settlements).toEqual(['broadcast'])
-    expect(host.ledger.counts()).toMatchObject({ unconfirmed: 1, settled: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 1, settled: 0 })
     chain.mine()
     await pass(15 * SECOND_MS)
-    expect(host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
+    expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
     expect(chain.settlements, 'nothing was sent twice').toHaveLength(1)
   })
 
@@ -116,7 +116,7 @@ describe('an answer given on a broadcast', () => {
     chain.lose()
     await pass(50 * SECOND_MS)
     expect(chain.settlements).toEqual(['broadcast', 'confirmed'])
-    expect(host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
+    expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
   })
 
   test('is lost when its payment runs out, and its payer waits for blocks from then on', async () => {
@@ -124,7 +124,7 @@ describe('an answer given on a broadcast', () => {
     expect(await buy()).toBe(200)
     chain.settle = async () => ({ kind: 'unknown', reason: 'node down', transaction: null })
     await pass(4 * MINUTE_MS)
-    expect(host.ledger.counts()).toMatchObject({ lost: 1, unconfirmed: 0 })
+    expect(await host.ledger.counts()).toMatchObject({ lost: 1, unconfirmed: 0 })
     expect(host.events.some(({ kind }) => kind === 'lost')).toBe(true)
     const seen: (Finality | undefined)[] = []
     chain.settle = async (_payment, finality) => {
@@ -161,10 +161,10 @@ describe('what is owed is bounded', () => {
 test('an answer given on a preconfirmation waits for the block in the books alone', async () => {
   const { chain, host, buy, pass } = await rig('preconfirmed')
   expect(await buy()).toBe(200)
-  expect(host.ledger.counts()).toMatchObject({ unconfirmed: 1 })
+  expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 1 })
   chain.mine()
   await pass(15 * SECOND_MS)
-  expect(host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
+  expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
 })
 
 test("a facilitator's word that is the last one closes the books, however sure it was to be", async () => {
@@ -177,7 +177,7 @@ test("a facilitator's word that is the last one closes the books, however sure i
   }
   expect(await buy()).toBe(200)
   await pass(MINUTE_MS)
-  expect(host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
+  expect(await host.ledger.counts()).toMatchObject({ unconfirmed: 0, settled: 1 })
   expect(settlements).toBe(1)
 })
 

@@ -3,7 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { FailedPayments } from './failed-payments.ts'
-import type { PaymentLedger } from './ledger.ts'
+import type { Ledger } from './ledger/ledger.ts'
 import type { BudgetRefusal, NodePermit } from './node-budget.ts'
 import { NodeBudget } from './node-budget.ts'
 import type { AskNode, Payment } from './payment.ts'
@@ -20,7 +20,7 @@ export type NodeGateOptions = {
   readonly limits: PaymentLimits
   readonly clock: Clock
   readonly coordinator: SettlementCoordinator
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly failures: FailedPayments
   /** Paid calls of one wallet. */
   readonly wallets: RateLimit
@@ -88,7 +88,7 @@ export class NodeGate {
     const { ledger, failures, coordinator, wallets } = this.#options
     const { payer } = payment
     let refusal: BufferedResponse | ScreeningRefusal | null
-    if (ledger.hasSettled(payer) && !(await failures.wasRefused(payer)))
+    if ((await ledger.hasSettled(payer)) && !(await failures.wasRefused(payer)))
       refusal = this.#refused(request, await permit.start('known'))
     else
       refusal =

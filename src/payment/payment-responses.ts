@@ -40,7 +40,7 @@ export class PaymentResponses {
     tookMs?: number,
   ): Promise<BufferedResponse> {
     const { delivery, emit } = this.#options
-    if (verdict.kind === 'open') delivery.expectCaller(presented, CALLER_ACCESS_OPEN_MS)
+    if (verdict.kind === 'open') await delivery.expectCaller(presented, CALLER_ACCESS_OPEN_MS)
     if (verdict.kind !== 'paid' && verdict.kind !== 'trusted')
       return this.unpaid(request, presented, verdict)
     const { transaction, extensionResponses } = verdict

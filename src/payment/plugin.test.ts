@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
-import { PaymentLedger } from './ledger.ts'
+import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import type { Facilitator } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { PaymentOptions } from './plugin.ts'
@@ -16,14 +16,14 @@ import { ledgerEntry, NOW_MS } from './testing/ledger-entry.ts'
 import { newSecret } from './testing/new-secret.ts'
 
 const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
-const ledgers: PaymentLedger[] = []
+const ledgers: SqliteLedger[] = []
 
-afterEach(() => {
-  for (const ledger of ledgers.splice(0)) ledger.close()
+afterEach(async () => {
+  for (const ledger of ledgers.splice(0)) await ledger.close()
 })
 
 function options(): PaymentOptions {
-  const ledger = new PaymentLedger(':memory:')
+  const ledger = new SqliteLedger(':memory:')
   ledgers.push(ledger)
   const unasked = () => Promise.reject(new Error('nothing here gets as far as the facilitator'))
   return {
@@ -100,14 +100,14 @@ test('answers whose time ran out while the service was down wait for their buyer
   const { ledger, ...rest } = options()
   const entry = ledgerEntry('0x1')
   await ledger.begin(entry, NOW_MS)
-  ledger.move(entry.key, 'settled', '0xabc', NOW_MS)
+  await ledger.move(entry.key, 'settled', '0xabc', NOW_MS)
   const clock = new ManualClock(NOW_MS + 86_400_000)
   const app = Fastify()
   await app.register(payments, { ...rest, ledger, clock })
   clock.advance(NO_SWEEP_MS)
-  expect(ledger.find(entry.key)?.answer).not.toBeNull()
+  expect((await ledger.find(entry.key))?.answer).not.toBeNull()
   clock.advance(10_000)
-  expect(ledger.find(entry.key)?.answer).toBeNull()
+  expect((await ledger.find(entry.key))?.answer).toBeNull()
   await app.close()
 })
 
@@ -122,11 +122,11 @@ test('a sweep that fails is reported and retried', async () => {
     clock: manual,
     onEvent: (event) => events.push(event),
   })
-  ledger.close()
+  await ledger.close()
   manual.advance(NO_SWEEP_MS)
   for (const tries of [1, 2]) {
     manual.advance(10_000)
-    expect(events).toHaveLength(tries)
+    await expect.poll(() => events.length, { interval: 1 }).toBe(tries)
   }
   expect(events[0]).toMatchObject({ kind: 'failed', route: null, cause: expect.any(Error) })
   await app.close()

@@ -17,7 +17,7 @@ import { prefersSignedOffer } from './extensions/offer-receipt.ts'
 import { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
 import { InFlightPayments } from './in-flight-payments.ts'
-import type { PaymentLedger } from './ledger.ts'
+import type { ExposureLimits, Ledger } from './ledger/ledger.ts'
 import { NodeGate } from './node-gate.ts'
 import { Operations } from './operations.ts'
 import { hasPayment } from './payload.ts'
@@ -32,7 +32,7 @@ import { PurchasedAnswers } from './purchased-answers.ts'
 import { Quotes } from './quotes.ts'
 import { RateLimit } from './rate-limit.ts'
 import { Reconciler } from './reconciler.ts'
-import type { ExposureLimits, Sale } from './sales.ts'
+import type { Sale } from './sales.ts'
 import { Sales } from './sales.ts'
 import { SettlementCoordinator } from './settlement-coordinator.ts'
 import type { PaidRoute, Terms } from './terms.ts'
@@ -53,7 +53,7 @@ export type PaymentOptions = {
   /** In the order of `accepts`. */
   readonly methods: readonly PaymentMethod[]
   /** Closed by the caller. */
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly clock: Clock
   /** Public base URL, such as `https://api.example.com`. */
   readonly publicUrl: string
@@ -175,21 +175,26 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
 
   // Before the start no buyer could fetch an answer.
   let closedUntilMs = clock.nowMs()
-  function sweep(): void {
+  async function sweep(): Promise<void> {
     let full = false
     try {
       const nowMs = clock.nowMs()
       if (closure.isClosed()) closedUntilMs = nowMs
       // Buyers that were sent away find their answers after a closure.
       if (nowMs - closedUntilMs > KEPT_AFTER_CLOSURE_MS)
-        full = ledger.sweep(nowMs, SWEEP_ROWS_MAX) === SWEEP_ROWS_MAX
+        full = (await ledger.sweep(nowMs, SWEEP_ROWS_MAX)) === SWEEP_ROWS_MAX
     } catch (cause) {
       // Old rows stay longer; sales continue while rows can be written.
       onEvent({ kind: 'failed', route: null, cause })
     }
-    cancelSweep = clock.after(full ? SWEEP_AGAIN_MS : SWEEP_MS, sweep)
+    if (!isClosed) sweepAfter(full ? SWEEP_AGAIN_MS : SWEEP_MS)
   }
-  let cancelSweep = clock.after(SWEEP_MS, sweep)
+  let isClosed = false
+  let cancelSweep = () => {}
+  function sweepAfter(ms: number): void {
+    cancelSweep = clock.after(ms, () => void sweep())
+  }
+  sweepAfter(SWEEP_MS)
   const reconciler = new Reconciler({
     ledger,
     coordinator: checkout.coordinator,
@@ -200,6 +205,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   })
   app.addHook('onReady', async () => reconciler.start())
   app.addHook('onClose', async () => {
+    isClosed = true
     cancelSweep()
     reconciler.stop()
   })

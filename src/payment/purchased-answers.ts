@@ -5,8 +5,9 @@ import type { Delivery } from './delivery.ts'
 import { isNamedBy } from './entity-tag.ts'
 import { CALLER_ACCESS_MS, opens } from './extensions/answer-access.ts'
 import type { InFlightPayment, InFlightPayments } from './in-flight-payments.ts'
-import type { LedgerRow, PaymentLedger } from './ledger.ts'
-import { readLedger, unknownIfUnreadable } from './ledger-read.ts'
+import type { Ledger, LedgerRow } from './ledger/ledger.ts'
+import { isReusable } from './ledger/ledger.ts'
+import { readLedger, unknownIfUnreadable } from './ledger/ledger-read.ts'
 import { MalformedPayment } from './payload.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentLimits } from './payment-limits.ts'
@@ -17,6 +18,7 @@ import { callerKey, RateLimit } from './rate-limit.ts'
 import {
   answerExpired,
   keptDuringMaintenance,
+  nonceReused,
   notModified,
   paymentReused,
   settlementUnknown,
@@ -32,7 +34,7 @@ export type Closure = { isClosed(): boolean; readonly retryAfterSeconds: number 
 export type PurchasedAnswersOptions = {
   readonly coordinator: SettlementCoordinator
   readonly inFlightPayments: InFlightPayments
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly clock: Clock
   readonly publicUrl: string
   readonly limits: PaymentLimits
@@ -43,6 +45,8 @@ export type PurchasedAnswersOptions = {
 }
 
 const COPY_WAIT_MS_MAX = 30_000
+/** Between two looks at a payment on which another process works. */
+const POLL_MS = 250
 
 /** Sends a purchased answer again, to a request that proves the purchase (`extensions/answer-access.ts`). */
 export class PurchasedAnswers {
@@ -60,10 +64,28 @@ export class PurchasedAnswers {
     return unknownIfUnreadable(request, this.#options.emit, () => this.#recalled(request, terms))
   }
 
-  /** @returns the response to a payment that was presented before; null for a new one */
-  repeat(request: FastifyRequest, presented: PresentedPayment): Promise<BufferedResponse> | null {
-    const before = this.#before(presented)
-    if (before === null) return null
+  stored({ key }: PresentedPayment): Promise<LedgerRow | null> {
+    return readLedger(this.#options.ledger.find(key))
+  }
+
+  /** The payment, or another one with its nonce, in flight or in the ledger. */
+  async before(presented: PresentedPayment): Promise<InFlightPayment | LedgerRow | null> {
+    const { inFlightPayments } = this.#options
+    const stored =
+      inFlightPayments.find(presented.id) === undefined ? await this.stored(presented) : null
+    return inFlightPayments.find(presented.id) ?? stored
+  }
+
+  /**
+   * @param before what `before` found
+   * @returns the response to a payment that was presented before; null for a new one
+   */
+  repeat(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    before: InFlightPayment | LedgerRow | null,
+  ): Promise<BufferedResponse> | null {
+    if (before?.payloadHash !== presented.payloadHash) return null
     if (!this.#isOfBuyer(presented, before))
       return presented.payment.refusesRepetitions === true
         ? null
@@ -71,15 +93,19 @@ export class PurchasedAnswers {
     return isReleased(before) ? null : this.#again(request, presented, before)
   }
 
+  /** The response to a payment that was begun elsewhere while this request prepared its sale. */
+  async overtaken(request: FastifyRequest, presented: PresentedPayment): Promise<BufferedResponse> {
+    const row = await this.#options.ledger.find(presented.key)
+    if (row === null || isReleased(row)) return stillInFlight(request)
+    if (row.payloadHash !== presented.payloadHash) return nonceReused(request)
+    return this.#isOfBuyer(presented, row)
+      ? this.#outcome(request, presented, row)
+      : this.paymentReused(request, presented)
+  }
+
   paymentReused(request: FastifyRequest, { key }: PresentedPayment): BufferedResponse {
     this.#options.emit(request, { kind: 'conflict', payer: key.payer })
     return paymentReused(request)
-  }
-
-  /** A payment, or another one with the same nonce, that is in flight or in the ledger and was not refused. */
-  holdsNonce(presented: PresentedPayment): boolean {
-    const before = this.#find(presented)
-    return before !== null && !isReleased(before)
   }
 
   async #recalled(request: FastifyRequest, terms: Terms): Promise<BufferedResponse | null> {
@@ -94,23 +120,13 @@ export class PurchasedAnswers {
       if (cause instanceof MalformedPayment) return null
       throw cause
     }
-    const before = this.#before(presented)
-    if (before === null || isReleased(before) || !this.#isOfBuyer(presented, before)) return null
+    const before = await this.before(presented)
+    if (before?.payloadHash !== presented.payloadHash) return null
+    if (isReleased(before) || !this.#isOfBuyer(presented, before)) return null
     const answer = await this.#again(request, presented, before)
     if (!closure.isClosed() || answer.status !== 200) return answer
-    delivery.expectCaller(presented, closure.retryAfterSeconds * 1_000 + CALLER_ACCESS_MS)
+    await delivery.expectCaller(presented, closure.retryAfterSeconds * 1_000 + CALLER_ACCESS_MS)
     return keptDuringMaintenance(request, closure.retryAfterSeconds)
-  }
-
-  #find({ id, key }: PresentedPayment): InFlightPayment | LedgerRow | null {
-    const { inFlightPayments, ledger } = this.#options
-    return inFlightPayments.find(id) ?? readLedger(() => ledger.find(key))
-  }
-
-  /** The same signed payment, in flight or in the ledger. */
-  #before(presented: PresentedPayment): InFlightPayment | LedgerRow | null {
-    const before = this.#find(presented)
-    return before?.payloadHash === presented.payloadHash ? before : null
   }
 
   /** Whether the request proves more than a chain shows, and asks for what was bought. */
@@ -130,22 +146,29 @@ export class PurchasedAnswers {
     presented: PresentedPayment,
     before: InFlightPayment | LedgerRow,
   ): Promise<BufferedResponse> {
+    if (!('state' in before)) return this.#copied(request, presented, before)
+    return this.#counted(request, () =>
+      isFinal(before) || before.answer === null
+        ? this.#sentAgain(request, presented, before)
+        : this.#reconciled(request, presented, before),
+    )
+  }
+
+  async #sentAgain(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    { answer, state, transaction }: LedgerRow,
+  ): Promise<BufferedResponse> {
     const { delivery, emit } = this.#options
     const { payer } = presented.key
-    if (!('state' in before)) return this.#copied(request, presented, before)
-    const { answer, state, transaction } = before
-    return this.#counted(request, () => {
-      if (answer === null) {
-        emit(request, { kind: 'conflict', payer })
-        return answerExpired(request, state === 'settled')
-      }
-      if (state !== 'settled' && state !== 'unconfirmed')
-        return this.#reconciled(request, presented, before, answer)
-      emit(request, { kind: 'replayed', payer })
-      const isHeld = this.#hasCopy(request, presented, answer)
-      const sent = isHeld ? notModified(answer) : answer
-      return delivery.deliver(request, presented, sent, transaction ?? '')
-    })
+    if (answer === null) {
+      emit(request, { kind: 'conflict', payer })
+      return answerExpired(request, state === 'settled')
+    }
+    emit(request, { kind: 'replayed', payer })
+    const isHeld = this.#hasCopy(request, presented, answer)
+    const sent = isHeld ? notModified(answer) : answer
+    return delivery.deliver(request, presented, sent, transaction ?? '')
   }
 
   /** Whether the buyer has the answer already and no newer one could be bought now. */
@@ -175,23 +198,47 @@ export class PurchasedAnswers {
   async #reconciled(
     request: FastifyRequest,
     presented: PresentedPayment,
-    { transaction }: LedgerRow,
-    stored: BufferedResponse,
+    row: LedgerRow,
   ): Promise<BufferedResponse> {
-    const { inFlightPayments, clock, delivery, emit, responses, coordinator } = this.#options
-    if (inFlightPayments.full) return settlementUnknown(request, transaction)
+    const { inFlightPayments, clock } = this.#options
+    const copy = inFlightPayments.find(presented.id)
+    if (copy !== undefined) return this.#copied(request, presented, copy)
+    if (inFlightPayments.full) return settlementUnknown(request, row.transaction)
     const inFlight = inFlightPayments.open(presented.id, purchaseOf(presented, clock.nowMs()))
-    let answer: BufferedResponse
-    try {
-      delivery.expectCaller(presented, CALLER_ACCESS_MS)
-      const verdict = await coordinator.reconcile(presented.key, presented.payment)
-      answer = await responses.concluded(request, presented, verdict, stored)
-    } catch (cause) {
-      emit(request, { kind: 'failed', cause })
-      answer = settlementUnknown(request, transaction)
-    }
+    const answer = await this.#outcome(request, presented, row)
     inFlight.close(answer)
     return answer
+  }
+
+  /** Determines the outcome of a payment, or waits for the process that does. */
+  async #outcome(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+    begun: LedgerRow,
+  ): Promise<BufferedResponse> {
+    const { ledger, clock, delivery, emit, responses, coordinator } = this.#options
+    const { key, payment } = presented
+    let row: LedgerRow | null = begun
+    try {
+      for (let waitedMs = 0; ; waitedMs += POLL_MS) {
+        const isTakenOver = await ledger.takeOver(key)
+        row = await ledger.find(key)
+        // A refused payment may have been begun again, for another call.
+        if (row === null || isReleased(row)) return stillInFlight(request)
+        if (!this.#isOfBuyer(presented, row)) return this.paymentReused(request, presented)
+        if (isFinal(row) || row.answer === null) return this.#sentAgain(request, presented, row)
+        if (isTakenOver) {
+          await delivery.expectCaller(presented, CALLER_ACCESS_MS)
+          const verdict = await coordinator.reconcile(key, payment)
+          return await responses.concluded(request, presented, verdict, row.answer)
+        }
+        if (waitedMs >= COPY_WAIT_MS_MAX) return stillInFlight(request)
+        await pause(clock, POLL_MS)
+      }
+    } catch (cause) {
+      emit(request, { kind: 'failed', cause })
+      return settlementUnknown(request, row?.transaction ?? null)
+    }
   }
 
   /** Counts every repeated payment, so that neither guesses nor valid ones are free or distinguishable. */
@@ -207,6 +254,17 @@ export class PurchasedAnswers {
 }
 
 /** A refused payment is as good as a new one, whether its answer was sent or not. */
-function isReleased(before: InFlightPayment | LedgerRow): boolean {
-  return 'state' in before && (before.state === 'released' || before.state === 'lost')
+export function isReleased(before: InFlightPayment | LedgerRow): boolean {
+  return 'state' in before && isReusable(before.state)
+}
+
+/** Whether nothing is left to determine for its buyer: the answer may be sent. */
+function isFinal({ state }: LedgerRow): boolean {
+  return state === 'settled' || state === 'unconfirmed'
+}
+
+function pause(clock: Clock, ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    clock.after(ms, resolve)
+  })
 }

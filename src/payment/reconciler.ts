@@ -1,12 +1,12 @@
 import type { PaymentPayload } from '@x402/core/types'
 import type { Clock } from '../domain/clock.ts'
-import type { OpenPayment, PaymentLedger } from './ledger.ts'
+import type { Ledger, OpenPayment } from './ledger/ledger.ts'
 import type { Payment, PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { SettlementCoordinator, SettlementVerdict } from './settlement-coordinator.ts'
 
 export type ReconcilerOptions = {
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly coordinator: SettlementCoordinator
   readonly methods: readonly PaymentMethod[]
   readonly clock: Clock
@@ -35,7 +35,6 @@ export class Reconciler {
   }
 
   start(): void {
-    this.#options.ledger.interrupted()
     void this.#pass()
   }
 
@@ -48,8 +47,11 @@ export class Reconciler {
     const { ledger, clock, emit } = this.#options
     try {
       const untouchedSinceMs = clock.nowMs() - UNTOUCHED_MS
-      for (const open of ledger.open(untouchedSinceMs, PAYMENTS_A_PASS_MAX)) {
+      await ledger.interrupted(clock.nowMs())
+      for (let payments = 0; payments < PAYMENTS_A_PASS_MAX; payments += 1) {
         if (this.#isStopped) return
+        const open = await ledger.nextOpen(untouchedSinceMs, clock.nowMs())
+        if (open === null) break
         await this.#followUp(open)
       }
     } catch (cause) {
@@ -60,8 +62,7 @@ export class Reconciler {
   }
 
   async #followUp(open: OpenPayment): Promise<void> {
-    const { ledger, coordinator, clock, methods, isAtWork, emit } = this.#options
-    ledger.lookedAt(open, clock.nowMs())
+    const { coordinator, methods, isAtWork, emit } = this.#options
     const payment = revived(open.wire, methods)
     if (payment === null || isAtWork(open)) return
     const verdict = await coordinator.followUp(open, payment)

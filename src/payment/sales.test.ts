@@ -4,7 +4,7 @@ import { expect } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
-import { PaymentLedger } from './ledger.ts'
+import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import type { Facilitator, Outcome, Settlement, Verification } from './payment.ts'
 import { payments } from './plugin.ts'
 import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
@@ -105,7 +105,7 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
   async (troubles) => {
     const clock = new ManualClock(NOW_MS)
     const chain = new NonceOnChain(clock)
-    const ledger = new PaymentLedger(':memory:')
+    const ledger = new SqliteLedger(':memory:')
     let handled = 0
     let handlerStatus = 200
 
@@ -166,7 +166,7 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
     expect(chain.transfers).toBe(1)
     expect(bought.size, 'every copy of the answer is the same').toBe(isStrangers ? 0 : 1)
     await app.close()
-    ledger.close()
+    await ledger.close()
   },
   // Some 5,000 requests and as many commits.
   30_000,

@@ -4,8 +4,8 @@ import type { Reservation } from './admission.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { Finality } from './finality.ts'
 import type { InFlightPayment } from './in-flight-payments.ts'
-import type { PaymentLedger } from './ledger.ts'
-import { LedgerBusyError } from './ledger.ts'
+import type { ExposureLimits, Ledger } from './ledger/ledger.ts'
+import { LedgerBusyError } from './ledger/ledger.ts'
 import type { NodeGate } from './node-gate.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
@@ -13,6 +13,7 @@ import type { PresentedPayment } from './presented-payment.ts'
 import type { PurchasedAnswers } from './purchased-answers.ts'
 import {
   answerTimedOut,
+  identifierReused,
   internalError,
   ledgerBusy,
   settlementUnknown,
@@ -20,12 +21,9 @@ import {
 } from './refusals.ts'
 import type { SettlementCoordinator } from './settlement-coordinator.ts'
 
-/** The most that may be unsettled after answers were sent on `broadcast` finality, in USDC atoms. */
-export type ExposureLimits = { readonly payerMax: bigint; readonly totalMax: bigint }
-
 export type SalesOptions = {
   readonly coordinator: SettlementCoordinator
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly clock: Clock
   readonly nodeGate: NodeGate
   readonly answers: PurchasedAnswers
@@ -75,7 +73,7 @@ export class Sales {
         return gate
       }
       // Only a settlement that was begun here can have paid for one of our answers.
-      const wasBegunHere = ledger.find(key)?.payloadHash === presented.payloadHash
+      const wasBegunHere = (await ledger.find(key))?.payloadHash === presented.payloadHash
       const verdict = gate ?? (await coordinator.verify(presented.payment, wasBegunHere))
       const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
       const isForeign = isUsed && !wasBegunHere
@@ -91,7 +89,8 @@ export class Sales {
       } else refusal = await responses.unpaid(request, presented, verdict)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
-      refusal = internalError(request)
+      refusal =
+        cause instanceof LedgerBusyError ? ledgerBusy(request, false) : internalError(request)
     } finally {
       permit.end()
     }
@@ -144,25 +143,28 @@ export class Sales {
     sale: Sale,
     answer: BufferedResponse,
   ): Promise<BufferedResponse> {
-    const { clock, emit, ledger, responses, coordinator } = this.#options
+    const { answers, clock, emit, exposure, ledger, responses, coordinator } = this.#options
     const { key, payment, prepaid } = sale
     const beganMs = clock.nowMs()
     let finality: Finality
     try {
-      finality = this.#finality(sale)
-      await ledger.begin(
+      const begun = await ledger.begin(
         {
           ...sale,
           access: sale.inFlight.access,
           route: request.routeOptions.url ?? '',
           amount: payment.requirement.amount,
-          finality,
+          finality: await this.#finality(sale),
+          exposure,
           validBeforeSeconds: payment.validBeforeSeconds,
           wire: payment.wire,
           answer,
         },
         clock.nowMs(),
       )
+      if (begun.kind === 'taken') return await answers.overtaken(request, sale)
+      if (begun.kind === 'identifier_taken') return identifierReused(request)
+      finality = begun.finality
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
       if (cause instanceof LedgerBusyError) return ledgerBusy(request, prepaid !== null)
@@ -172,7 +174,7 @@ export class Sales {
       const verdict =
         prepaid === null
           ? await coordinator.settle(key, payment, finality)
-          : coordinator.settled(key, prepaid)
+          : await coordinator.settled(key, prepaid)
       return await responses.concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
@@ -180,16 +182,11 @@ export class Sales {
     }
   }
 
-  /** `confirmed` for a payer whose transfer failed once, or whose unsettled payments reach the limit. */
-  #finality({ key, payment }: Sale): Finality {
-    const { finality, ledger, exposure } = this.#options
-    const { amount } = payment.requirement
-    const configured = finality(amount)
-    if (configured === 'confirmed' || ledger.hasLost(key.payer)) return 'confirmed'
-    if (configured === 'preconfirmed') return configured
-    const owed = ledger.exposure(key.payer)
-    const isWithin =
-      owed.payer + amount <= exposure.payerMax && owed.total + amount <= exposure.totalMax
-    return isWithin ? 'broadcast' : 'confirmed'
+  /** `confirmed` for a payer whose transfer failed once after its answer was sent. */
+  async #finality({ key, payment }: Sale): Promise<Finality> {
+    const configured = this.#options.finality(payment.requirement.amount)
+    return configured === 'confirmed' || (await this.#options.ledger.hasLost(key.payer))
+      ? 'confirmed'
+      : configured
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../domain/clock.ts'
 import type { Finality } from './finality.ts'
-import type { OpenPayment, PaymentKey, PaymentLedger } from './ledger.ts'
+import type { Ledger, OpenPayment, PaymentKey } from './ledger/ledger.ts'
 import type { Outcome, Payment, Settlement, Unreachable, Verification } from './payment.ts'
 import { SETTLE_MARGIN_SECONDS } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
@@ -33,7 +33,7 @@ export type VerificationVerdict =
 export type ScreeningRefusal = Extract<SettlementVerdict, { kind: 'refused' | 'unavailable' }>
 
 export type SettlementCoordinatorOptions = {
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly clock: Clock
   readonly emit: (event: PaymentEvent) => void
 }
@@ -51,7 +51,7 @@ const EXPIRED_FOR_SURE_SECONDS = 60
  * a settled one is recognised as paid.
  */
 export class SettlementCoordinator {
-  readonly #ledger: PaymentLedger
+  readonly #ledger: Ledger
   readonly #clock: Clock
   readonly #emit: SettlementCoordinatorOptions['emit']
 
@@ -108,7 +108,7 @@ export class SettlementCoordinator {
   }
 
   /** Records a payment that was settled before this request. */
-  settled(key: PaymentKey, transaction: string): SettlementVerdict {
+  settled(key: PaymentKey, transaction: string): Promise<SettlementVerdict> {
     return this.#record(key, { kind: 'paid', transaction })
   }
 
@@ -168,7 +168,7 @@ export class SettlementCoordinator {
       SETTLE_MS_MAX,
       async () => {
         const verdict = await payment.settle(finality)
-        if (answered && verdict.kind === 'settled') this.#late(key, verdict.transaction)
+        if (answered && verdict.kind === 'settled') await this.#late(key, verdict.transaction)
         return verdict
       },
       (reason): Settlement => ({ kind: 'unknown', reason, transaction: null }),
@@ -194,10 +194,10 @@ export class SettlementCoordinator {
   }
 
   /** A settlement that succeeded after its request was answered with `settlement_unknown`. */
-  #late(key: PaymentKey, transaction: string): void {
+  async #late(key: PaymentKey, transaction: string): Promise<void> {
     const { payer } = key
     try {
-      this.#record(key, { kind: 'paid', transaction })
+      await this.#record(key, { kind: 'paid', transaction })
       this.#emit({ kind: 'settled', route: null, payer, transaction })
     } catch (cause) {
       // The row stays open; the follow-up or the next request recognises the payment as paid.
@@ -225,26 +225,31 @@ export class SettlementCoordinator {
   }
 
   /** @param answer whether the buyer already has it */
-  #record(
+  async #record(
     key: PaymentKey,
     verdict: SettlementVerdict,
     answer: 'withheld' | 'answered' = 'withheld',
-  ): SettlementVerdict {
+  ): Promise<SettlementVerdict> {
     const nowMs = this.#clock.nowMs()
     const isAnswered = answer === 'answered'
     switch (verdict.kind) {
       case 'paid':
-        this.#ledger.move(key, 'settled', verdict.transaction, nowMs)
+        await this.#ledger.move(key, 'settled', verdict.transaction, nowMs)
         return verdict
       case 'trusted':
-        this.#ledger.move(key, 'unconfirmed', verdict.transaction, nowMs)
+        await this.#ledger.move(key, 'unconfirmed', verdict.transaction, nowMs)
         return verdict
       case 'open':
-        this.#ledger.move(key, isAnswered ? 'unconfirmed' : 'unknown', verdict.transaction, nowMs)
+        await this.#ledger.move(
+          key,
+          isAnswered ? 'unconfirmed' : 'unknown',
+          verdict.transaction,
+          nowMs,
+        )
         return verdict
       case 'refused':
       case 'unavailable':
-        this.#ledger.move(key, isAnswered ? 'lost' : 'released', null, nowMs)
+        await this.#ledger.move(key, isAnswered ? 'lost' : 'released', null, nowMs)
         return verdict
       default:
         return verdict satisfies never

@@ -13,7 +13,7 @@ import {
   BARRING_STRIKES,
   FAILURE_WINDOW_MS,
 } from './failed-settlements.ts'
-import { migrate } from './ledger-schema.ts'
+import { migrate } from './ledger/sqlite-schema.ts'
 
 /** Failed settlements in the file of the ledger. */
 export class SqliteFailedSettlements implements FailedSettlements {

@@ -16,8 +16,8 @@ import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SqliteChannelStore } from '../payment/channels/sqlite-channel-store.ts'
-import { PaymentLedger } from '../payment/ledger.ts'
-import { SCHEMA_VERSION } from '../payment/ledger-schema.ts'
+import { SqliteLedger } from '../payment/ledger/sqlite-ledger.ts'
+import { SCHEMA_VERSION } from '../payment/ledger/sqlite-schema.ts'
 import { channelConfig } from '../payment/testing/channel-config.ts'
 import { ledgerEntry, NOW_MS } from '../payment/testing/ledger-entry.ts'
 import { fingerprintOf, MANIFEST_NAME } from '../store/backup-manifest.ts'
@@ -60,20 +60,20 @@ function closeAll(): void {
   for (const each of open.splice(0)) each.close()
 }
 
-function ledgerAt(folderOfIt: string): PaymentLedger {
-  const ledger = new PaymentLedger(join(folderOfIt, 'ledger.db'))
+function ledgerAt(folderOfIt: string): SqliteLedger {
+  const ledger = new SqliteLedger(join(folderOfIt, 'ledger.db'))
   open.push(ledger)
   return ledger
 }
 
-function sell(ledger: PaymentLedger, nonce: string): void {
+function sell(ledger: SqliteLedger, nonce: string): void {
   const entry = ledgerEntry(nonce)
   void ledger.begin(entry, NOW_MS)
-  ledger.move(entry.key, 'settled', `0x${nonce}`, NOW_MS)
+  void ledger.move(entry.key, 'settled', `0x${nonce}`, NOW_MS)
 }
 
 /** A service at work, with everything that it keeps. */
-function serving(): PaymentLedger {
+function serving(): SqliteLedger {
   const ledger = ledgerAt(dataDir)
   sell(ledger, 'one')
   const channels = new SqliteChannelStore(join(dataDir, 'channels.db'))
@@ -130,7 +130,7 @@ describe('a backup of a service at work', () => {
     await run(restore, { dataDir: other })
     const restored = ledgerAt(other)
     const one = ledgerEntry('one')
-    expect(restored.find(one.key)).toMatchObject({ state: 'settled', answer: one.answer })
+    expect(await restored.find(one.key)).toMatchObject({ state: 'settled', answer: one.answer })
     sell(restored, 'two')
     const channels = new SqliteChannelStore(join(other, 'channels.db'))
     open.push(channels)
@@ -245,10 +245,10 @@ describe('a restore', () => {
     const { set_aside } = JSON.parse(await run(restore, { json: true }))
     expect(set_aside).toMatch(/before-restore-20\d\d-\d\d-\d\dT/)
     const now = ledgerAt(dataDir)
-    expect(now.find(ledgerEntry('later').key)).toBeNull()
-    expect(now.find(ledgerEntry('one').key)).not.toBeNull()
+    expect(await now.find(ledgerEntry('later').key)).toBeNull()
+    expect(await now.find(ledgerEntry('one').key)).not.toBeNull()
     const before = ledgerAt(set_aside)
-    expect(before.find(ledgerEntry('later').key)).not.toBeNull()
+    expect(await before.find(ledgerEntry('later').key)).not.toBeNull()
   })
 
   test('says what follows for payments that came later', async () => {
@@ -310,14 +310,14 @@ describe('a restore', () => {
     expect(() => checkRestored(dataDir)).toThrow(/run perpscope restore again/)
     await run(restore)
     checkRestored(dataDir)
-    expect(ledgerAt(dataDir).counts().settled).toBe(1)
+    expect((await ledgerAt(dataDir).counts()).settled).toBe(1)
   })
 
   test('from a folder that may only be read', async () => {
     closeAll()
     chmodSync(dir, 0o500)
     await run(restore)
-    expect(ledgerAt(dataDir).counts().settled).toBe(1)
+    expect((await ledgerAt(dataDir).counts()).settled).toBe(1)
   })
 
   function change(name: string, task: (bytes: Buffer) => Buffer): void {

@@ -8,9 +8,9 @@ import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
-import type { PaymentCounts } from '../payment/ledger-inspection.ts'
-import { countPayments, inspectLedger } from '../payment/ledger-inspection.ts'
-import { checkHasPayments } from '../payment/ledger-report.ts'
+import type { PaymentCounts } from '../payment/ledger/ledger-inspection.ts'
+import { countPayments, inspectLedger } from '../payment/ledger/ledger-inspection.ts'
+import { checkHasPayments } from '../payment/ledger/ledger-report.ts'
 import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
 import {
   checkFingerprint,

@@ -2,23 +2,23 @@ import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Entry, PaymentState } from '../payment/ledger.ts'
-import { PaymentLedger } from '../payment/ledger.ts'
+import type { Entry, PaymentState } from '../payment/ledger/ledger.ts'
+import { SqliteLedger } from '../payment/ledger/sqlite-ledger.ts'
 import { ledger } from './ledger.ts'
 
 const DAY_MS = 86_400_000
 const MONDAY_MS = Date.UTC(2026, 0, 5)
 
 let dataDir: string
-let db: PaymentLedger
+let db: SqliteLedger
 
 beforeEach(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'perpscope-books-'))
-  db = new PaymentLedger(join(dataDir, 'ledger.db'))
+  db = new SqliteLedger(join(dataDir, 'ledger.db'))
 })
 
-afterEach(() => {
-  db.close()
+afterEach(async () => {
+  await db.close()
   rmSync(dataDir, { recursive: true })
 })
 
@@ -52,13 +52,14 @@ function book(
       access: { secrets: [], caller: '', callerUntilMs: 0 },
       amount,
       finality: 'confirmed',
+      exposure: { payerMax: 0n, totalMax: 0n },
       validBeforeSeconds: atMs / 1_000 + 120,
       wire: { x402Version: 2, accepted, payload: {} },
       answer: { status: 200, headers: {}, body: Buffer.from('x') },
     },
     atMs,
   )
-  db.move(key, state, state === 'settled' ? '0xabc' : null, atMs)
+  void db.move(key, state, state === 'settled' ? '0xabc' : null, atMs)
 }
 
 async function print(options: { since?: number; until?: number; csv?: string; json?: true }) {

@@ -6,8 +6,8 @@ import Table from 'cli-table3'
 import { stringify } from 'csv-stringify'
 import type { LedgerOptions } from '../config/ledger.ts'
 import { isoInstant } from '../domain/instant.ts'
-import type { ReportedPayment, ReportLine } from '../payment/ledger-report.ts'
-import { LedgerReport } from '../payment/ledger-report.ts'
+import type { ReportedPayment, ReportLine } from '../payment/ledger/ledger-report.ts'
+import { LedgerReport } from '../payment/ledger/ledger-report.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 
 type Totals = { readonly payments: number; readonly usdc: string }

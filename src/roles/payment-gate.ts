@@ -8,7 +8,7 @@ import type { SalesSettings } from '../config/payment.ts'
 import type { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
 import { finalityOf } from '../payment/finality.ts'
 import { InFlightPayments } from '../payment/in-flight-payments.ts'
-import type { PaymentLedger } from '../payment/ledger.ts'
+import type { Ledger } from '../payment/ledger/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 import { payments } from '../payment/plugin.ts'
@@ -22,7 +22,7 @@ const SECRET_BYTES = 16
 type Parts = {
   readonly publicUrl: string
   readonly methods: readonly PaymentMethod[]
-  readonly ledger: PaymentLedger
+  readonly ledger: Ledger
   readonly receipts: OfferReceipts | null
   readonly maintenance: MaintenanceSwitch
   readonly log: Logger

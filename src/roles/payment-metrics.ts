@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import type { InFlightPayments } from '../payment/in-flight-payments.ts'
-import type { PaymentLedger } from '../payment/ledger.ts'
+import type { Ledger } from '../payment/ledger/ledger.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 
 /** A verification takes a signature check and a node request; a settlement takes a block. */
@@ -13,7 +13,7 @@ export function observePayments(
   {
     ledger,
     inFlightPayments,
-  }: { readonly ledger: PaymentLedger; readonly inFlightPayments: InFlightPayments },
+  }: { readonly ledger: Ledger; readonly inFlightPayments: InFlightPayments },
 ): (event: PaymentEvent) => void {
   const registers = [metrics]
   const events = new Counter({
@@ -39,8 +39,10 @@ export function observePayments(
     help: 'Payments in the ledger by state. Check payments that stay unknown.',
     labelNames: ['state'],
     registers,
-    collect() {
-      for (const [state, count] of Object.entries(ledger.counts())) this.set({ state }, count)
+    async collect() {
+      this.reset()
+      const counts = await ledger.counts().catch(() => ({}))
+      for (const [state, count] of Object.entries(counts)) this.set({ state }, count)
     },
   })
   new Gauge({
@@ -55,8 +57,10 @@ export function observePayments(
     name: 'perpscope_payment_exposure_usdc',
     help: 'Sum of answers that were sent before their transfers were confirmed.',
     registers,
-    collect() {
-      this.set(Number(ledger.exposure('').total) / 1e6)
+    async collect() {
+      const exposure = await ledger.exposure().catch(() => null)
+      if (exposure === null) this.remove()
+      else this.set(Number(exposure) / 1e6)
     },
   })
   return ({ kind, route, tookMs }) => {

@@ -4,7 +4,7 @@ import type { BackupOptions } from '../config/backup.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
-import { lockLedger } from '../payment/ledger.ts'
+import { lockLedger } from '../payment/ledger/sqlite-ledger.ts'
 import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
 import { checkFingerprint, manifestIn, syncToDisk } from '../store/backup-manifest.ts'
 import {

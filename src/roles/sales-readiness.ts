@@ -6,7 +6,7 @@ import type { EngineReader } from '../link/engine-replica.ts'
 import { ClockCheck } from '../payment/clock-check.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
 import { HealthMonitor } from '../payment/health-monitor.ts'
-import type { PaymentLedger } from '../payment/ledger.ts'
+import type { Ledger } from '../payment/ledger/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { SalesReadiness } from '../payment/sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
@@ -42,7 +42,7 @@ export function clockCheckOf(engine: EngineReader, steady: SteadyClock): ClockCh
 /** @param ledger null without payment */
 export function salesReadiness(
   methods: readonly PaymentMethod[],
-  ledger: PaymentLedger | null,
+  ledger: Ledger | null,
   clock: ClockCheck,
   log: Logger,
 ): { readonly sales: SalesReadiness | null; start(): void; stop(): void } {

@@ -1,5 +1,5 @@
 import { pathToFileURL } from 'node:url'
-import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { SqliteLedger } from '../../src/payment/ledger/sqlite-ledger.ts'
 import type { FailedFee } from '../../src/payment/solana/local-solana-facilitator.ts'
 import type { SolanaBuyer } from '../../src/payment/solana/testing/solana-buyer.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
@@ -31,7 +31,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
   const chain = await startSolanaChain({ clock: systemClock, confirmationMs: CONFIRMATION_MS })
   const rig = solanaRig(chain)
   const { facilitator: feePayer } = chain.accounts
-  const ledger = new PaymentLedger(':memory:')
+  const ledger = new SqliteLedger(':memory:')
   const failed: FailedFee[] = []
   const { failures } = ledger
   const facilitator = rig.facilitator({ failures, onFailedFee: (fee) => failed.push(fee) })

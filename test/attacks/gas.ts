@@ -18,7 +18,7 @@ import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'
 import { base } from '../../src/payment/evm/networks.ts'
 import { nodeClient } from '../../src/payment/evm/node-client.ts'
-import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { SqliteLedger } from '../../src/payment/ledger/sqlite-ledger.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
 import type { PaidHost } from '../../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../../src/payment/testing/paid-host.ts'
@@ -153,7 +153,7 @@ export async function startGasGround() {
     async hosted(options: HostOptions = {}) {
       const events: FailedGas[] = []
       const { ledgerPath = ':memory:', contractWallets = 'on', contractGasPerHour } = options
-      const ledger = new PaymentLedger(ledgerPath)
+      const ledger = new SqliteLedger(ledgerPath)
       const facilitator = localFacilitator({
         network: base,
         rpcUrl: chain.rpcUrl,

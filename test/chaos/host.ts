@@ -5,7 +5,7 @@ import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { base } from '../../src/payment/evm/networks.ts'
 import { HostedFacilitators } from '../../src/payment/facilitators/hosted-facilitators.ts'
-import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { SqliteLedger } from '../../src/payment/ledger/sqlite-ledger.ts'
 import { payments } from '../../src/payment/plugin.ts'
 import { newSecret } from '../../src/payment/testing/new-secret.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
@@ -28,7 +28,7 @@ const { port, ledgerPath, payTo, rpcUrl, facilitatorUrls, defect } = options
 // The parent process has ended.
 process.once('disconnect', () => process.exit())
 
-const ledger = new PaymentLedger(ledgerPath)
+const ledger = new SqliteLedger(ledgerPath)
 const hosted = new HostedFacilitators({
   addresses: facilitatorUrls.map((url) => ({ url })),
   clock: systemClock,

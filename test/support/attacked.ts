@@ -19,7 +19,7 @@ import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../../src/payment/evm/local-facilitator.ts'
 import { base } from '../../src/payment/evm/networks.ts'
-import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { SqliteLedger } from '../../src/payment/ledger/sqlite-ledger.ts'
 import { decodeEnvelope } from '../../src/payment/payload.ts'
 import type { Facilitator, Payment, PaymentMethod } from '../../src/payment/payment.ts'
 import type { PaymentEvent } from '../../src/payment/payment-event.ts'
@@ -76,7 +76,7 @@ type GatewayOptions = {
   readonly methods?: readonly PaymentMethod[]
   /** Readiness checks of sales; none if absent. */
   readonly checked?: (of: {
-    readonly ledger: PaymentLedger
+    readonly ledger: SqliteLedger
     readonly methods: readonly PaymentMethod[]
   }) => SalesReadiness
 }
@@ -90,7 +90,7 @@ export type Gateway = {
   readonly wallClock: ManualClock
   readonly engine: EngineReplica
   readonly maintenance: MaintenanceSwitch
-  readonly ledger: PaymentLedger
+  readonly ledger: SqliteLedger
   readonly events: readonly PaymentEvent[]
   /** The engine renders all documents again at the current time. */
   render(version: number): void
@@ -160,7 +160,7 @@ async function startGateway(
   const wallClock = new ManualClock(clock.nowMs())
   const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
   const maintenance = new MaintenanceSwitch(clock.nowMs())
-  const ledger = new PaymentLedger(ledgerPath)
+  const ledger = new SqliteLedger(ledgerPath)
   const events: PaymentEvent[] = []
   const methods = options.methods ?? [exactEvm({ network: base, payTo, facilitator })]
   const sales = options.checked?.({ ledger, methods }) ?? null
@@ -247,7 +247,7 @@ async function startGateway(
       // Keep-alive connections of a failed test must not delay the next test.
       app.server.closeAllConnections()
       await app.close()
-      ledger.close()
+      await ledger.close()
     },
   }
 }

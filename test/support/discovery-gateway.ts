@@ -11,7 +11,7 @@ import type { EngineMessage } from '../../src/link/message.ts'
 import type { ExactEvmPayment } from '../../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../../src/payment/evm/exact-evm.ts'
 import { base } from '../../src/payment/evm/networks.ts'
-import { PaymentLedger } from '../../src/payment/ledger.ts'
+import { SqliteLedger } from '../../src/payment/ledger/sqlite-ledger.ts'
 import type { Facilitator, PaymentMethod } from '../../src/payment/payment.ts'
 import { payments } from '../../src/payment/plugin.ts'
 import { quoteLimit } from '../../src/payment/quote-limit.ts'
@@ -83,7 +83,7 @@ export function discoveryGateway(
 ): DiscoveryGateway {
   const clock = new ManualClock(nowMs)
   const maintenance = new MaintenanceSwitch(nowMs)
-  const ledger = mode === 'open' ? null : new PaymentLedger(':memory:')
+  const ledger = mode === 'open' ? null : new SqliteLedger(':memory:')
   const methods =
     ledger === null ? [] : [exactEvm({ network: base, payTo: PAY_TO, facilitator: agreeable })]
   const app = buildServer({
@@ -106,7 +106,7 @@ export function discoveryGateway(
   })
   const close = async () => {
     await app.close()
-    ledger?.close()
+    await ledger?.close()
   }
   return { app, clock, maintenance, methods, close }
 }
@@ -115,7 +115,7 @@ async function sell(
   app: FastifyInstance,
   options: {
     readonly clock: Clock
-    readonly ledger: PaymentLedger
+    readonly ledger: SqliteLedger
     readonly methods: readonly PaymentMethod[]
     readonly maintenance: MaintenanceSwitch
   },

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ExactEvmPayment } from '../../payment/evm/exact-evm.ts'
 import { exactEvm } from '../../payment/evm/exact-evm.ts'
 import { base } from '../../payment/evm/networks.ts'
-import { PaymentLedger } from '../../payment/ledger.ts'
+import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { Settlement } from '../../payment/payment.ts'
 import { payments } from '../../payment/plugin.ts'
 import { newBuyer, signedPayload } from '../../payment/testing/buyer.ts'
@@ -35,7 +35,7 @@ type Reply = {
 
 /** The gateway with its real payments; whether one is settled is up to `settle`. */
 function agent(settle: (payment: ExactEvmPayment) => Promise<Settlement> = refusing) {
-  const ledger = new PaymentLedger(':memory:')
+  const ledger = new SqliteLedger(':memory:')
   const method = exactEvm({
     network: base,
     payTo: PAY_TO,
@@ -62,7 +62,7 @@ function agent(settle: (payment: ExactEvmPayment) => Promise<Settlement> = refus
   })
   onTestFinished(async () => {
     await app.close()
-    ledger.close()
+    await ledger.close()
   })
 
   const post = (body: Sent, headers: Readonly<Record<string, string>> = {}) =>

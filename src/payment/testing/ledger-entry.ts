@@ -1,4 +1,4 @@
-import type { Entry } from '../ledger.ts'
+import type { Entry } from '../ledger/ledger.ts'
 
 export const NOW_MS = Date.UTC(2026, 0, 1)
 export const VALID_BEFORE_SECONDS = NOW_MS / 1_000 + 120
@@ -27,6 +27,7 @@ export function ledgerEntry(nonce: string): Entry {
     access: { secrets: [], caller: 'caller', callerUntilMs: NOW_MS + 120_000 },
     amount: 25_000n,
     finality: 'confirmed',
+    exposure: { payerMax: 1_000_000n, totalMax: 1_000_000n },
     wire: wire(nonce),
     validBeforeSeconds: VALID_BEFORE_SECONDS,
     answer: { status: 200, headers: { etag: '"1"' }, body: Buffer.from(`answer of ${nonce}`) },

@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import type { ExactEvmPayment } from '../evm/exact-evm.ts'
 import { exactEvm } from '../evm/exact-evm.ts'
 import { base } from '../evm/networks.ts'
-import { PaymentLedger } from '../ledger.ts'
+import { SqliteLedger } from '../ledger/sqlite-ledger.ts'
 import type { Facilitator, PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
 import type { PaymentOptions } from '../plugin.ts'
@@ -19,7 +19,7 @@ export const DEARER_PRICE = 60_000n
 export type PaidHost = {
   readonly app: FastifyInstance
   readonly url: string
-  readonly ledger: PaymentLedger
+  readonly ledger: SqliteLedger
   readonly events: readonly PaymentEvent[]
   /** How often a handler ran. */
   runs(): number
@@ -33,7 +33,7 @@ export type PaidHostOptions = Pick<PaymentOptions, 'clock' | 'finality' | 'expos
   readonly methods?: readonly PaymentMethod[]
   readonly ledgerPath?: string
   /** Instead of one at `ledgerPath`. */
-  readonly ledger?: PaymentLedger
+  readonly ledger?: SqliteLedger
   readonly limits?: PaymentOptions['limits']
   readonly quotesPerMinute?: number
   /** What its routes say beside price and description. */
@@ -44,7 +44,7 @@ export type PaidHostOptions = Pick<PaymentOptions, 'clock' | 'finality' | 'expos
 
 export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost> {
   const { payTo, facilitator, clock, ledgerPath = ':memory:', atWork } = options
-  const ledger = options.ledger ?? new PaymentLedger(ledgerPath)
+  const ledger = options.ledger ?? new SqliteLedger(ledgerPath)
   const events: PaymentEvent[] = []
   let runs = 0
   const app = Fastify({ forceCloseConnections: true })
@@ -110,7 +110,7 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
     runs: () => runs,
     close: async () => {
       await app.close()
-      ledger.close()
+      await ledger.close()
     },
   }
 }

@@ -1,6 +1,6 @@
 import { OperatingError } from '../../domain/errors.ts'
 import { inspectChannels } from '../../payment/channels/sqlite-channel-store.ts'
-import { inspectLedger } from '../../payment/ledger-inspection.ts'
+import { inspectLedger } from '../../payment/ledger/ledger-inspection.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'

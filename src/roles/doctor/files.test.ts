@@ -14,7 +14,7 @@ import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SqliteChannelStore } from '../../payment/channels/sqlite-channel-store.ts'
-import { PaymentLedger } from '../../payment/ledger.ts'
+import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
 import { claimDataDir } from '../../store/data-dir.ts'
 import { HistoryStore } from '../../store/history-store.ts'
@@ -121,7 +121,7 @@ describe('the ledger', () => {
   const path = () => join(dataDir, 'ledger.db')
 
   test('that cannot be read may be intact: no restore is advised', () => {
-    new PaymentLedger(path()).close()
+    void new SqliteLedger(path()).close()
     // As above.
     symlinkSync(join(dataDir, 'nowhere'), `${path()}-shm`)
     expect(checkLedger(dataDir)).toMatchObject({
@@ -140,10 +140,10 @@ describe('the ledger', () => {
   })
 
   test('of which only the file without its log was copied is empty, and no ledger', () => {
-    const service = new PaymentLedger(path())
+    const service = new SqliteLedger(path())
     const copy = mkdtempSync(join(tmpdir(), 'perpscope-copy-'))
     copyFileSync(path(), join(copy, 'ledger.db'))
-    service.close()
+    void service.close()
     expect(statSync(join(copy, 'ledger.db')).size).toBe(4_096)
     expect(checkLedger(copy)).toMatchObject({
       status: 'warn',
@@ -172,7 +172,7 @@ describe('the ledger', () => {
   }
 
   test('that is damaged keeps serve from starting', () => {
-    new PaymentLedger(path()).close()
+    void new SqliteLedger(path()).close()
     writeFileSync(path(), readFileSync(path()).fill(0xff, 4_096))
     expect(checkLedger(dataDir)).toMatchObject({
       status: 'fail',

@@ -10,7 +10,7 @@ import type { EngineReader } from '../../link/engine-replica.ts'
 import type { ClockCheck } from '../../payment/clock-check.ts'
 import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
 import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
-import { PaymentLedger } from '../../payment/ledger.ts'
+import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
 import type { SalesReadiness } from '../../payment/sales-readiness.ts'
 import {
@@ -60,7 +60,7 @@ export async function openSelling(options: ServeOptions, context: Context): Prom
   const ledger =
     options.payment === 'open'
       ? null
-      : new PaymentLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
+      : new SqliteLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
   const watches: HealthMonitor[] = []
   const exact =
     ledger === null

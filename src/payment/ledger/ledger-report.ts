@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
-import { isAbsence, OperatingError } from '../domain/errors.ts'
-import type { Finality } from './finality.ts'
+import { isAbsence, OperatingError } from '../../domain/errors.ts'
+import type { Finality } from '../finality.ts'
 import type { PaymentState } from './ledger.ts'
-import { SCHEMA_VERSION } from './ledger-schema.ts'
+import { SCHEMA_VERSION } from './sqlite-schema.ts'
 
 /** Begin of the first settlement attempt: from `sinceMs` to before `untilMs`. */
 export type ReportRange = { readonly sinceMs: number; readonly untilMs: number }

@@ -1,100 +1,41 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
 import { chmodSync, mkdirSync, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { PaymentPayload } from '@x402/core/types'
 import Database from 'better-sqlite3'
-import { OperatingError } from '../domain/errors.ts'
-import type { BufferedResponse } from './buffered-response.ts'
-import type { AnswerAccess, Credentials } from './extensions/answer-access.ts'
-import type { Finality } from './finality.ts'
-import { migrate } from './ledger-schema.ts'
-import { SqliteFailedSettlements } from './sqlite-failed-settlements.ts'
+import { OperatingError } from '../../domain/errors.ts'
+import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import type {
+  Begun,
+  Entry,
+  Ledger,
+  LedgerCounts,
+  LedgerRow,
+  OpenPayment,
+  PaymentKey,
+  PaymentState,
+} from './ledger.ts'
+import {
+  ANSWER_BYTES_MAX,
+  ANSWER_KEPT_MS,
+  grantedFinality,
+  isReusable,
+  LedgerBusyError,
+  OPEN_KEPT_MS,
+  RELEASED_KEPT_MS,
+  SETTLING_MS_MAX,
+} from './ledger.ts'
+import { migrate } from './sqlite-schema.ts'
+import type { StoredRow } from './stored-row.ts'
+import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
 
-/** Identifies a payment: no chain settles the same four values twice. */
-export type PaymentKey = {
-  readonly network: string
-  readonly asset: string
-  readonly payer: string
-  readonly nonce: string
-}
-
-/**
- * `settling`: the answer is stored and a settlement was begun. `unknown`: the settlement ended without a verdict, or a
- * crash interrupted it. `unconfirmed`: the answer was sent and the transfer is not final. `settled`: paid. `released`:
- * the settlement was refused; the payment may be used again. `lost`: the answer was sent and the transfer can never
- * happen. Payments without an answer are in memory only (`in-flight-payments.ts`).
- */
-export type PaymentState = 'settling' | 'unknown' | 'unconfirmed' | 'settled' | 'released' | 'lost'
-
-export type Entry = {
-  readonly key: PaymentKey
-  /** Pattern of the route, for reports. */
-  readonly route: string
-  /** The purchased call: `bindingOf` in `resource.ts`. */
-  readonly binding: string
-  readonly payloadHash: string
-  /** The buyer's own identifier of the payment. */
-  readonly identifier: string | null
-  readonly access: AnswerAccess
-  readonly amount: bigint
-  readonly finality: Finality
-  readonly validBeforeSeconds: number
-  /** The payment, for later requests to the chain. */
-  readonly wire: PaymentPayload
-  readonly answer: BufferedResponse
-}
-
-export type LedgerRow = {
-  readonly state: PaymentState
-  readonly binding: string
-  readonly payloadHash: string
-  readonly transaction: string | null
-  /** null before schema 3, which added access data. */
-  readonly access: AnswerAccess | null
-  /** null after its expiry, and if the payment bought nothing. */
-  readonly answer: BufferedResponse | null
-}
-
-/** A payment whose outcome is not final. */
-export type OpenPayment = {
-  readonly id: number
-  readonly key: PaymentKey
-  readonly state: 'unknown' | 'unconfirmed'
-  readonly begunMs: number
-  readonly route: string
-  readonly wire: PaymentPayload
-}
-
-export type LedgerCounts = Readonly<Record<PaymentState, number>>
-
-/** Access to a paid answer after the payment expired or, if later, was settled. */
-const ANSWER_KEPT_MS = 10 * 60_000
-/** While and after an open outcome: the buyer may not have the answer yet. */
-const OPEN_KEPT_MS = 7 * 86_400_000
-/** Refused settlements are kept for the operator. */
-const RELEASED_KEPT_MS = 86_400_000
 /**
  * An exiting predecessor can hold the lock, and another program the file. SQLite blocks the gateway thread while it
  * waits.
  */
 const LOCK_WAIT_MS_MAX = 500
-const ANSWER_BYTES_MAX = 4 * 1_024 * 1_024
 /** The longest answer, in the write-ahead log and in the file. */
 const ROOM_BYTES_MIN = 2 * ANSWER_BYTES_MAX
-
-type Row = {
-  readonly state: PaymentState
-  readonly binding: string
-  readonly payload_hash: string
-  readonly transaction_hash: string | null
-  readonly access: string | null
-  readonly caller_until_ms: number
-  readonly status: number | null
-  readonly headers: string
-  readonly body: Buffer
-  readonly answer_hash: Buffer
-}
 
 type StateRow = { readonly id: number; readonly state: PaymentState }
 
@@ -102,7 +43,7 @@ type StateRow = { readonly id: number; readonly state: PaymentState }
 type Waiting = {
   readonly entry: Entry
   readonly nowMs: number
-  readonly resolve: () => void
+  readonly resolve: (begun: Begun) => void
   readonly reject: (cause: unknown) => void
 }
 
@@ -114,18 +55,11 @@ type OpenRow = PaymentKey & {
   readonly payment: string
 }
 
-/** Another program locked the ledger for too long; nothing was written. */
-export class LedgerBusyError extends OperatingError {
-  constructor(cause: unknown) {
-    super('ledger_busy', 'another program has locked the payment ledger', { cause })
-  }
-}
-
 /**
- * Payments and their answers, on disk before any money moves. One file, one writing process: a second service on the
- * same file does not start. Readers such as `perpscope ledger` are allowed.
+ * The ledger in one file with one writing process: a second service on the same file does not start. Readers such as
+ * `perpscope ledger` are allowed.
  */
-export class PaymentLedger {
+export class SqliteLedger implements Ledger {
   readonly failures: SqliteFailedSettlements
   readonly #db: Database.Database
   /** For writes that a power failure may undo, because the chain has the same information. */
@@ -136,6 +70,8 @@ export class PaymentLedger {
   readonly #moves: ReturnType<typeof movesOf>
   readonly #soon: ((task: () => void) => void) | null
   readonly #waiting: Waiting[] = []
+  /** Whether the settlements of an earlier process were marked as unknown. */
+  #isTakenOver = false
   /** Lock wait of the next write. */
   #lockWaitMs = LOCK_WAIT_MS_MAX
 
@@ -161,80 +97,76 @@ export class PaymentLedger {
     for (const { state, rows } of this.#statements.count.iterate()) this.#counts[state] = rows
   }
 
-  /** @throws OperatingError if the stored answer is damaged */
-  find(key: PaymentKey): LedgerRow | null {
-    return this.#row(this.#statements.find.get(key), key.nonce)
+  async find(key: PaymentKey): Promise<LedgerRow | null> {
+    const row = this.#statements.find.get(key)
+    return row === undefined ? null : ledgerRowOf(row, key.nonce)
   }
 
-  /** The payment with this identifier, unless it was refused. */
-  findByIdentifier(payer: string, identifier: string): PaymentKey | null {
+  async findByIdentifier(payer: string, identifier: string): Promise<PaymentKey | null> {
     return this.#statements.identified.get(payer, identifier) ?? null
   }
 
-  /**
-   * Stores the answer before its settlement; durable when this resolves. A `broadcast` counts towards the exposure at
-   * once and is never delayed.
-   * @throws LedgerBusyError if another program locked the file for too long; nothing was written
-   */
-  async begin(entry: Entry, nowMs: number): Promise<void> {
+  /** A `broadcast` is not delayed for a write together with others. */
+  async begin(entry: Entry, nowMs: number): Promise<Begun> {
     assert(entry.answer.body.length <= ANSWER_BYTES_MAX, 'a stored answer is at most 4 MiB')
-    if (this.#soon === null || entry.finality === 'broadcast') this.#begin(entry, nowMs)
-    else await this.#together(entry, nowMs, this.#soon)
+    return this.#soon === null || entry.finality === 'broadcast'
+      ? this.#begin(entry, nowMs)
+      : this.#together(entry, nowMs, this.#soon)
   }
 
-  #together(entry: Entry, nowMs: number, soon: (task: () => void) => void): Promise<void> {
+  #together(entry: Entry, nowMs: number, soon: (task: () => void) => void): Promise<Begun> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ entry, nowMs, resolve, reject })
       if (this.#waiting.length === 1) soon(() => this.#beginAll())
     })
   }
 
-  /** Writes all rows in one transaction. A row that must not begin fails alone. */
+  /** Writes all rows in one transaction. */
   #beginAll(): void {
     const together = this.#waiting.splice(0)
-    const begun: Waiting[] = []
+    let begun: Begun[] = []
     try {
       this.#written(this.#db, () => {
-        for (const waiting of together) {
-          try {
-            this.#begin(waiting.entry, waiting.nowMs)
-            begun.push(waiting)
-          } catch (cause) {
-            waiting.reject(cause)
-          }
-        }
+        begun = together.map(({ entry, nowMs }) => this.#begin(entry, nowMs))
       })
     } catch (cause) {
       // Includes the case that another program locked the file.
       for (const { reject } of together) reject(cause)
       return
     }
-    for (const { resolve } of begun) resolve()
+    for (const [index, { resolve }] of together.entries()) resolve(begun[index] as Begun)
   }
 
-  #begin(entry: Entry, nowMs: number): void {
+  #begin(entry: Entry, nowMs: number): Begun {
     const { key, answer, validBeforeSeconds } = entry
     const headers = JSON.stringify(answer.headers)
     const validBeforeMs = validBeforeSeconds * 1_000
+    let result: Begun = { kind: 'taken' }
     this.#written(this.#db, () => {
       const before = this.#statements.state.get(key)
-      const begun = this.#statements.begin.get({
+      if (before !== undefined && !isReusable(before.state)) return
+      if (this.#isIdentifierTaken(entry)) {
+        result = { kind: 'identifier_taken' }
+        return
+      }
+      const finality = grantedFinality(entry, this.#owed(entry))
+      const id = this.#statements.begin.get({
         ...key,
         route: entry.route,
         binding: entry.binding,
         payloadHash: entry.payloadHash,
         identifier: entry.identifier,
-        access: JSON.stringify(credentialsOf(entry.access)),
+        access: accessColumn(entry.access),
         callerUntilMs: entry.access.callerUntilMs,
         amount: entry.amount,
-        finality: entry.finality,
+        finality,
         payment: JSON.stringify(entry.wire),
         validBeforeMs,
         nowMs,
-      })
-      assert(begun !== undefined, 'a payment is settled once: its row is new or was released')
+      })?.id
+      assert(id !== undefined, 'a row that may be used again is begun')
       this.#statements.keep.run({
-        id: begun.id,
+        id,
         status: answer.status,
         headers,
         body: answer.body,
@@ -242,16 +174,30 @@ export class PaymentLedger {
         expiresMs: validBeforeMs + OPEN_KEPT_MS,
       })
       this.#counted(before?.state, 'settling')
+      result = { kind: 'begun', finality }
     })
+    return result
   }
 
-  /** `settled` is final: a later verdict changes nothing. */
-  move(
+  #isIdentifierTaken({ key: { payer }, identifier }: Entry): boolean {
+    return identifier !== null && this.#statements.identified.get(payer, identifier) !== undefined
+  }
+
+  #owed({ key, finality }: Entry): { readonly payer: bigint; readonly total: bigint } {
+    if (finality !== 'broadcast') return { payer: 0n, total: 0n }
+    const { ofPayer, total } = this.#statements.exposure.get(key.payer) as {
+      ofPayer: number | null
+      total: number | null
+    }
+    return { payer: BigInt(ofPayer ?? 0), total: BigInt(total ?? 0) }
+  }
+
+  async move(
     key: PaymentKey,
     state: Exclude<PaymentState, 'settling'>,
     transaction: string | null,
     nowMs: number,
-  ): void {
+  ): Promise<void> {
     this.#written(this.#relaxed, () => {
       const before = this.#moves.state.get(key)
       if (before === undefined || before.state === 'settled') return
@@ -268,68 +214,58 @@ export class PaymentLedger {
     })
   }
 
-  /** End of the access by the address that paid; 0 once it has the complete answer. */
-  admitCaller(key: PaymentKey, untilMs: number): void {
+  async admitCaller(key: PaymentKey, untilMs: number): Promise<void> {
     this.#moves.admitCaller.run({ ...key, untilMs })
   }
 
-  /** Marks settlements that a crash interrupted as unknown. Call it before the first sale. */
-  interrupted(): void {
-    const { changes } = this.#statements.interrupt.run()
-    this.#counts.settling -= changes
-    this.#counts.unknown += changes
-  }
-
-  /** Open payments that were not updated since, longest waiting first. */
-  open(untouchedSinceMs: number, rowsMax: number): readonly OpenPayment[] {
-    const rows = this.#statements.open.all(untouchedSinceMs, rowsMax)
-    return rows.map(({ id, state, begunMs, route, payment, ...key }) => ({
-      id,
-      key,
-      state,
-      begunMs,
-      route,
-      wire: JSON.parse(payment) as PaymentPayload,
-    }))
-  }
-
-  /** Moves a payment that is still open to the end of the queue. */
-  lookedAt({ id }: OpenPayment, nowMs: number): void {
-    this.#statements.lookedAt.run(nowMs, id)
-  }
-
-  /** Unsettled amount of answers sent on `broadcast`: of one payer and of all, in USDC atoms. */
-  exposure(payer: string): { readonly payer: bigint; readonly total: bigint } {
-    const { ofPayer, total } = this.#statements.exposure.get(payer) as {
-      ofPayer: number | null
-      total: number | null
+  /** The first call marks all: they are of an earlier process. */
+  async interrupted(nowMs: number): Promise<void> {
+    const begunBeforeMs = this.#isTakenOver ? nowMs - SETTLING_MS_MAX : Number.MAX_SAFE_INTEGER
+    if (this.#counts.settling > 0) {
+      const { changes } = this.#statements.interrupt.run(begunBeforeMs)
+      this.#counts.settling -= changes
+      this.#counts.unknown += changes
     }
-    return { payer: BigInt(ofPayer ?? 0), total: BigInt(total ?? 0) }
+    this.#isTakenOver = true
   }
 
-  /** Whether this payer has a paid purchase. */
-  hasSettled(payer: string): boolean {
+  /** No other process works on this file. */
+  async takeOver(key: PaymentKey): Promise<boolean> {
+    const state = this.#statements.state.get(key)?.state
+    return state === 'settling' || state === 'unknown'
+  }
+
+  async nextOpen(untouchedSinceMs: number, nowMs: number): Promise<OpenPayment | null> {
+    const row = this.#statements.open.get(untouchedSinceMs)
+    if (row === undefined) return null
+    const { id, state, begunMs, route, payment, ...key } = row
+    this.#statements.lookedAt.run(nowMs, id)
+    return { key, state, begunMs, route, wire: JSON.parse(payment) as PaymentPayload }
+  }
+
+  async exposure(): Promise<bigint> {
+    const { total } = this.#statements.exposure.get('') as { total: number | null }
+    return BigInt(total ?? 0)
+  }
+
+  async hasSettled(payer: string): Promise<boolean> {
     return this.#statements.bought.get(payer) !== undefined
   }
 
-  /** Whether a transfer of this payer failed after its answer was sent. */
-  hasLost(payer: string): boolean {
+  async hasLost(payer: string): Promise<boolean> {
     return this.#statements.lost.get(payer) !== undefined
   }
 
-  /** Removes up to `rowsMax` answers, refusals and failures each whose time is over. @returns how many they were */
-  sweep(nowMs: number, rowsMax: number): number {
+  /** Also removes failed settlements. */
+  async sweep(nowMs: number, rowsMax: number): Promise<number> {
     const answers = this.#statements.sweepAnswers.run(nowMs, rowsMax).changes
     const released = this.#statements.sweepReleased.run(nowMs - RELEASED_KEPT_MS, rowsMax).changes
     this.#counts.released -= released
     return Math.max(answers, released, this.failures.sweep(nowMs, rowsMax))
   }
 
-  /**
-   * Tests a write: one page through the write-ahead log to the disk, as in a sale.
-   * @returns why a sale cannot be written; null if it can
-   */
-  writeFault(): string | null {
+  /** One page through the write-ahead log to the disk, as in a sale. */
+  async writeFault(): Promise<string | null> {
     try {
       if (!this.#hasRoom()) return 'the disk of the ledger is full'
       const version = Number(this.#db.pragma('user_version', { simple: true }))
@@ -341,11 +277,11 @@ export class PaymentLedger {
     }
   }
 
-  counts(): LedgerCounts {
+  async counts(): Promise<LedgerCounts> {
     return { ...this.#counts }
   }
 
-  close(): void {
+  async close(): Promise<void> {
     if (this.#db.open) this.#beginAll()
     if (this.#relaxed !== this.#db) this.#relaxed.close()
     this.#db.close()
@@ -368,7 +304,7 @@ export class PaymentLedger {
     } catch (cause) {
       if (!isBusy(cause)) throw cause
       this.#wait(0)
-      throw new LedgerBusyError(cause)
+      throw new LedgerBusyError('another program has locked the payment ledger', cause)
     }
     if (this.#lockWaitMs !== LOCK_WAIT_MS_MAX) this.#wait(LOCK_WAIT_MS_MAX)
   }
@@ -381,22 +317,6 @@ export class PaymentLedger {
   #counted(before: PaymentState | undefined, after: PaymentState): void {
     if (before !== undefined) this.#counts[before] -= 1
     this.#counts[after] += 1
-  }
-
-  #row(row: Row | undefined, name: string): LedgerRow | null {
-    if (row === undefined) return null
-    const { state, binding, payload_hash: payloadHash, transaction_hash: transaction } = row
-    const access =
-      row.access === null
-        ? null
-        : { ...(JSON.parse(row.access) as Credentials), callerUntilMs: row.caller_until_ms }
-    const facts = { state, binding, payloadHash, transaction, access }
-    if (row.status === null) return { ...facts, answer: null }
-    if (!answerHash(row.headers, row.body).equals(row.answer_hash)) {
-      throw new OperatingError('ledger_corrupt', `the stored answer of ${name} is damaged`)
-    }
-    const headers = JSON.parse(row.headers) as BufferedResponse['headers']
-    return { ...facts, answer: { status: row.status, headers, body: row.body } }
   }
 }
 
@@ -425,7 +345,7 @@ function statementsOf(db: Database.Database) {
     'state, binding, payload_hash, transaction_hash, access, caller_until_ms, status, headers, body, answer_hash'
   const joined = `SELECT ${columns} FROM payments LEFT JOIN answers ON payment_id = payments.id`
   return {
-    find: db.prepare<[PaymentKey], Row>(`${joined} WHERE ${byKey}`),
+    find: db.prepare<[PaymentKey], StoredRow>(`${joined} WHERE ${byKey}`),
     identified: db.prepare<[string, string], PaymentKey>(`
       SELECT network, asset, payer, nonce FROM payments
         WHERE payer = ? AND identifier = ? AND state NOT IN ('released', 'lost') LIMIT 1`),
@@ -448,12 +368,13 @@ function statementsOf(db: Database.Database) {
     keep: db.prepare<[Record<string, unknown>]>(`
       INSERT OR REPLACE INTO answers
         VALUES (@id, @status, @headers, @body, @answerHash, @expiresMs)`),
-    interrupt: db.prepare<[]>(`UPDATE payments SET state = 'unknown' WHERE state = 'settling'`),
-    open: db.prepare<[number, number], OpenRow>(`
+    interrupt: db.prepare<[number]>(`
+      UPDATE payments SET state = 'unknown' WHERE state = 'settling' AND updated_ms < ?`),
+    open: db.prepare<[number], OpenRow>(`
       SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route, payment
         FROM payments
         WHERE state IN ('unknown', 'unconfirmed') AND payment IS NOT NULL AND updated_ms <= ?
-        ORDER BY updated_ms LIMIT ?`),
+        ORDER BY updated_ms LIMIT 1`),
     lookedAt: db.prepare<[number, number]>('UPDATE payments SET updated_ms = ? WHERE id = ?'),
     exposure: db.prepare<[string]>(`
       SELECT sum(iif(payer = ?, amount, 0)) AS ofPayer, sum(amount) AS total FROM payments
@@ -524,14 +445,6 @@ function unusable(path: string, cause: unknown): OperatingError {
   return new OperatingError('ledger_unusable', `the payment ledger ${path} ${trouble}`, { cause })
 }
 
-function credentialsOf({ secrets, caller }: AnswerAccess): Credentials {
-  return { secrets, caller }
-}
-
 function isBusy(cause: unknown): boolean {
   return cause instanceof Database.SqliteError && cause.code.startsWith('SQLITE_BUSY')
-}
-
-export function answerHash(headers: string, body: Buffer): Buffer {
-  return createHash('sha256').update(headers).update(body).digest()
 }

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3'
-import { OperatingError } from '../domain/errors.ts'
-import { answerHash } from './ledger.ts'
+import { OperatingError } from '../../domain/errors.ts'
 import { checkHasPayments, foreignLedger, isNoDatabase } from './ledger-report.ts'
-import { SCHEMA_VERSION } from './ledger-schema.ts'
+import { SCHEMA_VERSION } from './sqlite-schema.ts'
+import { answerHash } from './stored-row.ts'
 
 /** Payments per state. */
 export type PaymentCounts = Readonly<Record<string, number>>

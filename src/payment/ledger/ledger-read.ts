@@ -1,16 +1,16 @@
 import type { FastifyRequest } from 'fastify'
-import type { BufferedResponse } from './buffered-response.ts'
-import type { EmitForRequest } from './payment-event.ts'
-import { settlementUnknown } from './refusals.ts'
+import type { BufferedResponse } from '../buffered-response.ts'
+import type { EmitForRequest } from '../payment-event.ts'
+import { settlementUnknown } from '../refusals.ts'
 
 class LedgerReadError extends Error {
   override readonly name = 'LedgerReadError'
 }
 
 /** Reads the ledger. A failure ends the request through `unknownIfUnreadable`. */
-export function readLedger<T>(read: () => T): T {
+export async function readLedger<T>(read: Promise<T>): Promise<T> {
   try {
-    return read()
+    return await read
   } catch (cause) {
     throw new LedgerReadError('the ledger cannot be read', { cause })
   }
