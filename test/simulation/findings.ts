@@ -1,6 +1,7 @@
 import type { FaultKind } from './fault-script.ts'
 
 const checkers = [
+  'link',
   'determinism',
   'restored',
   'replica',

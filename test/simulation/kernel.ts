@@ -55,15 +55,20 @@ export class Kernel {
 
   /** Runs all events up to and including an instant. */
   runUntil(untilMs: number): void {
-    for (let next = this.#heap.first; next !== undefined; next = this.#heap.first) {
-      if (next.timeMs > untilMs) break
-      this.#heap.pop()
-      if (next.task === null) continue
-      this.#nowMs = next.timeMs
-      if (next.host === null) next.task()
-      else next.host.dispatch(next)
-    }
+    while (this.runNext(untilMs));
     this.#nowMs = untilMs
+  }
+
+  /** Runs the next event that is due at an instant. @returns false if there is none */
+  runNext(untilMs: number): boolean {
+    const next = this.#heap.first
+    if (next === undefined || next.timeMs > untilMs) return false
+    this.#heap.pop()
+    if (next.task === null) return true
+    this.#nowMs = next.timeMs
+    if (next.host === null) next.task()
+    else next.host.dispatch(next)
+    return true
   }
 }
 

@@ -3,6 +3,8 @@ import { availableParallelism } from 'node:os'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { FaultKind } from './fault-script.ts'
 import { faultKinds } from './fault-script.ts'
+import { LinkReport } from './link/link-report.ts'
+import { simulateLink } from './link/link-simulation.ts'
 import type { Outcome } from './outcome.ts'
 import { outcomeOf, repeated } from './outcome.ts'
 import { Report, violationLines } from './report.ts'
@@ -49,8 +51,16 @@ function command(): Command {
         `only these faults, separated by commas: ${faultKinds.join(', ')}`,
       ).argParser(kindsFrom),
     )
-    .action(async (given: Shape & Seeds & { seed?: number }) => {
+    .addOption(
+      new Option('--link', 'the link between engines, broker and gateways instead of the service'),
+    )
+    .action(async (given: Shape & Seeds & { seed?: number; link?: boolean }) => {
       const { minutes, faults, kinds, seed, seeds = 1, from, workers } = given
+      if (given.link === true) {
+        const failed = await links(seed === undefined ? { from, seeds } : { from: seed, seeds: 1 })
+        process.exitCode = failed === 0 ? 0 : 1
+        return
+      }
       const shape = { minutes, faults, ...(kinds === undefined ? {} : { kinds }) }
       const failed =
         seed === undefined ? await many({ from, seeds, workers }, shape) : one({ seed, ...shape })
@@ -109,6 +119,16 @@ async function many({ from, seeds, workers }: Required<Seeds>, shape: Shape): Pr
     })
   await Promise.all(Array.from({ length: Math.min(Math.max(1, workers), seeds) }, worker))
   process.stderr.write('\n')
+  for (const line of report.lines()) print(line)
+  return report.failed
+}
+
+/** A single seed prints its events. @returns the number of seeds with violations. */
+async function links({ from, seeds }: { from: number; seeds: number }): Promise<number> {
+  const report = new LinkReport()
+  const story = (atMs: number, text: string) => print(`${new Date(atMs).toISOString()} ${text}`)
+  for (let seed = from; seed < from + seeds; seed += 1)
+    report.add(await simulateLink({ seed, ...(seeds === 1 && { onStory: story }) }))
   for (const line of report.lines()) print(line)
   return report.failed
 }

@@ -6,6 +6,8 @@ import { describe, expect, test } from 'vitest'
 import type { Document } from '../../src/domain/document.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { kindOf } from './findings.ts'
+import type { BrokerDefect } from './link/broker-state.ts'
+import { simulateLink } from './link/link-simulation.ts'
 import { repeated } from './outcome.ts'
 import { CHECKPOINT_BYTES_MAX } from './promises.ts'
 import type { Defect, SimulationOptions } from './simulation.ts'
@@ -195,7 +197,29 @@ describe('the simulation finds a planted defect:', () => {
     }
     expectFound("crash: service's engine died: planted", { onSaid })
   })
+
+  test('an epoch that begins again when the broker loses its data', async () => {
+    const kinds = await foundInLink('epoch-by-increment')
+    expect(kinds).toContain('link: an older epoch published')
+    expect(kinds).toContain('link: a gateway lacks a document though nothing is wrong')
+  })
+
+  test('a delayed publication that replaces a newer one', async () => {
+    expect(await foundInLink('no-position-check')).toContain(
+      'link: an older frame replaced a newer one',
+    )
+  })
 })
+
+/** Both defects show with several of these seeds. */
+const LINK_SEEDS = 40
+
+async function foundInLink(defect: BrokerDefect): Promise<readonly string[]> {
+  const kinds = new Set<string>()
+  for (let seed = 1; seed <= LINK_SEEDS; seed += 1)
+    for (const kind of Object.keys((await simulateLink({ seed, defect })).counts)) kinds.add(kind)
+  return [...kinds]
+}
 
 /** @param kind start of the violation's kind */
 function expectFound(kind: string, defect: Defect, options: SimulationOptions = CALM): void {

@@ -2,6 +2,7 @@ import type { Clock } from '../../../src/domain/clock.ts'
 import type {
   Broker,
   Lease,
+  Position,
   PublishOutcome,
   SubjectFrame,
   Subscriber,
@@ -32,7 +33,8 @@ type Connection = { readonly path: Path; readonly subscriber: Subscriber; lastAt
 
 /** Called for every effect on the state. */
 export type BrokerTap = {
-  readonly onPublished: (lease: Lease, frame: SubjectFrame) => void
+  /** @param before position of the frame that was replaced */
+  readonly onPublished: (lease: Lease, frame: SubjectFrame, before: Position | undefined) => void
   readonly onSent: (lease: Lease) => void
 }
 
@@ -60,9 +62,10 @@ export class SimulatedServer {
   }
 
   publish(lease: Lease, frame: SubjectFrame): PublishOutcome {
+    const before = this.state.stored(frame.subject)
     const outcome = this.state.publish(lease, frame, this.clock.nowMs())
     if (outcome !== 'published') return outcome
-    this.#tap.onPublished(lease, frame)
+    this.#tap.onPublished(lease, frame, before)
     this.#broadcast(frame.bytes)
     return outcome
   }

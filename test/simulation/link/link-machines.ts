@@ -1,0 +1,164 @@
+import type { Document } from '../../../src/domain/document.ts'
+import { documentKey, WHOLE_MARKET } from '../../../src/domain/document.ts'
+import type { Listing } from '../../../src/domain/listing.ts'
+import type { Lease } from '../../../src/link/broker/broker.ts'
+import { Leadership } from '../../../src/link/broker/leadership.ts'
+import { Mirror } from '../../../src/link/broker/mirror.ts'
+import { Publisher } from '../../../src/link/broker/publisher.ts'
+import { EngineReplica } from '../../../src/link/engine-replica.ts'
+import { STORE_OK } from '../../../src/link/testing/store-ok.ts'
+import type { Chance } from '../chance.ts'
+import type { Kernel } from '../kernel.ts'
+import { LinkProcess } from './link-process.ts'
+import type { Path, SimulatedServer } from './simulated-broker.ts'
+import { SimulatedBroker } from './simulated-broker.ts'
+
+const DELAY_MS = [0, 4] as const
+const SLOW_MS = [100, 6_000] as const
+const LATE_MS = [300, 6_000] as const
+const LATE_SHARE = 0.2
+const RENDER_MS = [200, 1_500] as const
+const HEARTBEAT_MS = 1_000
+const analyses = ['pulse', 'spread'] as const
+
+/** The state of the network and of the venue, which faults change. */
+export class LinkWorld {
+  readonly kernel: Kernel
+  readonly server: SimulatedServer
+  readonly chance: Chance
+  coins: readonly string[]
+  /** Requests of these machines may arrive late, and overtake others. */
+  readonly late = new Set<string>()
+  readonly slow = new Set<string>()
+  readonly partitioned = new Set<string>()
+  /** Whether engines render anything. */
+  isMarketOpen = true
+
+  constructor(kernel: Kernel, server: SimulatedServer, chance: Chance, coins: readonly string[]) {
+    this.kernel = kernel
+    this.server = server
+    this.chance = chance
+    this.coins = coins
+  }
+
+  path(machine: string, process: LinkProcess): Path {
+    const { chance } = this
+    return {
+      requestMs: () => {
+        if (this.partitioned.has(machine)) return null
+        if (this.late.has(machine) && chance.is(LATE_SHARE)) return chance.between(...LATE_MS)
+        return chance.between(...DELAY_MS)
+      },
+      replyMs: () => {
+        if (this.partitioned.has(machine)) return null
+        const [minMs, maxMs] = this.slow.has(machine) ? SLOW_MS : DELAY_MS
+        return chance.between(minMs, maxMs)
+      },
+      chance: chance.next,
+      deliver: (task) => process.deliver(task),
+    }
+  }
+}
+
+/** A machine whose process can be replaced. */
+export type LinkEngine = {
+  readonly process: LinkProcess
+  readonly replica: EngineReplica
+  readonly leadership: Leadership
+  readonly publisher: Publisher
+}
+
+export function startEngine(
+  world: LinkWorld,
+  machine: string,
+  onChange: (lease: Lease | null) => void,
+): LinkEngine {
+  const { kernel, chance } = world
+  const process = new LinkProcess(kernel)
+  const { clock } = process
+  const monotonicMs = () => kernel.nowMs
+  const replica = newReplica()
+  const broker = new SimulatedBroker(world.server, world.path(machine, process))
+  const leadership = new Leadership({
+    ...{ broker, engineId: `${machine}-${chance.integer(0, 1e9)}`, clock, monotonicMs, onChange },
+    isFit: () => replica.state(clock.nowMs()) === 'available',
+  })
+  const publisher = new Publisher({ broker, replica, leadership, clock, monotonicMs })
+  let listed: readonly string[] = []
+  let versions = 0
+  const render = (coin: string, analysis: string) => {
+    versions = Math.max(versions + 1, clock.nowMs() * 1_000)
+    const document = rendered(machine, analysis, coin, versions, clock.nowMs())
+    publisher.apply({ kind: 'documents', documents: [document] }, clock.nowMs())
+  }
+  const list = () => {
+    if (listed === world.coins) return
+    const added = world.coins.filter((coin) => !listed.includes(coin))
+    listed = world.coins
+    publisher.apply({ kind: 'universe', listings: listed.map(listing) }, clock.nowMs())
+    for (const coin of added) for (const analysis of analyses) render(coin, analysis)
+  }
+  const renderSome = () => {
+    clock.after(chance.between(...RENDER_MS) / (listed.length + 1), renderSome)
+    list()
+    if (world.isMarketOpen) render(chance.pick([...listed, WHOLE_MARKET]), chance.pick(analyses))
+  }
+  const beat = () => {
+    const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store: STORE_OK, counts: {} }
+    publisher.apply({ kind: 'heartbeat', heartbeat }, clock.nowMs())
+  }
+  list()
+  for (const analysis of analyses) render(WHOLE_MARKET, analysis)
+  beat()
+  clock.every(HEARTBEAT_MS, beat)
+  renderSome()
+  leadership.start()
+  publisher.start()
+  return { process, replica, leadership, publisher }
+}
+
+export type LinkGateway = {
+  readonly process: LinkProcess
+  readonly replica: EngineReplica
+  readonly mirror: Mirror
+}
+
+export function startGateway(world: LinkWorld, machine: string): LinkGateway {
+  const process = new LinkProcess(world.kernel)
+  const replica = newReplica()
+  const mirror = new Mirror({
+    broker: new SimulatedBroker(world.server, world.path(machine, process)),
+    replica,
+    clock: process.clock,
+    monotonicMs: () => world.kernel.nowMs,
+    onNotice: () => {},
+  })
+  mirror.start()
+  return { process, replica, mirror }
+}
+
+function newReplica(): EngineReplica {
+  return new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+}
+
+function rendered(
+  machine: string,
+  analysis: string,
+  coin: string,
+  version: number,
+  renderedAtMs: number,
+): Document {
+  const bytes = new Uint8Array(Buffer.from(JSON.stringify({ machine, analysis, coin, version })))
+  return {
+    ...{ key: documentKey(analysis, coin), version, renderedAtMs, bytes },
+    parts: [{ kind: 'text', start: 0, end: bytes.length }],
+    views: {
+      '1h,4h': { kind: 'answer', parts: [0], inputs: [], coveragePct: 100, warnings: [] },
+    },
+  }
+}
+
+function listing(coin: string): Listing {
+  const marginTiers = [{ lowerBoundUsd: 0, maxLeverage: 3 }]
+  return { coin, sizeDecimals: 2, maxLeverage: 3, marginTiers, isDelisted: false }
+}
