@@ -66,14 +66,6 @@ class OracleTrust implements MarketTracker {
     }
   }
 
-  save(): Float64Array {
-    return new Float64Array(0)
-  }
-
-  restore(): boolean {
-    return true
-  }
-
   #look(asset: string, market: MarketState, nowMs: number): void {
     const feeds = market.external.oraclesOf(asset)
     // A single feed cannot be replaced.

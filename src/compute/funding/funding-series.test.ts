@@ -165,12 +165,6 @@ describe('funding series', () => {
     expect(series.venueFundings).toBe(told)
   })
 
-  test("saves nothing, and begins empty from another version's numbers", () => {
-    expect(series.save()).toHaveLength(0)
-    expect(series.restore(series.save())).toBe(true)
-    expect(series.restore(Float64Array.of(1))).toBe(false)
-  })
-
   function tell(...rows: FundingRow[]): void {
     coin.apply({ kind: 'funding-history', coin: 'BTC', rows, ...at(NOW_MS) })
   }

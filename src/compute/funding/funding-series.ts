@@ -14,8 +14,6 @@ export const MONTH_HOURS = 720
 const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
 
 const [RATE, PREMIUM, SETTLED] = [0, 1, 2]
-const NOTHING_SAVED = new Float64Array()
-
 export const fundingSigns = ['POSITIVE', 'NEGATIVE', 'ZERO'] as const
 
 /** Consecutive hours with rates of one sign, up to the newest record of the last day; 0 for none. */
@@ -84,15 +82,6 @@ export class FundingSeries implements CoinTracker {
     const lastHour = this.#hours.stepOf(atMs)
     if (this.#windows?.lastHour !== lastHour) this.#windows = this.#windowsTo(lastHour)
     return this.#windows
-  }
-
-  /** Empty: the venue and stored history restore everything. */
-  save(): Float64Array {
-    return NOTHING_SAVED
-  }
-
-  restore(saved: Float64Array): boolean {
-    return saved.length === 0
   }
 
   #record({ timeMs, rateHourly, premium, isSettled }: FundingRow): void {

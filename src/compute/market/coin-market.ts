@@ -170,7 +170,7 @@ export class CoinMarket {
     const figures = savedFigures && figuresFromNumbers(this.listing.coin, savedFigures)
     if (!sections || !figures) return false
     this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
-    this.#trackers.restore(sections, (tracker, numbers) => tracker.restore(numbers, this))
+    this.#trackers.restore(sections, (tracker, numbers) => tracker.restore?.(numbers, this))
     const isDated = (saved[SAVED_AT] as number) <= nowMs + CLOCK_BACK_MS_MAX
     this.#candles.restore(isDated ? (saved[2] as number) : null)
     if (!isDated) return true

@@ -22,10 +22,10 @@ export interface CoinTracker {
   closed?(timeframe: Timeframe, bar: Bar): void
   /** Called with the sample of each minute that history stores. */
   sample?(sample: MarketSample): void
-  /** State for the checkpoint; empty where history restores all of it. */
-  save(): Float64Array
+  /** State for the checkpoint; absent where history restores all of it. */
+  save?(): Float64Array
   /** @returns false for numbers of another version: the tracker then begins empty */
-  restore(saved: Float64Array, coin: TrackedCoin): boolean
+  restore?(saved: Float64Array, coin: TrackedCoin): boolean
 }
 
 /** A tracker that each coin has one of: `coin.of(kind)`. */

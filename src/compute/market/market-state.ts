@@ -24,10 +24,10 @@ export interface MarketTracker {
    * clock
    */
   advance(market: MarketState, nowMs: number): void
-  /** State that neither history nor {@link MeasureLog} restores; finite numbers and NaN. */
-  save(): Float64Array
+  /** State that neither history nor {@link MeasureLog} restores, if any; finite numbers and NaN. */
+  save?(): Float64Array
   /** @returns false for numbers of another version: the tracker then begins empty */
-  restore(saved: Float64Array): boolean
+  restore?(saved: Float64Array): boolean
 }
 
 /** A tracker that the market has one of: `market.of(kind)`. */
@@ -130,7 +130,7 @@ export class MarketState {
   restore(saved: Float64Array): void {
     const sections = splitNamed(saved)
     if (sections === null) return
-    this.#trackers.restore(sections, (tracker, numbers) => tracker.restore(numbers))
+    this.#trackers.restore(sections, (tracker, numbers) => tracker.restore?.(numbers))
   }
 
   #applyExternal(event: ExternalEvent): CoinMarket | null {

@@ -84,6 +84,16 @@ describe('a checkpoint', () => {
   })
 })
 
+test('a tracker that history restores has no section, and one of an older checkpoint is ignored', () => {
+  const unsaved = coinTracker('test/others', (): CoinTracker => ({}))
+  expect(new TrackerSet<CoinTracker>([unsaved]).saved()).toEqual([])
+  const before = coinWith(others, trades)
+  before.of(trades).count = 7
+  const after = new CoinMarket(btc, new CandleLadder(new PulsePool(3)), [unsaved, trades])
+  expect(after.restore(before.save(NOW_MS), NOW_MS)).toBe(true)
+  expect(after.of(trades).count).toBe(7)
+})
+
 describe('named sections', () => {
   test('come back by their names', () => {
     const sections = new Map([

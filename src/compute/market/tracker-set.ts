@@ -5,7 +5,7 @@ type Kind<T> = TrackerKind<'coin' | 'market', T>
 
 type Tracker = {
   readonly inputs?: readonly string[]
-  save(): Float64Array
+  save?(): Float64Array
 }
 
 /** One tracker of each kind, in the order of the kinds. */
@@ -36,9 +36,11 @@ export class TrackerSet<T extends Tracker> {
     return this.#byInput.get(event) ?? NONE
   }
 
-  /** State by id. */
+  /** State by id, of the trackers that have any to save. */
   saved(): readonly (readonly [string, Float64Array])[] {
-    return Array.from(this.#byKind, ([{ id }, tracker]) => [id, tracker.save()])
+    return [...this.#byKind].flatMap(([{ id }, tracker]) =>
+      tracker.save === undefined ? [] : [[id, tracker.save()] as const],
+    )
   }
 
   /**

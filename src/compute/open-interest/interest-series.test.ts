@@ -143,13 +143,6 @@ describe('interest series', () => {
     coin?.sample(reading(60, 1_000, 100))
     expect(coin?.of(interestSeries).change(context('BTC'), HOUR_MS)).not.toBeNull()
   })
-
-  test("saves nothing, and begins empty from another version's numbers", () => {
-    const series = new InterestSeries()
-    expect(series.save()).toHaveLength(0)
-    expect(series.restore(series.save())).toBe(true)
-    expect(series.restore(Float64Array.of(1))).toBe(false)
-  })
 })
 
 /** Readings as minutes before the boundary, contracts, mark. */

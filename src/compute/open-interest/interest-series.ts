@@ -23,8 +23,6 @@ const HOURS_KEPT = INTEREST_WINDOW_HOURS + 24
 const MOVE_HOURS = 4
 
 const [INTEREST, MARK] = [0, 1]
-const NOTHING_SAVED = new Float64Array()
-
 /** Change from an earlier reading to the current figures. */
 export type InterestChange = {
   /** Actual time between both. */
@@ -114,15 +112,6 @@ export class InterestSeries implements CoinTracker {
         readings.push({ timeMs: hour * HOUR_MS, contracts: this.#hours.at(hour, INTEREST) })
     }
     return readings
-  }
-
-  /** Empty: stored history restores everything. */
-  save(): Float64Array {
-    return NOTHING_SAVED
-  }
-
-  restore(saved: Float64Array): boolean {
-    return saved.length === 0
   }
 
   #windowTo(lastHour: number): InterestWindow {

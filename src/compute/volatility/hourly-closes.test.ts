@@ -130,13 +130,6 @@ describe('hourly closes', () => {
       expect(closes.needFromMs(NOW_MS + 10 * HOUR_MS)).toBe(BOUNDARY_MS)
     })
   })
-
-  test('leave nothing in a checkpoint: history has them', () => {
-    const closes = new HourlyCloses()
-    closes.apply(hourlyEvent(wave('1h', 60), NOW_MS))
-    expect(closes.save()).toHaveLength(0)
-    expect(new HourlyCloses().restore()).toBe(true)
-  })
 })
 
 function coinAfter(events: readonly MarketEvent[], atMs = NOW_MS) {

@@ -19,8 +19,6 @@ const HOURS_KEPT = CLOSES_READ + 24
 const OWN_HOURS = 2
 
 const CLOSE = 0
-const NOTHING_SAVED = new Float64Array()
-
 /**
  * Hourly closes of a coin by the number of the hour since the Unix epoch, from candles and hourly history. The last
  * value of an hour counts. Nothing is saved, because history restores everything.
@@ -67,14 +65,6 @@ export class HourlyCloses implements CoinTracker {
 
   apply(event: CoinEvent): void {
     if (event.kind === 'hourly-history') this.#remember(event)
-  }
-
-  save(): Float64Array {
-    return NOTHING_SAVED
-  }
-
-  restore(): boolean {
-    return true
   }
 
   #remember({ bars, timeExchangeMs, isRemembered }: HourlyHistoryEvent): void {

@@ -19,7 +19,6 @@ const VENUE_MS_MAX = 15_000
  * because the networks have different errors. Summaries are refreshed once a minute.
  */
 class BasisMeasure implements MarketTracker {
-  readonly inputs = []
   readonly #turns = new MinuteSchedule()
   readonly #summaries = new SeriesSummaries()
   readonly #publications = new PublicationCount()
@@ -34,10 +33,6 @@ class BasisMeasure implements MarketTracker {
   windowMean(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): WindowMean {
     const series = basisSeries(coin, network)
     return windowMeanOf(market.log, series, this.#publications.of(series), nowMs)
-  }
-
-  apply(): void {
-    // Nothing: `advance` reads the present state once a minute.
   }
 
   advance(market: MarketState, nowMs: number): void {
@@ -57,14 +52,6 @@ class BasisMeasure implements MarketTracker {
     const isListed = (series: string) => market.coin(coinOf(series)) !== undefined
     this.#summaries.forget(isListed)
     this.#publications.forget(isListed)
-  }
-
-  save(): Float64Array {
-    return new Float64Array(0)
-  }
-
-  restore(): boolean {
-    return true
   }
 }
 

@@ -69,14 +69,6 @@ class CexDexMeasure implements MarketTracker {
       this.#summaries.forget((series) => market.coin(coinOf(series)) !== undefined)
   }
 
-  save(): Float64Array {
-    return new Float64Array(0)
-  }
-
-  restore(): boolean {
-    return true
-  }
-
   #readShare(market: MarketState, nowMs: number): void {
     const tick = Math.floor(nowMs / TICK_MS)
     if (tick === this.#tick) return

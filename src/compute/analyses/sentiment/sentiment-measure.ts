@@ -92,15 +92,6 @@ class SentimentMeasure implements MarketTracker {
     if (this.#unread.length === 0) this.#measure(market, nowMs)
   }
 
-  /** Restored from the measure log. */
-  save(): Float64Array {
-    return new Float64Array(0)
-  }
-
-  restore(saved: Float64Array): boolean {
-    return saved.length === 0
-  }
-
   #begin(step: number, market: MarketState): void {
     this.#step = step
     this.#unread = [...market.coins()]

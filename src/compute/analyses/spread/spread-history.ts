@@ -54,15 +54,6 @@ export class SpreadHistory implements CoinTracker {
     }
   }
 
-  /** Restored from history. */
-  save(): Float64Array {
-    return new Float64Array(0)
-  }
-
-  restore(saved: Float64Array): boolean {
-    return saved.length === 0
-  }
-
   #dayUntil(step: number): Day {
     let oldestStep = step - MINUTES_MAX + 1
     const { ascending, median: medianBps } = statisticsOf(this.#minutes.values(0, oldestStep, step))
