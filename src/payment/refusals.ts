@@ -172,6 +172,16 @@ export function ledgerBusy(request: FastifyRequest, isCharged: boolean): Buffere
   })
 }
 
+/** The ledger could not be read, and nothing was begun for this request. */
+export function ledgerUnavailable(request: FastifyRequest): BufferedResponse {
+  return refuse(request, 'ledger_busy', {
+    detail:
+      'The payment ledger cannot be reached. Nothing was charged for this request. Do not sign another payment: an ' +
+      'earlier request may have charged this one. Send the same payment again in 2 s.',
+    ...again,
+  })
+}
+
 /** When and whether a retry can succeed. */
 type Prospect = Pick<Unreachable, 'retryAfterSeconds' | 'isLasting'>
 

@@ -183,8 +183,8 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   ledger_busy: {
     meaning:
-      'Another program locks the payment ledger, so the sale was not recorded. charged states whether the payment was ' +
-      'taken. Send the same payment again.',
+      'The payment ledger is locked or cannot be reached, so the sale was not recorded. charged states whether the ' +
+      'payment was taken. Send the same payment again.',
     example: {
       detail:
         'The sale could not be recorded in time. Nothing was charged. Send the same payment again in 2 s.',

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { BufferedResponse } from '../buffered-response.ts'
 import type { EmitForRequest } from '../payment-event.ts'
-import { settlementUnknown } from '../refusals.ts'
+import { ledgerUnavailable, settlementUnknown } from '../refusals.ts'
+import { LedgerBusyError } from './ledger.ts'
 
 class LedgerReadError extends Error {
   override readonly name = 'LedgerReadError'
@@ -16,7 +17,10 @@ export async function readLedger<T>(read: Promise<T>): Promise<T> {
   }
 }
 
-/** Without the ledger it is unknown whether a payment was charged before: the response must not deny that. */
+/**
+ * Without the ledger it is unknown whether a payment was charged before, and the response must not deny that. If the
+ * ledger will be back, the same payment can be sent again, and this request has charged nothing.
+ */
 export async function unknownIfUnreadable<T>(
   request: FastifyRequest,
   emit: EmitForRequest,
@@ -27,6 +31,8 @@ export async function unknownIfUnreadable<T>(
   } catch (cause) {
     if (!(cause instanceof LedgerReadError)) throw cause
     emit(request, { kind: 'failed', cause: cause.cause })
-    return settlementUnknown(request, null)
+    return cause.cause instanceof LedgerBusyError
+      ? ledgerUnavailable(request)
+      : settlementUnknown(request, null)
   }
 }

@@ -170,7 +170,9 @@ test('a file of version 2 is migrated, without access to answers that were sold 
     access: null,
     answer: one.answer,
   })
-  expect(ledger.failures.isBarred({ network: one.key.network, payer: '0xB' }, NOW_MS)).toBe(false)
+  expect(await ledger.failures.isBarred({ network: one.key.network, payer: '0xB' }, NOW_MS)).toBe(
+    false,
+  )
   await ledger.begin(entry('0x2'), NOW_MS)
   expect((await ledger.find(entry('0x2').key))?.access).toEqual(entry('0x2').access)
   await ledger.close()
