@@ -492,6 +492,7 @@ describe('perpscope doctor', () => {
       salesPerWalletPerMinute: 20,
       quotesPerAddressPerMinute: 60,
       weightPerMinute: 1_000,
+      subscriptionsMax: 1_000,
       dexes: [],
       outside: 'off',
       sourceUrl: {},

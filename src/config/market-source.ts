@@ -1,8 +1,9 @@
 import { DEX_SHARE_MIN } from '../streams/hyperliquid/backfill/dex-choice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/hyperliquid/backfill/weight-budget.ts'
+import { SUBSCRIPTIONS_MAX } from '../streams/hyperliquid/session/subscription-plan.ts'
 import type { ValuesOf } from './option.ts'
 import { setting, shared } from './option.ts'
-import { dexSelection, headerValue, positive, sourceUrl } from './values.ts'
+import { count, dexSelection, headerValue, positive, sourceUrl } from './values.ts'
 
 const externalSettings = {
   source: setting(
@@ -42,6 +43,13 @@ export const marketSourceSettings = {
   )
     .argParser(positive)
     .default(WEIGHT_PER_MINUTE_DEFAULT),
+  subscriptionsMax: setting(
+    '--subscriptions-max <number>',
+    'PERPSCOPE_SUBSCRIPTIONS_MAX',
+    `subscriptions to use; the venue allows ${SUBSCRIPTIONS_MAX} per address, so two engines behind one address share them; the most traded coins come first`,
+  )
+    .argParser(count)
+    .default(SUBSCRIPTIONS_MAX),
   dexes: setting(
     '--dexes <selection>',
     'PERPSCOPE_DEXES',

@@ -33,6 +33,8 @@ export type VenueUrls = { readonly wsUrl: string; readonly infoUrl: string }
 export type EngineOptions = {
   readonly venue: VenueUrls
   readonly weightPerMinute: number
+  /** Of the venue's limit for one address; all of them if absent. */
+  readonly subscriptionsMax?: number
   /** Which builder-deployed dexes are followed. */
   readonly dexes: DexSelection
   /** Interval at which `auto` selects dexes again; a day if absent. */
@@ -212,7 +214,8 @@ export class Engine {
   }
 
   #venueFeed(): Observable<Batch> {
-    const { venue, weightPerMinute, isRestart = false, dexes, dexPeriodMs } = this.#options
+    const { venue, weightPerMinute, isRestart = false, dexes } = this.#options
+    const { dexPeriodMs, subscriptionsMax } = this.#options
     const { clock, runtime, recorder } = this.#platform
     const { view } = this.#processor
     return hyperliquidFeed(
@@ -225,6 +228,7 @@ export class Engine {
         known: view.listings,
         tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
         ...(dexPeriodMs !== undefined && { dexPeriodMs }),
+        ...(subscriptionsMax !== undefined && { subscriptionsMax }),
         onDexes: (statuses) => {
           this.#dexes = statuses
         },

@@ -25,7 +25,7 @@ const PROGRESS_PERIOD_MS = 1_000
 
 /** `perpscope record`: an engine without a gateway, until Ctrl-C or until the file may not grow. */
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
-  const { out, maxBytes, source, weightPerMinute, dexes, dataDir } = options
+  const { out, maxBytes, source, weightPerMinute, subscriptionsMax, dexes, dataDir } = options
   loadSqlite()
   const lock = lockDataDir(dataDir)
   claimFor(source, dataDir)
@@ -55,7 +55,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   let engine: Engine
   try {
     engine = Engine.start(
-      { venue: venueOf(source), version, weightPerMinute, dexes, dataDir },
+      { venue: venueOf(source), version, weightPerMinute, subscriptionsMax, dexes, dataDir },
       {
         ...{ clock, runtime },
         log: await engineLogger(options),

@@ -40,6 +40,7 @@ export async function localEngine(
       engine: {
         venue: venueOf(options.source),
         weightPerMinute: options.weightPerMinute,
+        subscriptionsMax: options.subscriptionsMax,
         dexes: options.dexes,
         dataDir: options.dataDir,
         version,

@@ -60,6 +60,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     const nowMs = runtime.scheduler.now()
     const knownCoins = (options.known ?? []).flatMap((one) => (one.isDelisted ? [] : [one.coin]))
     const knownDexes = new Set(knownCoins.map(dexOf).filter((dex) => dex !== MAIN_DEX))
+    const plan = new SubscriptionPlan(sockets, options.channels, options.subscriptionsMax)
     const feed: FeedParts = {
       ...options,
       onFeedEvent,
@@ -72,8 +73,8 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
         ...(onArrival && { onArrival }),
       }),
       names: new ConfirmedSymbols(options.known?.map(({ coin }) => coin) ?? []),
-      plan: new SubscriptionPlan(sockets, options.channels),
-      dexRegister: new DexRegister(dexes, weightPerMinute, knownDexes),
+      plan,
+      dexRegister: new DexRegister(dexes, { weightPerMinute, coinsMax: plan.coinsMax }, knownDexes),
       reportDexes: () => onDexes?.(feed.dexRegister.statuses(feed.plan)),
       loaded: new Set(knownCoins),
       backfill: new BackfillQueue(),

@@ -4,7 +4,6 @@ import type { TokenPrice } from '../../../domain/event.ts'
 import { LISTINGS_MAX, USDC_TOKEN } from '../../../domain/listing.ts'
 import { LISTINGS_OF_MAIN } from '../plausibility/universe-cache.ts'
 import type { SubscriptionPlan } from '../session/subscription-plan.ts'
-import { FOLLOWED_COINS_MAX } from '../session/subscription-plan.ts'
 import type { ListedDex } from '../wire/dexes.ts'
 import type { MetaAndContextsReply } from '../wire/universe.ts'
 import { MAIN_DEX } from '../wire/universe.ts'
@@ -22,10 +21,13 @@ export type Judgement = {
   readonly isOpen: boolean
 }
 
+/** What a feed may use of the venue: coins by its subscriptions, and REST weight. */
+type FeedLimits = { readonly coinsMax: number; readonly weightPerMinute: number }
+
 /** The followed builder-deployed dexes, the figures of all dexes, and the reasons against the others. */
 export class DexRegister {
   readonly #selection: DexSelection
-  readonly #weightPerMinute: number
+  readonly #limits: FeedLimits
   readonly #followed: Set<string>
   #listed: readonly ListedDex[] = []
   /** The last figures of each dex, including the main dex. */
@@ -37,9 +39,9 @@ export class DexRegister {
   #judgedAtMs: number | null = null
 
   /** @param known dexes that the engine followed; they stay until the first judgement */
-  constructor(selection: DexSelection, weightPerMinute: number, known: Iterable<string>) {
+  constructor(selection: DexSelection, limits: FeedLimits, known: Iterable<string>) {
     this.#selection = selection
-    this.#weightPerMinute = weightPerMinute
+    this.#limits = limits
     this.#followed = new Set(selection === 'auto' ? known : [])
   }
 
@@ -95,8 +97,8 @@ export class DexRegister {
       new Map(this.listed.map((name) => [name, this.#figuresOf(name)])),
       this.#followed,
       {
-        bySubscriptions: FOLLOWED_COINS_MAX - main.liveCoins,
-        byWeight: coinsByWeight(this.#weightPerMinute) - main.liveCoins,
+        bySubscriptions: this.#limits.coinsMax - main.liveCoins,
+        byWeight: coinsByWeight(this.#limits.weightPerMinute) - main.liveCoins,
         byListings: LISTINGS_MAX - Math.max(LISTINGS_OF_MAIN, main.listedCoins),
       },
     )

@@ -35,6 +35,8 @@ export type FeedOptions = {
   readonly weightPerMinute: number
   /** The part of it for positions of accounts; 6 % by default, 0 for none. */
   readonly accountWeightPerMinute?: number
+  /** The part of the venue's subscriptions for one IP address; all by default. */
+  readonly subscriptionsMax?: number
   /** Number of WebSocket connections, 1 to 8. */
   readonly sockets: number
   /** Channels of single coins; those of the product by default. */

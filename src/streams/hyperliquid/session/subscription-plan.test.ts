@@ -91,6 +91,23 @@ describe('a plan that is full', () => {
     })
   })
 
+  test('follows the most traded coins of the main dex if its share has no room for all', () => {
+    const half = new SubscriptionPlan(4, undefined, 500)
+    const coins = named('A', 230)
+    half.setUniverse(universeOf(coins))
+    const room = half.followed.length
+    expect(room).toBe(half.coinsMax)
+    expect(half.follows('A229')).toBe(false)
+    for (const [index, coin] of coins.entries())
+      half.note([{ kind: 'context', coin, dayNotionalUsd: 10 ** (index / 20) } as never])
+    half.rank()
+    expect(half.followed).toHaveLength(room)
+    expect(half.follows('A229'), 'the most traded').toBe(true)
+    expect(half.follows('A0'), 'the least traded').toBe(false)
+    const subscriptions = [0, 1, 2, 3].flatMap((socket) => half.subscriptions(socket))
+    expect(subscriptions.length).toBeLessThanOrEqual(490)
+  })
+
   test('follows no more than it has subscriptions for', () => {
     plan.setUniverse(universeOf(named('A', ROOM + 20)))
     const subscriptions = [0, 1, 2, 3].flatMap((socket) => plan.subscriptions(socket))

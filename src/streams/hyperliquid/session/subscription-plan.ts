@@ -9,7 +9,7 @@ import { dexOf, MAIN_DEX } from '../wire/universe.ts'
 /**
  * Per IP address; see https://hyperliquid.gitbook.io/hyperliquid-docs/for-developers/api/rate-limits-and-user-limits
  */
-const SUBSCRIPTIONS_MAX = 1_000
+export const SUBSCRIPTIONS_MAX = 1_000
 /** Kept free for coins that are probed on a separate socket. */
 const SUBSCRIPTIONS_SPARE = 10
 /** The most traded coins, which get the additional channels. */
@@ -19,17 +19,15 @@ const HOT_COINS_KEPT = 15
 /** A waiting coin replaces one with this much less volume, for the same reason. */
 const EXCHANGE_FACTOR_MIN = 2
 
-/** The number of coins that the subscription limit permits. */
-export const FOLLOWED_COINS_MAX = followedCoinsMax(venueChannels)
-
 /**
  * The followed coins, their sockets and their subscriptions. Only coins that the universe lists are subscribed: the venue
- * closes the socket on an unknown name. A coin of the main dex keeps its socket until it is delisted. Coins of other dexes
- * share the remaining subscriptions, the most traded ones first.
+ * closes the socket on an unknown name. A followed coin keeps its socket. Coins of the main dex come first, then those of
+ * other dexes; among both the most traded ones, if there are more than subscriptions.
  */
 export class SubscriptionPlan {
+  /** The number of coins that the subscriptions permit. */
+  readonly coinsMax: number
   readonly #sockets: number
-  readonly #coinsMax: number
   readonly #everyCoin: readonly VenueChannel[]
   readonly #hotOnly: readonly VenueChannel[]
   /** Socket by coin. */
@@ -41,9 +39,14 @@ export class SubscriptionPlan {
   readonly #dayNotionalUsd = new Map<string, number>()
   #version = 0
 
-  constructor(sockets: number, channels: readonly VenueChannel[] = venueChannels) {
+  /** @param subscriptionsMax of the venue's limit for an IP address, which several engines may share */
+  constructor(
+    sockets: number,
+    channels: readonly VenueChannel[] = venueChannels,
+    subscriptionsMax = SUBSCRIPTIONS_MAX,
+  ) {
     this.#sockets = sockets
-    this.#coinsMax = followedCoinsMax(channels)
+    this.coinsMax = followedCoinsMax(channels, subscriptionsMax)
     this.#everyCoin = channels.filter(isForEveryCoin)
     this.#hotOnly = channels.filter((channel) => !isForEveryCoin(channel))
   }
@@ -148,7 +151,7 @@ export class SubscriptionPlan {
 
   /** A coin of the main dex takes the room of the least traded coin of another dex. */
   #hasRoomFor(coin: string): boolean {
-    if (this.#followed.size < this.#coinsMax) return true
+    if (this.#followed.size < this.coinsMax) return true
     if (dexOf(coin) !== MAIN_DEX) return false
     const least = this.#byVolume(this.#followed.keys())
       .filter((followed) => dexOf(followed) !== MAIN_DEX)
@@ -156,12 +159,14 @@ export class SubscriptionPlan {
     return least !== undefined && this.#followed.delete(least)
   }
 
-  /** Replaces the least traded coins of other dexes by the most traded waiting ones. */
+  /** Replaces the least traded coins by the most traded waiting ones. */
   #exchange(): void {
-    const waiting = [...this.#places.keys()].filter((coin) => !this.#followed.has(coin))
     const others = this.followed.filter((coin) => dexOf(coin) !== MAIN_DEX)
-    const replaceable = this.#byVolume(others)
-    for (const coin of this.#byVolume(waiting)) {
+    // Coins of the main dex wait only while no other dex has room, and then coins of no other dex are exchanged.
+    const isMainFull = others.length === 0
+    const replaceable = this.#byVolume(isMainFull ? this.followed : others)
+    for (const coin of this.#byVolume(this.#places.keys())) {
+      if (this.#followed.has(coin) || (isMainFull && dexOf(coin) !== MAIN_DEX)) continue
       const least = replaceable.pop()
       if (least === undefined) return
       if (this.#knownUsd(coin) <= EXCHANGE_FACTOR_MIN * this.#knownUsd(least)) return
@@ -189,9 +194,9 @@ export function isForEveryCoin({ subscribedFor }: VenueChannel): boolean {
   return subscribedFor === 'every coin'
 }
 
-function followedCoinsMax(channels: readonly VenueChannel[]): number {
+function followedCoinsMax(channels: readonly VenueChannel[], subscriptionsMax: number): number {
   const perCoin = channels.filter(isForEveryCoin).length
   const forHotCoins = (channels.length - perCoin) * HOT_COINS
-  const available = SUBSCRIPTIONS_MAX - SUBSCRIPTIONS_SPARE - marketChannels.length - forHotCoins
-  return Math.floor(available / perCoin)
+  const available = subscriptionsMax - SUBSCRIPTIONS_SPARE - marketChannels.length - forHotCoins
+  return Math.max(1, Math.floor(available / perCoin))
 }
