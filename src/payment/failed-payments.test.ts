@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { FailedPayments } from './failed-payments.ts'
+import { localRateLimits } from './rate-limit.ts'
 import { rejection } from './rejection.ts'
 
 const HERE = '10.0.0.1'
@@ -7,7 +8,11 @@ const expired = rejection('payment_expired', 'Sign a new one.')
 const poor = rejection('insufficient_funds', 'Fund the wallet.')
 
 function counting(perAddressPerMinute: number, identicalPerMinute: number): FailedPayments {
-  return new FailedPayments({ perAddressPerMinute, identicalPerMinute })
+  return new FailedPayments({
+    perAddressPerMinute,
+    identicalPerMinute,
+    rateLimits: localRateLimits,
+  })
 }
 
 describe('payments that fail in the same way', () => {

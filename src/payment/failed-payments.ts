@@ -1,11 +1,11 @@
-import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
-import { RateLimit } from './rate-limit.ts'
+import type { LimitPolicy, RateAllowance, RateLimit, RateLimits } from './rate-limit.ts'
 import type { Rejection } from './rejection.ts'
 
 export type FailedPaymentsOptions = {
   readonly perAddressPerMinute: number
   /** For one wallet, address and reason; also rejections of one wallet by the chain. */
   readonly identicalPerMinute: number
+  readonly rateLimits: RateLimits
 }
 
 /**
@@ -37,11 +37,11 @@ export class FailedPayments {
   readonly #identicalPerMinute: number
   readonly #queues = new Map<string, CheckQueue>()
 
-  constructor({ perAddressPerMinute, identicalPerMinute }: FailedPaymentsOptions) {
-    this.#byAddress = new RateLimit('failed-payments', perAddressPerMinute)
+  constructor({ perAddressPerMinute, identicalPerMinute, rateLimits }: FailedPaymentsOptions) {
+    this.#byAddress = rateLimits('failed-payments', perAddressPerMinute)
     this.#perWallet = Math.min(identicalPerMinute, perAddressPerMinute)
-    this.#byWallet = new RateLimit('refused-payments', this.#perWallet)
-    this.#identical = new RateLimit('identical-failures', identicalPerMinute)
+    this.#byWallet = rateLimits('refused-payments', this.#perWallet)
+    this.#identical = rateLimits('identical-failures', identicalPerMinute)
     this.#identicalPerMinute = identicalPerMinute
   }
 

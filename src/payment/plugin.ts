@@ -30,7 +30,8 @@ import { paymentId } from './presented-payment.ts'
 import type { Closure } from './purchased-answers.ts'
 import { PurchasedAnswers } from './purchased-answers.ts'
 import { Quotes } from './quotes.ts'
-import { RateLimit } from './rate-limit.ts'
+import type { RateLimits } from './rate-limit.ts'
+import { localRateLimits } from './rate-limit.ts'
 import { Reconciler } from './reconciler.ts'
 import type { Sale } from './sales.ts'
 import { Sales } from './sales.ts'
@@ -58,6 +59,8 @@ export type PaymentOptions = {
   /** Public base URL, such as `https://api.example.com`. */
   readonly publicUrl: string
   readonly limits?: Partial<PaymentLimits>
+  /** Counts of this process by default. */
+  readonly rateLimits?: RateLimits
   /** For metrics. */
   readonly inFlightPayments?: InFlightPayments
   /** Finality that a price requires before its answer is sent; `confirmed` by default. */
@@ -102,7 +105,7 @@ function checkoutOf(options: PaymentOptions) {
     receipts = null,
     exposure = noExposure,
   } = options
-  const { finality = () => 'confirmed' } = options
+  const { finality = () => 'confirmed', rateLimits = localRateLimits } = options
   const emit: EmitForRequest = (request, event) =>
     onEvent({ ...event, route: request.routeOptions.url ?? null })
   const publicUrl = options.publicUrl.replace(/\/+$/, '')
@@ -110,13 +113,15 @@ function checkoutOf(options: PaymentOptions) {
   const failures = new FailedPayments({
     perAddressPerMinute: limits.failedPaymentsPerAddressPerMinute,
     identicalPerMinute: limits.identicalFailuresPerMinute,
+    rateLimits,
   })
-  const wallets = new RateLimit('wallet', limits.paidCallsPerWalletPerMinute)
+  const wallets = rateLimits('wallet', limits.paidCallsPerWalletPerMinute)
   const common = {
     ledger,
     clock,
     publicUrl,
     limits,
+    rateLimits,
     inFlightPayments,
     failures,
     wallets,

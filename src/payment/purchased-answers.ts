@@ -14,7 +14,8 @@ import type { PaymentLimits } from './payment-limits.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment } from './presented-payment.ts'
 import { purchaseOf, readPayment } from './presented-payment.ts'
-import { callerKey, RateLimit } from './rate-limit.ts'
+import type { RateLimit, RateLimits } from './rate-limit.ts'
+import { callerKey } from './rate-limit.ts'
 import {
   answerExpired,
   keptDuringMaintenance,
@@ -38,6 +39,7 @@ export type PurchasedAnswersOptions = {
   readonly clock: Clock
   readonly publicUrl: string
   readonly limits: PaymentLimits
+  readonly rateLimits: RateLimits
   readonly closure: Closure
   readonly responses: PaymentResponses
   readonly delivery: Delivery
@@ -55,8 +57,8 @@ export class PurchasedAnswers {
 
   constructor(options: PurchasedAnswersOptions) {
     this.#options = options
-    const { repeatedPaymentsPerAddressPerMinute } = options.limits
-    this.#repeats = new RateLimit('repeated-payments', repeatedPaymentsPerAddressPerMinute)
+    const { limits, rateLimits } = options
+    this.#repeats = rateLimits('repeated-payments', limits.repeatedPaymentsPerAddressPerMinute)
   }
 
   /** @returns the answer that this payment bought here before; it needs no check that only a new sale must pass */

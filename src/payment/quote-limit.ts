@@ -2,15 +2,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problem } from '../domain/problem.ts'
 import { hasPayment } from './payload.ts'
 import { QUOTES_PER_MINUTE } from './payment-limits.ts'
-import { callerKey, RateLimit } from './rate-limit.ts'
+import { callerKey, localRateLimits } from './rate-limit.ts'
 import { requestPath } from './resource.ts'
+
+/** A buyer that asks for few quotes never waits for the counts of other gateways. */
+const QUOTES_WITHOUT_WAIT = 1 / 4
 
 /**
  * `onRequest` hook that limits unpaid calls of paid routes per address. It is separate from the payment plugin because
  * it runs before the other checks of the host.
  */
-export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE) {
-  const limit = new RateLimit('ip', quotesPerMinute)
+export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE, limits = localRateLimits) {
+  const limit = limits('ip', quotesPerMinute, QUOTES_WITHOUT_WAIT)
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const pays = request.method !== 'HEAD' && hasPayment(request.headers)
     if (request.routeOptions.config.x402 === undefined || pays) return

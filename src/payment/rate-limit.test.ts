@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { callerKey, RateLimit } from './rate-limit.ts'
+import { callerKey, localRateLimits } from './rate-limit.ts'
 
 describe('a rate limit', () => {
   test('counts by key, and says where one stands', async () => {
-    const limit = new RateLimit('ip', 2)
+    const limit = localRateLimits('ip', 2)
     expect(await limit.peek('a')).toEqual({ allowed: true, remaining: 2, resetSeconds: 60 })
     expect(await limit.take('a')).toMatchObject({ allowed: true, remaining: 1 })
     expect(await limit.take('a')).toMatchObject({ allowed: true, remaining: 0 })
@@ -13,7 +13,7 @@ describe('a rate limit', () => {
   })
 
   test('takes back a call that does not count, and never more than were counted', async () => {
-    const limit = new RateLimit('ip', 2)
+    const limit = localRateLimits('ip', 2)
     await limit.giveBack('a')
     await limit.take('a')
     await limit.take('a')
@@ -24,7 +24,7 @@ describe('a rate limit', () => {
   })
 
   test('shows itself as structured fields', () => {
-    const limit = new RateLimit('ip', 60)
+    const limit = localRateLimits('ip', 60)
     expect(limit.headers({ allowed: true, remaining: 57, resetSeconds: 12 })).toEqual({
       'ratelimit-policy': '"ip";q=60;w=60',
       ratelimit: '"ip";r=57;t=12',

@@ -1,3 +1,4 @@
+import type { RateLimiterAbstract } from 'rate-limiter-flexible'
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible'
 
 /** State of a caller within a limit. */
@@ -24,45 +25,74 @@ export function limitPolicy(name: string, perMinute: number): LimitPolicy {
   }
 }
 
-/** Calls per minute and key, counted in this process. */
-export class RateLimit implements LimitPolicy {
+/** Calls per minute and key. */
+export interface RateLimit extends LimitPolicy {
+  /** Counts one call. */
+  take(key: string): Promise<RateAllowance>
+  /** Reads without counting. */
+  peek(key: string): Promise<RateAllowance>
+  /** Undoes one counted call of the current window. */
+  giveBack(key: string): Promise<void>
+}
+
+/**
+ * Opens the limit with this name; gateways that share their counts share those of equal names.
+ * @param shareWithoutWait share of the limit, as used by all gateways, below which a call does not wait for a shared
+ * count; 0 by default. Gateways together can allow more by this share for each gateway after the first.
+ */
+export type RateLimits = (name: string, perMinute: number, shareWithoutWait?: number) => RateLimit
+
+/** Limits that are counted in this process. */
+export const localRateLimits: RateLimits = (name, perMinute) => new LocalRateLimit(name, perMinute)
+
+class LocalRateLimit implements RateLimit {
   readonly #limiter: RateLimiterMemory
-  readonly #policy: LimitPolicy
   readonly #perMinute: number
+  readonly headers: LimitPolicy['headers']
 
   constructor(name: string, perMinute: number) {
-    this.#policy = limitPolicy(name, perMinute)
+    this.headers = limitPolicy(name, perMinute).headers
     this.#perMinute = perMinute
     this.#limiter = new RateLimiterMemory({ points: perMinute, duration: WINDOW_SECONDS })
   }
 
-  /** Counts one call. */
   async take(key: string): Promise<RateAllowance> {
-    try {
-      return allowance(await this.#limiter.consume(key), true)
-    } catch (refusal) {
-      if (refusal instanceof RateLimiterRes) return allowance(refusal, false)
-      throw refusal
-    }
+    return allowance(await consumed(this.#limiter, key), this.#perMinute)
   }
 
-  /** Reads without counting. */
   async peek(key: string): Promise<RateAllowance> {
-    const state = await this.#limiter.get(key)
-    return state === null
-      ? { allowed: true, remaining: this.#perMinute, resetSeconds: WINDOW_SECONDS }
-      : allowance(state, state.remainingPoints > 0)
+    return remaining(await this.#limiter.get(key), this.#perMinute)
   }
 
-  /** Undoes one counted call of the current window. */
   async giveBack(key: string): Promise<void> {
     const state = await this.#limiter.get(key)
     if (state !== null && state.consumedPoints > 0) await this.#limiter.reward(key)
   }
+}
 
-  headers(allowance: RateAllowance): Readonly<Record<string, string>> {
-    return this.#policy.headers(allowance)
+/** Counts one call. @returns the state with it, also above the limit */
+export async function consumed(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
+  try {
+    return await limiter.consume(key)
+  } catch (refusal) {
+    if (refusal instanceof RateLimiterRes) return refusal
+    throw refusal
   }
+}
+
+/** @param state with the call that asks */
+export function allowance(state: RateLimiterRes, perMinute: number): RateAllowance {
+  return {
+    allowed: state.consumedPoints <= perMinute,
+    remaining: Math.max(0, perMinute - state.consumedPoints),
+    resetSeconds: Math.max(1, Math.ceil(state.msBeforeNext / 1_000)),
+  }
+}
+
+/** Whether another call is allowed. @param state null without a call in this window */
+export function remaining(state: RateLimiterRes | null, perMinute: number): RateAllowance {
+  if (state === null) return { allowed: true, remaining: perMinute, resetSeconds: WINDOW_SECONDS }
+  return { ...allowance(state, perMinute), allowed: state.consumedPoints < perMinute }
 }
 
 /** Limits count IPv6 addresses by their /64, because one household owns all addresses of it. */
@@ -74,12 +104,4 @@ export function callerKey(ip: string): string {
   const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
   const groups = ip.includes('::') ? [...left, ...zeros, ...right] : left
   return groups.slice(0, 4).join(':')
-}
-
-function allowance(state: RateLimiterRes, allowed: boolean): RateAllowance {
-  return {
-    allowed,
-    remaining: Math.max(0, state.remainingPoints),
-    resetSeconds: Math.max(1, Math.ceil(state.msBeforeNext / 1_000)),
-  }
 }

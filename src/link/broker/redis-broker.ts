@@ -1,5 +1,3 @@
-import { createClient, RESP_TYPES } from '@redis/client'
-import { backOffMs } from '../../domain/back-off.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type {
@@ -10,18 +8,12 @@ import type {
   Subscriber,
   Subscription,
 } from './broker.ts'
+import type { RedisClient } from './redis-client.ts'
+import { REPLY_MS_MAX, redisClient } from './redis-client.ts'
 import { ACQUIRE, KEYS, PUBLISH, positionText, RELEASE, RENEW, RETAIN, SEND } from './scripts.ts'
 
-/** A connection without a reply for longer is replaced. */
-const REPLY_MS_MAX = 2_000
-const CONNECT_MS_MAX = 2_000
-/** An idle connection is tested this often, because a lost peer does not always close it. */
-const PING_PERIOD_MS = 1_000
-const RECONNECT = { minMs: 20, maxMs: 1_000 }
 /** Frames per reply of a snapshot: 39 kB each. */
 const FRAMES_PER_READ = 16
-/** More commands without a reply are refused. */
-const QUEUE_MAX = 1_000
 
 export type RedisBrokerOptions = {
   /** `redis://`, `rediss://` for TLS; `valkey://` and `valkeys://` mean the same. */
@@ -36,7 +28,7 @@ export type RedisBrokerOptions = {
 /** The {@link Broker} on a Valkey or Redis server. Commands and each subscription have a connection of their own. */
 export class RedisBroker implements Broker {
   readonly #options: RedisBrokerOptions
-  #commands: Client
+  #commands: RedisClient
   #isClosed = false
 
   /** Connects in the background. */
@@ -115,7 +107,7 @@ export class RedisBroker implements Broker {
   }
 
   /** @throws what the client throws, and OperatingError without a reply in time */
-  async #reply<Reply>(ask: (client: Client) => Promise<Reply>): Promise<Reply> {
+  async #reply<Reply>(ask: (client: RedisClient) => Promise<Reply>): Promise<Reply> {
     const client = this.#commands
     return new Promise((resolve, reject) => {
       const cancel = this.#options.clock.after(REPLY_MS_MAX, () => {
@@ -127,46 +119,23 @@ export class RedisBroker implements Broker {
   }
 
   /** Later commands wait behind the one without a reply, so all of them need another connection. */
-  #replace(client: Client): void {
+  #replace(client: RedisClient): void {
     if (client !== this.#commands || this.#isClosed) return
     client.destroy()
     this.#commands = this.#connect()
   }
 
-  #connect(): Client {
+  #connect(): RedisClient {
     const client = this.#newClient()
     // Failures are reported by the event; only `destroy` ends the attempts.
     client.connect().catch(() => {})
     return client
   }
 
-  #newClient(): Client {
+  #newClient(): RedisClient {
     const { url, random, onFailure } = this.#options
-    return newClient(url, random).on('error', onFailure)
+    return redisClient(url, random).on('error', onFailure)
   }
-}
-
-type Client = ReturnType<typeof newClient>
-
-function newClient(url: string, random: () => number) {
-  return createClient({
-    // `valkeys` and `rediss` are the names with TLS.
-    url: url.replace(/^valkey/, 'redis'),
-    RESP: 3,
-    commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
-    // A command that waits for a connection would be late when it is sent.
-    disableOfflineQueue: true,
-    commandsQueueMaxLength: QUEUE_MAX,
-    pingInterval: PING_PERIOD_MS,
-    disableClientInfo: true,
-    maintNotifications: 'disabled',
-    socket: {
-      connectTimeout: CONNECT_MS_MAX,
-      // An idle connection that does not answer a ping.
-      socketTimeout: PING_PERIOD_MS + REPLY_MS_MAX,
-      reconnectStrategy: (retries) => backOffMs(RECONNECT, retries + 1, random()),
-    },
-  })
 }
 
 function bytesOf(frame: Uint8Array): Buffer {
