@@ -171,6 +171,13 @@ describe('funding', () => {
     )
   })
 
+  test('every range lies within the document, also without a known hour', () => {
+    const { bytes, parts } = render([context('BTC'), history([null, null])])
+    const choices = parts.filter((part) => part.kind === 'choice')
+    expect(choices).toHaveLength(3)
+    for (const { ends } of choices) expect(Math.max(...ends)).toBeLessThanOrEqual(bytes.length)
+  })
+
   test('equal hours have no trend', () => {
     const { funding: shown } = read([history(new Array(24).fill(0.1 / 3)), context('BTC')])
     expect(shown).toMatchObject({ trend: 'FLAT', stdev_rate: 0 })

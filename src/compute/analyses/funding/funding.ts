@@ -296,9 +296,11 @@ function writtenLookbacks(windows: FundingWindows): Lookbacks {
     records.starts[at] = recordsEnd - texts.slice(texts.length - count).join(',').length
     records.ends[at] = recordsEnd
     statistics.starts[at] = text.length
-    names.starts[at] = text.length + LOOKBACK_MEMBER.length
-    names.ends[at] = text.length + LOOKBACK_MEMBER.length + lookbackViewKey(hours).length
-    if (count > 0) text += statisticsText(hours, lookback)
+    if (count > 0) {
+      names.starts[at] = text.length + LOOKBACK_MEMBER.length
+      names.ends[at] = text.length + LOOKBACK_MEMBER.length + lookbackViewKey(hours).length
+      text += statisticsText(hours, lookback)
+    }
     statistics.ends[at] = text.length
     outcomes.push(outcomeOf(windows, hours, lookback))
   }
