@@ -471,6 +471,7 @@ describe('perpscope doctor', () => {
   ): Promise<string> {
     let text = ''
     const options: DoctorOptions = {
+      role: 'all',
       source: sourceOf(venue),
       host: '127.0.0.1',
       port: ANY_PORT,

@@ -17,7 +17,8 @@ import { sendProblem } from './send-problem.ts'
 export type AdminServerOptions = {
   readonly access: AdminAccess
   readonly engine: EngineReader
-  readonly maintenance: MaintenanceSwitch
+  /** null if this process sells nothing. */
+  readonly maintenance: MaintenanceSwitch | null
   readonly metrics: Registry
   readonly clock: Clock
   readonly logger: FastifyBaseLogger | null
@@ -93,17 +94,7 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
 
   app.get('/sources', () => sourcesReport(engine))
 
-  app.get('/maintenance', () => maintenanceState(maintenance))
-
-  app
-    .withTypeProvider<TypeBoxTypeProvider>()
-    .post('/maintenance', { schema: { body: MaintenanceRequest } }, (request) => {
-      const { on } = request.body
-      if (maintenance.set(on, clock.nowMs())) {
-        request.log.warn({ maintenance: on }, 'maintenance mode changed')
-      }
-      return maintenanceState(maintenance)
-    })
+  if (maintenance !== null) maintenanceRoutes(app, maintenance, clock)
 
   app.post('/engine/restart', async (request, reply) => {
     if (restartEngine === null) {
@@ -228,6 +219,24 @@ function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
     reason,
     since_iso: sinceMs === null ? null : isoInstant(sinceMs),
   }
+}
+
+function maintenanceRoutes(
+  app: FastifyInstance,
+  maintenance: MaintenanceSwitch,
+  clock: Clock,
+): void {
+  app.get('/maintenance', () => maintenanceState(maintenance))
+
+  app
+    .withTypeProvider<TypeBoxTypeProvider>()
+    .post('/maintenance', { schema: { body: MaintenanceRequest } }, (request) => {
+      const { on } = request.body
+      if (maintenance.set(on, clock.nowMs())) {
+        request.log.warn({ maintenance: on }, 'maintenance mode changed')
+      }
+      return maintenanceState(maintenance)
+    })
 }
 
 function maintenanceState(maintenance: MaintenanceSwitch) {

@@ -6,6 +6,7 @@ import type { DexStatus } from '../domain/dex.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
+import type { Mirror } from '../link/broker/mirror.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
 import { compressAnswer } from './compress-answer.ts'
@@ -23,7 +24,12 @@ export type FreeRoutesOptions = {
   readonly clock: Clock
   readonly version: string
   readonly readiness?: ServiceReadiness
+  /** If the engine is another process. */
+  readonly mirror?: MirrorReader
 }
+
+/** How well this process follows the engine. */
+export type MirrorReader = Pick<Mirror, 'isReady' | 'silentMs' | 'epoch'>
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
@@ -63,7 +69,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
 
 /** An engine that does not respond still has documents, which age visibly: degraded, not unavailable. */
 function health(options: FreeRoutesOptions, startedAtMs: number) {
-  const { clock, engine, maintenance, readiness, version } = options
+  const { clock, engine, maintenance, mirror, readiness, version } = options
   const nowMs = clock.nowMs()
   const state = engine.state(nowMs)
   const feeds = engine.feeds()
@@ -79,6 +85,7 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
     kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
     version,
     ...(readiness && { checks }),
+    ...(mirror && { mirror: mirrorStatus(mirror) }),
     feeds: feeds.map((feed) =>
       state === 'unavailable' ? feedWithoutEngine(feed) : feedStatus(feed),
     ),
@@ -96,6 +103,14 @@ function checksOf(readiness: ServiceReadiness | undefined): Readonly<Record<stri
   return {
     ...Object.fromEntries(sales.map(({ check, fault }) => [check, fault === null])),
     clock: !readiness.isClockOff(),
+  }
+}
+
+function mirrorStatus({ isReady, epoch, silentMs }: MirrorReader) {
+  return {
+    ready: isReady,
+    leader_epoch: epoch,
+    heartbeat_age_seconds: Math.round(silentMs) / 1_000,
   }
 }
 

@@ -4,17 +4,19 @@ import type { OwnKey } from '../payment/evm/payee.ts'
 import { payeeFaults } from '../payment/evm/payee.ts'
 import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
+import { clusterProblems } from './check-cluster.ts'
 import { ConfigError } from './config-error.ts'
 import type { FacilitatorOptions, PaymentSettings } from './payment.ts'
-import type { ListenOptions } from './serve.ts'
+import type { ListenOptions, ServeOptions } from './serve.ts'
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** Checks combinations of options. @throws ConfigError naming every problem and its remedy */
-export function checkServeOptions(options: PaymentSettings & ListenOptions): void {
+export function checkServeOptions(options: ServeOptions): void {
   const problems = [
+    ...clusterProblems(options),
     ...adminProblems(options),
-    ...(options.payment === 'open' ? [] : salesProblems(options)),
+    ...salesProblems(options),
   ]
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
 }
@@ -25,7 +27,8 @@ function adminProblems({ adminHost, adminTokenFile }: ListenOptions): readonly s
     : [`--admin-host ${adminHost} needs --admin-token-file: other machines can reach it`]
 }
 
-function salesProblems(options: PaymentSettings & ListenOptions): readonly string[] {
+function salesProblems(options: ServeOptions): readonly string[] {
+  if (options.payment === 'open' || options.role === 'engine') return []
   const problems = [
     ...payeeProblems(options),
     ...urlProblems(options),

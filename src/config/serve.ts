@@ -1,3 +1,4 @@
+import { clusterSettings } from './cluster.ts'
 import { marketSourceSettings } from './market-source.ts'
 import type { ValuesOf } from './option.ts'
 import { adminSettings, logSettings, optionsOf, RECORDING_BYTES_MAX, setting } from './option.ts'
@@ -39,6 +40,7 @@ const recordingSettings = {
 }
 
 export const serveSettings = {
+  ...clusterSettings,
   ...marketSourceSettings,
   ...listenSettings,
   contactEmail: setting(

@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { optionsOf, setting } from './option.ts'
-import { integer, port, positive } from './values.ts'
+import { count, integer, port, positive } from './values.ts'
 
 const settings = {
   port: setting('--port <port>', 'PERPSCOPE_SIMULATOR_PORT', 'port of the venue, 0 for any')
@@ -50,6 +50,13 @@ const settings = {
   )
     .argParser(positive)
     .default(1_200),
+  engines: setting(
+    '--engines <count>',
+    'PERPSCOPE_SIMULATOR_ENGINES',
+    'number of engines on this machine: the simulated venue allows them connections and subscriptions as if each had an address of its own',
+  )
+    .argParser(count)
+    .default(1),
 }
 
 export type SimulateOptions = ValuesOf<typeof settings>

@@ -5,7 +5,9 @@ import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
 import type {
   EngineMessage,
+  EngineOrigin,
   FeedHealth,
+  Heartbeat,
   RecordingHealth,
   SourceHealth,
   SubjectMessage,
@@ -56,6 +58,7 @@ export class EngineReplica implements EngineReader {
   #recording: RecordingHealth | null = null
   #counts: Readonly<Record<string, number>> = {}
   #venueAheadMs: number | null = null
+  #origin: ReceivedOrigin | null = null
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
 
@@ -97,6 +100,7 @@ export class EngineReplica implements EngineReader {
         this.#recording = message.heartbeat.recording ?? null
         this.#counts = message.heartbeat.counts
         this.#venueAheadMs = message.heartbeat.venueAheadMs ?? null
+        this.#origin = originFrom(message.heartbeat, nowMs)
         break
       default:
         message satisfies never
@@ -105,6 +109,11 @@ export class EngineReplica implements EngineReader {
     if (message.kind !== 'documents' && message.kind !== 'heartbeat') return
     this.#isConnected = true
     this.#heardAtMs = nowMs
+  }
+
+  /** Of the newest heartbeat; null if the engine is part of this process. */
+  get origin(): ReceivedOrigin | null {
+    return this.#origin
   }
 
   /** Coins that trade, in the venue's order, with or without answers. */
@@ -195,6 +204,13 @@ export class EngineReplica implements EngineReader {
     for (const coin of this.#ready) if (!coins.has(coin)) this.#ready.delete(coin)
     this.#sortedReady = null
   }
+}
+
+/** `receivedAtMs`: the gateway's clock. */
+type ReceivedOrigin = EngineOrigin & { readonly receivedAtMs: number }
+
+function originFrom({ origin }: Heartbeat, receivedAtMs: number): ReceivedOrigin | null {
+  return origin === undefined ? null : { ...origin, receivedAtMs }
 }
 
 export type Readiness = { readonly analysis: string; readonly view: string }

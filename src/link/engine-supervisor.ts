@@ -52,7 +52,7 @@ const START_MS_MAX = 60_000
 /** Keeps one engine running: restarts it with back-off, and applies its messages to the replica. */
 export class EngineSupervisor {
   readonly #spawn: SpawnEngine
-  readonly #replica: EngineReplica
+  readonly #replica: ReplicaTarget
   readonly #clock: WatchedClock
   readonly #onNotice: (notice: SupervisorNotice) => void
   #run: EngineRun | null = null
@@ -75,7 +75,7 @@ export class EngineSupervisor {
 
   constructor(options: {
     readonly spawn: SpawnEngine
-    readonly replica: EngineReplica
+    readonly replica: ReplicaTarget
     readonly clock: WatchedClock
     readonly onNotice: (notice: SupervisorNotice) => void
   }) {
@@ -192,5 +192,8 @@ export class EngineSupervisor {
     this.restart(`the clock was set ${offMs < 0 ? 'back' : 'forward'} by ${Math.abs(offMs)} ms`)
   }
 }
+
+/** Where the messages of an engine go. */
+export type ReplicaTarget = Pick<EngineReplica, 'apply' | 'disconnected' | 'forget'>
 
 type WatchedClock = Pick<SteadyClock, 'nowMs' | 'after' | 'every' | 'offMs' | 'followAtOnce'>

@@ -37,8 +37,22 @@ export type Heartbeat = {
   readonly recording?: RecordingHealth
   /** Feed events since the engine started, by name. */
   readonly counts: Readonly<Record<string, number>>
+  /** Absent if engine and gateway are one process. */
+  readonly origin?: EngineOrigin
   /** The venue's clock minus the engine's by the newest book, milliseconds; absent before the first one. */
   readonly venueAheadMs?: number
+}
+
+/** What a gateway in another process must know of an engine before it uses its documents. */
+export type EngineOrigin = {
+  /** Of the package. */
+  readonly version: string
+  /** Name of the venue. */
+  readonly market: string
+  /** Equal for engines and gateways whose documents have the same form. */
+  readonly documentForm: string
+  /** The engine's clock when it sent the heartbeat. */
+  readonly sentAtMs: number
 }
 
 /** Health of the recording. `stopped` lasts until the next start of the engine. */

@@ -14,6 +14,7 @@ import { seededMarket } from '../simulator/market/seeded-market.ts'
 import { Dexes } from '../simulator/venue/dexes.ts'
 import type { ScriptedFault } from '../simulator/venue/fault-script.ts'
 import { checkCoins, readFaultScript, runFaultScript } from '../simulator/venue/fault-script.ts'
+import { limitsFor, venueLimits } from '../simulator/venue/limits.ts'
 import { startSimulatedVenue } from '../simulator/venue/simulated-venue.ts'
 import { listeningOn } from './listening-on.ts'
 import { writeSimulatedPast } from './simulated-past.ts'
@@ -40,7 +41,10 @@ export async function simulate(
     external,
     clock,
     port: options.port,
-    limits: { restWeightPerMinute: options.weightPerMinute },
+    limits: {
+      ...limitsFor(options.engines, venueLimits),
+      restWeightPerMinute: options.weightPerMinute,
+    },
   })
   const venue = await listeningOn('--port', starting)
   const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {

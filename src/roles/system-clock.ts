@@ -24,6 +24,11 @@ export const systemClock: Clock = {
   },
 }
 
+/** Time that nothing sets, milliseconds. It has no zero that means anything. */
+export function monotonicMs(): number {
+  return performance.now()
+}
+
 /**
  * For ages and deadlines. Threads of one process share it through its anchor, because they have the same monotonic
  * clock.

@@ -84,6 +84,25 @@ export const healthSchema = closedObject(
       },
       additionalProperties: false,
     },
+    mirror: {
+      type: 'object',
+      description:
+        'How well this gateway follows the leading engine. Absent if the engine is part of the same process.',
+      properties: {
+        ready: flagSchema('The documents of the engine are complete and fresh.'),
+        leader_epoch: countSchema(
+          'Rises with every change of the leading engine; 0 before the first.',
+        ),
+        heartbeat_age_seconds: {
+          type: 'number',
+          minimum: 0,
+          'x-unit': 'seconds',
+          description: 'Time since the last heartbeat of the leading engine.',
+        },
+      },
+      required: ['ready', 'leader_epoch', 'heartbeat_age_seconds'],
+      additionalProperties: false,
+    },
     feeds: listOf({
       type: 'object',
       properties: {
@@ -113,7 +132,7 @@ export const healthSchema = closedObject(
     uptime_seconds: { type: 'integer', minimum: 0, 'x-unit': 'seconds' },
     since_iso: instantSchema,
   },
-  { optional: ['checks'] },
+  { optional: ['checks', 'mirror'] },
 )
 
 export const coinsSchema = closedObject({

@@ -12,7 +12,7 @@ const WATCH_PERIOD_MS = 250
 /** Between two snapshots of one connection. */
 const SNAPSHOT_PAUSE = { minMs: 250, maxMs: 10_000 }
 
-type MirrorNotice =
+export type MirrorNotice =
   | { readonly kind: 'leader-changed'; readonly epoch: number }
   /** Everything that the broker stores has been read. */
   | { readonly kind: 'synchronized'; readonly frames: number }

@@ -1,8 +1,7 @@
 import { pino } from 'pino'
 import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
-import type { PaymentSettings } from '../../config/payment.ts'
-import type { ListenOptions } from '../../config/serve.ts'
+import type { ServeOptions } from '../../config/serve.ts'
 import type {
   Examination,
   HostedFacilitators,
@@ -17,10 +16,8 @@ const WAYS = 'ways to pay'
 const REACH_ADVICE = 'check the connection of this machine (DNS, firewall, proxy) and the URL'
 
 /** Asks nodes and facilitators what `serve` asks before it sells, and every facilitator for its capabilities. */
-export async function checkPayment(
-  options: PaymentSettings & ListenOptions,
-): Promise<readonly Finding[]> {
-  if (options.payment === 'open') return []
+export async function checkPayment(options: ServeOptions): Promise<readonly Finding[]> {
+  if (options.payment === 'open' || options.role === 'engine') return []
   const hosted = hostedFacilitators(
     options,
     await processLogger({ logLevel: 'silent', logFormat: 'json' }),
@@ -34,7 +31,7 @@ export async function checkPayment(
 
 /** Checks chains, tokens, payees and gas; nothing if the options alone keep `serve` from starting. */
 async function checkWays(
-  options: PaymentSettings & ListenOptions,
+  options: ServeOptions,
   hosted: HostedFacilitators | null,
 ): Promise<readonly Finding[]> {
   const warnings: string[] = []

@@ -2,31 +2,29 @@ import type { Logger } from 'pino'
 import { pulse } from '../../compute/analyses/pulse/pulse.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
-import type { SteadyClock } from '../../domain/steady-clock.ts'
 import { openRecorder } from '../../engine/recorder.ts'
 import { EngineReplica } from '../../link/engine-replica.ts'
-import type { SupervisorNotice } from '../../link/engine-supervisor.ts'
+import type { ReplicaTarget, SupervisorNotice } from '../../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../../link/engine-supervisor.ts'
 import { externalAddresses } from '../external-source.ts'
 import { spawnEngineThread } from '../spawn-engine.ts'
 import { systemClock } from '../system-clock.ts'
 import { venueOf } from '../venue-source.ts'
+import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
-/** The engine of this process, and the documents that it has rendered. */
-export type LocalEngine = ServicePart & {
-  readonly replica: EngineReplica
-  restart(): void
-}
+/** The engine of this process. */
+export type LocalEngine = ServicePart & { restart(): void }
 
 /**
  * The engine in a worker thread, which loads its code at once and starts with `start`.
+ * @param replica receives its messages
  * @throws OperatingError if the file of `--record` cannot be opened
  */
 export async function localEngine(
   options: ServeOptions,
-  clock: SteadyClock,
-  log: Logger,
+  replica: ReplicaTarget,
+  { clock, log }: Foundation,
 ): Promise<LocalEngine> {
   const recording =
     options.record === undefined
@@ -51,18 +49,17 @@ export async function localEngine(
     },
     clock,
   )
-  const replica = newReplica()
   const onNotice = (notice: SupervisorNotice) => logNotice(log, notice)
   const supervisor = new EngineSupervisor({ spawn, replica, clock, onNotice })
   return {
-    replica,
     restart: () => supervisor.restart('requested by the operator'),
     start: () => supervisor.start(),
     stop: () => supervisor.stop(),
   }
 }
 
-function newReplica(): EngineReplica {
+/** Before the first message. */
+export function newReplica(): EngineReplica {
   return new EngineReplica({ analysis: pulse.contract.id, view: pulse.contract.defaultView })
 }
 

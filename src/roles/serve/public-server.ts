@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
+import type { MirrorReader } from '../../api/free-routes.ts'
 import type { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
 import { buildServer } from '../../api/server.ts'
 import { contracts } from '../../compute/analyses/registry.ts'
@@ -20,15 +21,18 @@ type Context = {
   readonly maintenance: MaintenanceSwitch
   readonly clock: SteadyClock
   readonly log: Logger
+  /** If the engine is another process. */
+  readonly mirror?: MirrorReader
 }
 
 /** The public server with all analyses. */
 export function publicServer(options: ServeOptions, context: Context): FastifyInstance {
-  const { engine, maintenance, clock, log } = context
+  const { engine, maintenance, clock, log, mirror } = context
   const { gate, sales, methods, receipts, clockCheck } = context.selling
   const isSold = gate !== null
   return buildServer({
     ...{ contracts, engine, maintenance, clock, version },
+    ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
     payment: gate,
     quoteLimit: isSold ? quoteLimit(options.quotesPerAddressPerMinute) : null,

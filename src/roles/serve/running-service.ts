@@ -11,6 +11,8 @@ const GRACE_MS_MAX = 15_000
 /** A part of a service that works in the background. `stop` may be called without a `start`. */
 export type ServicePart = {
   start?(): void
+  /** Ends what another process can do at once; called before the servers finish their calls. */
+  handOver?(): Promise<void>
   stop(): Promise<unknown> | unknown
 }
 
@@ -23,8 +25,8 @@ export type Listener = {
 }
 
 /**
- * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end the servers
- * finish their calls, then the parts stop in the same order.
+ * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end the parts hand
+ * over, the servers finish their calls, and the parts stop in the same order.
  * @throws OperatingError if a port cannot be used; everything is stopped by then
  */
 export async function runService(
@@ -33,6 +35,7 @@ export async function runService(
   log: Logger,
 ): Promise<void> {
   const close = async () => {
+    for (const part of parts) await part.handOver?.()
     const cancel = systemClock.after(DRAIN_MS_MAX, () => {
       for (const { server } of listeners) server.server.closeAllConnections()
     })

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PaymentGate } from '../../api/analysis-routes.ts'
 import type { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
+import { version } from '../../config/environment.ts'
 import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
@@ -95,6 +96,13 @@ export async function openSelling(options: ServeOptions, context: Context): Prom
     ...{ gate, sales, methods, receipts, clockCheck, checks },
     parts: [...parts, { stop: () => ledger?.close() }],
   }
+}
+
+/** After the start of a process that serves answers. */
+export function logUp({ source, payment }: ServeOptions, log: Logger): void {
+  if (payment === 'open')
+    log.warn('--payment open: all answers are free for everyone who can reach this port')
+  log.info({ source, payment }, `perpscope ${version} is up`)
 }
 
 function receiptsOf({ payment, receiptKey: key }: PaymentSettings): OfferReceipts | null {

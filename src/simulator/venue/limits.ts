@@ -23,6 +23,20 @@ export const venueLimits: VenueLimits = {
   silenceMs: 60_000,
 }
 
+/** For several clients that share an address. */
+export function limitsFor(clients: number, one: VenueLimits): VenueLimits {
+  return {
+    connectionsMax: clients * one.connectionsMax,
+    newConnectionsPerMinute: clients * one.newConnectionsPerMinute,
+    subscriptionsMax: clients * one.subscriptionsMax,
+    usersMax: clients * one.usersMax,
+    messagesPerMinute: clients * one.messagesPerMinute,
+    pendingPostsMax: clients * one.pendingPostsMax,
+    restWeightPerMinute: clients * one.restWeightPerMinute,
+    silenceMs: one.silenceMs,
+  }
+}
+
 /** How often each channel speaks. Defaults are the venue's, September 2026. */
 export type VenueCadences = {
   /** Trades, candles and best prices are sent a block at a time. */

@@ -1,0 +1,65 @@
+import type { ServeOptions } from './serve.ts'
+
+const BROKER_PROTOCOLS = ['valkey:', 'redis:', 'valkeys:', 'rediss:']
+
+/** Options of the sale without a default; an engine has no use for them. */
+const sellingOptions = {
+  payTo: '--pay-to',
+  rpcUrl: '--rpc-url',
+  facilitatorKey: '--facilitator-key',
+  facilitatorUrl: '--facilitator-url',
+  facilitatorAuth: '--facilitator-auth',
+  solanaPayTo: '--solana-pay-to',
+  solanaRpcUrl: '--solana-rpc-url',
+  solanaFacilitatorKey: '--solana-facilitator-key',
+  receiptKey: '--receipt-key',
+} as const satisfies Partial<Record<keyof ServeOptions, string>>
+
+/** What is missing for the role, or does not fit it. The URL of the broker is not shown: it may contain a password. */
+export function clusterProblems(options: ServeOptions): readonly string[] {
+  switch (options.role) {
+    case 'all':
+      return options.broker === undefined
+        ? []
+        : ['--broker is for --role engine and --role gateway; --role all uses none']
+    case 'gateway':
+      return [...brokerProblems(options), ...gatewayProblems(options)]
+    case 'engine':
+      return [...brokerProblems(options), ...engineProblems(options)]
+    default:
+      return options.role satisfies never
+  }
+}
+
+function brokerProblems({ role, broker }: ServeOptions): readonly string[] {
+  if (broker === undefined)
+    return [
+      `--role ${role} needs --broker (PERPSCOPE_BROKER): the Valkey or Redis between engine and gateways`,
+    ]
+  const isUsable =
+    URL.canParse(broker) &&
+    BROKER_PROTOCOLS.includes(new URL(broker).protocol) &&
+    new URL(broker).hostname !== ''
+  return isUsable
+    ? []
+    : ['--broker is not a URL such as valkey://host:6379, or valkeys://user:password@host:6379/0']
+}
+
+function gatewayProblems({ payment, record }: ServeOptions): readonly string[] {
+  return [
+    ...(payment === 'open'
+      ? []
+      : ['--role gateway needs --payment open: gateways do not share a ledger of payments yet']),
+    ...(record === undefined
+      ? []
+      : ['--record needs an engine, and --role gateway has none: give it to --role engine']),
+  ]
+}
+
+function engineProblems(options: ServeOptions): readonly string[] {
+  const given = Object.entries(sellingOptions)
+    .filter(([name]) => options[name as keyof typeof sellingOptions] !== undefined)
+    .map(([, option]) => option)
+  if (given.length === 0) return []
+  return [`--role engine sells nothing: give ${given.join(', ')} to --role gateway only`]
+}

@@ -1,0 +1,41 @@
+import { version } from '../../config/environment.ts'
+import type { ServeOptions } from '../../config/serve.ts'
+import { countFeedEvents } from '../spawn-engine.ts'
+import { warmUpLog } from '../warm-up.ts'
+import { connectBroker } from './broker-connection.ts'
+import { lockDataFolder, protectDataFolder } from './data-folder.ts'
+import { originOf } from './engine-origin.ts'
+import { adminListener, foundationOf } from './foundation.ts'
+import { localEngine, newReplica } from './local-engine.ts'
+import { publishing } from './publishing.ts'
+import { runService } from './running-service.ts'
+
+/** `--role engine`: an engine that publishes to a broker while it leads, and stands by otherwise. */
+export async function serveEngine(options: ServeOptions): Promise<void> {
+  const { source, dataDir } = options
+  const lock = lockDataFolder(source, dataDir)
+  const foundation = await foundationOf(options)
+  const { log, clock, metrics } = foundation
+  protectDataFolder(dataDir, log)
+  const engine = newReplica()
+  const broker = connectBroker(options.broker, log)
+  const publications = publishing(engine, broker, originOf(source), foundation)
+  const engineThread = await localEngine(options, publications.target, foundation).catch(
+    (cause) => {
+      // Its connection would keep the process of a refused start alive.
+      broker.close()
+      throw cause
+    },
+  )
+  countFeedEvents(engine, metrics)
+  const admin = adminListener(options, foundation, {
+    ...{ engine, maintenance: null, restartEngine: engineThread.restart },
+  })
+  const connection = { stop: () => broker.close() }
+  await runService(
+    [admin],
+    [warmUpLog(engine, clock, log), publications, engineThread, connection, lock],
+    log,
+  )
+  log.info({ source }, `perpscope ${version} is up as an engine`)
+}

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto'
+import { Counter, Gauge } from 'prom-client'
+import type { SteadyClock } from '../../domain/steady-clock.ts'
+import type { Broker } from '../../link/broker/broker.ts'
+import { Leadership } from '../../link/broker/leadership.ts'
+import { Publisher } from '../../link/broker/publisher.ts'
+import type { EngineReplica } from '../../link/engine-replica.ts'
+import type { ReplicaTarget } from '../../link/engine-supervisor.ts'
+import type { EngineOrigin } from '../../link/message.ts'
+import { monotonicMs, systemClock } from '../system-clock.ts'
+import type { Foundation } from './foundation.ts'
+import type { ServicePart } from './running-service.ts'
+
+export type Publishing = ServicePart & {
+  /** Receives the messages of the engine, which it also keeps in the replica. */
+  readonly target: ReplicaTarget
+}
+
+/** Publishes the documents of this process while it leads. */
+export function publishing(
+  replica: EngineReplica,
+  broker: Broker,
+  origin: Omit<EngineOrigin, 'sentAtMs'>,
+  foundation: Foundation,
+): Publishing {
+  const { log, clock } = foundation
+  const leadership: Leadership = new Leadership({
+    ...{ broker, engineId: randomUUID(), clock: systemClock, monotonicMs },
+    isFit: fitness(replica, clock),
+    onChange: (lease) => {
+      if (lease === null) log.warn('this engine no longer leads; it stands by')
+      else log.info({ epoch: lease.epoch }, 'this engine leads')
+    },
+  })
+  const publisher = new Publisher({ replica, broker, leadership, clock: systemClock, monotonicMs })
+  measure(leadership, publisher, foundation)
+  return {
+    target: {
+      apply: (message, nowMs) =>
+        publisher.apply(
+          message.kind === 'heartbeat'
+            ? {
+                kind: 'heartbeat',
+                heartbeat: { ...message.heartbeat, origin: { ...origin, sentAtMs: nowMs } },
+              }
+            : message,
+          nowMs,
+        ),
+      disconnected: () => publisher.disconnected(),
+      forget: () => publisher.forget(),
+    },
+    start: () => {
+      publisher.start()
+      leadership.start()
+    },
+    handOver: () => leadership.stop(),
+    stop: () => publisher.stop(),
+  }
+}
+
+/**
+ * An engine may lead once it receives data from the venue and has rendered coins, and as long as it works. Before that it
+ * has documents of an earlier run at most.
+ */
+function fitness(replica: EngineReplica, clock: SteadyClock): () => boolean {
+  let isWarm = false
+  return () => {
+    if (replica.state(clock.nowMs()) !== 'available') isWarm = false
+    else if (!isWarm) isWarm = replica.coins().length > 0 && isFed(replica)
+    return isWarm
+  }
+}
+
+function isFed(replica: EngineReplica): boolean {
+  const feeds = replica.feeds()
+  return feeds.length > 0 && feeds.every(({ state }) => state !== 'down')
+}
+
+function measure(leadership: Leadership, publisher: Publisher, { metrics }: Foundation): void {
+  const registers = [metrics]
+  new Gauge({
+    name: 'perpscope_engine_leads',
+    help: '1 while this engine publishes, 0 while it stands by.',
+    registers,
+    collect() {
+      this.set(leadership.lease === null ? 0 : 1)
+    },
+  })
+  new Gauge({
+    name: 'perpscope_engine_epoch',
+    help: 'Epoch of the lease of this engine; 0 while it stands by.',
+    registers,
+    collect() {
+      this.set(leadership.lease?.epoch ?? 0)
+    },
+  })
+  new Counter({
+    name: 'perpscope_publications_total',
+    help: 'Publications of this engine by outcome: published, older (a newer one is stored), fenced (another engine leads), failed (no reply of the broker).',
+    labelNames: ['outcome'],
+    registers,
+    collect() {
+      this.reset()
+      for (const [outcome, count] of Object.entries(publisher.counts()))
+        this.inc({ outcome }, count)
+    },
+  })
+}

@@ -1,0 +1,144 @@
+import type { ChildProcess } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
+import type { RedisServer } from './redis.ts'
+import { startRedis } from './redis.ts'
+import { freePort, until } from './service.ts'
+
+const MAIN = join(import.meta.dirname, '../../dist/main.js')
+
+/** A process of the cluster, which keeps its ports and its folder when it starts again. */
+export type ClusterProcess = {
+  readonly url: string
+  readonly adminUrl: string
+  start(): Promise<void>
+  signal(signal: NodeJS.Signals): void
+  /** Ends it, and waits for its end. @returns its exit code */
+  stop(signal?: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
+}
+
+/** Broker, simulated venue, engines and gateways, each in a process of its own. */
+export type Cluster = {
+  readonly broker: RedisServer
+  readonly source: string
+  readonly engines: readonly ClusterProcess[]
+  readonly gateways: readonly ClusterProcess[]
+  /** The engine that leads, by its metrics. */
+  leader(): Promise<ClusterProcess>
+  /** Ends everything that was started, also after a failure. */
+  close(): Promise<void>
+}
+
+export type ClusterOptions = {
+  readonly engines?: number
+  readonly gateways?: number
+  /** Flags of the gateways; default: free answers. */
+  readonly gatewayFlags?: readonly string[]
+  readonly gatewayEnv?: Readonly<Record<string, string>>
+}
+
+/** Processes are not started yet, except for the broker and the venue. */
+export async function buildCluster({
+  engines: engineCount = 2,
+  gateways: gatewayCount = 2,
+  gatewayFlags = ['--payment', 'open'],
+  gatewayEnv = {},
+}: ClusterOptions = {}): Promise<Cluster> {
+  if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`)
+  const cleanups: (() => Promise<unknown>)[] = []
+  const close = async () => {
+    for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  }
+  try {
+    const folder = await mkdtemp(join(tmpdir(), 'perpscope-cluster-'))
+    cleanups.push(() => rm(folder, { recursive: true, force: true }))
+    const broker = await startRedis()
+    cleanups.push(() => broker.close())
+    const past = join(folder, 'engine-0')
+    await mkdir(past)
+    const simulator = launch(
+      MAIN,
+      [
+        ...['simulate', '--engines', String(engineCount)],
+        ...['--weight-per-minute', '60000', '--past', past],
+      ],
+      'pipe',
+    )
+    cleanups.push(() => end(simulator))
+    const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
+    const common = ['--source', venue.http, '--broker', broker.url, '--log-level', 'silent']
+    const engines: ClusterProcess[] = []
+    for (let at = 0; at < engineCount; at += 1) {
+      const flags = ['--role', 'engine', '--data-dir', join(folder, `engine-${at}`)]
+      engines.push(await clusterProcess([...flags, ...common, '--weight-per-minute', '50000'], {}))
+    }
+    const gateways: ClusterProcess[] = []
+    for (let at = 0; at < gatewayCount; at += 1) {
+      const flags = ['--role', 'gateway', '--data-dir', join(folder, `gateway-${at}`)]
+      gateways.push(await clusterProcess([...flags, ...common, ...gatewayFlags], gatewayEnv))
+    }
+    for (const one of [...engines, ...gateways]) cleanups.push(() => one.stop('SIGKILL'))
+    return {
+      broker,
+      source: venue.http,
+      engines,
+      gateways,
+      leader: () => leaderOf(engines),
+      close,
+    }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
+/** Waits until an engine leads. */
+async function leaderOf(engines: readonly ClusterProcess[]): Promise<ClusterProcess> {
+  let leader: ClusterProcess | undefined
+  await until('an engine leads', async () => {
+    for (const engine of engines) {
+      const leads = await metricOf(engine, 'perpscope_engine_leads').catch(() => 0)
+      if (leads === 1) leader = engine
+    }
+    return leader !== undefined
+  })
+  if (leader === undefined) throw new Error('one leads')
+  return leader
+}
+
+/** @returns NaN for a metric without a value */
+export async function metricOf({ adminUrl }: ClusterProcess, name: string): Promise<number> {
+  const signal = AbortSignal.timeout(1_000)
+  const text = await (await fetch(`${adminUrl}/metrics`, { signal })).text()
+  const line = text.split('\n').find((one) => one.startsWith(`${name} `))
+  return Number(line?.slice(name.length))
+}
+
+async function clusterProcess(
+  flags: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<ClusterProcess> {
+  const [port, adminPort] = [await freePort(), await freePort()]
+  const ports = ['--port', String(port), '--admin-port', String(adminPort)]
+  const adminUrl = `http://127.0.0.1:${adminPort}`
+  let child: ChildProcess | null = null
+  return {
+    url: `http://127.0.0.1:${port}`,
+    adminUrl,
+    start: async () => {
+      child = launch(MAIN, ['serve', ...flags, ...ports], 'ignore', env)
+      await until(`${adminUrl} answers`, async () => (await fetch(`${adminUrl}/livez`)).ok)
+    },
+    signal: (signal) => child?.kill(signal),
+    stop: async (signal = 'SIGTERM') => {
+      if (child === null) return null
+      // A stopped process would not end.
+      child.kill('SIGCONT')
+      await end(child, signal)
+      return child.exitCode
+    },
+  }
+}
