@@ -53,11 +53,12 @@ export class ObservedMarket extends CoinMarkets {
   readonly #contexts = new Map<string, Seen<Context>[]>()
   readonly #closed = new Map<string, ClosedCandles>()
 
-  constructor(seed: number, startMs: number) {
+  /** @param coinsMax the first ones, which trade most; all if absent */
+  constructor(seed: number, startMs: number, coinsMax?: number) {
     const model = modelCoins(seed, startMs)
     super({
       clockShiftMs: 0,
-      coins: coins.map(([coin, dayNotionalUsd]) => {
+      coins: coins.slice(0, coinsMax).map(([coin, dayNotionalUsd]) => {
         const row = catalog.find(([name]) => name === coin)
         if (row === undefined) throw new Error(`${coin} is not in the catalogue`)
         const [, sizeDecimals, marginTableId, priceUsd, , , isDelisted] = row

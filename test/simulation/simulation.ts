@@ -41,6 +41,8 @@ export type SimulationOptions = {
   /** Duration after the warm-up in which faults begin. */
   readonly minutes: number
   readonly faults: number
+  /** Number of listed coins at the start; all twenty if absent. */
+  readonly coins?: number
   /** Kinds of faults; drawn if absent. */
   readonly kinds?: readonly FaultKind[]
   /** Called with each event and its true instant. */
@@ -158,7 +160,7 @@ class Simulation {
   #reported: Readonly<Record<string, number>> = {}
 
   constructor(options: SimulationOptions, dir: string) {
-    const { seed, minutes, defect = {} } = options
+    const { seed, minutes, coins, defect = {} } = options
     this.#options = options
     this.#startMs = startOf(new Chance(seed, 'start'), minutes * MINUTE_MS)
     this.#kernel = new Kernel(this.#startMs)
@@ -166,7 +168,7 @@ class Simulation {
     this.#findings = new Findings(({ checker, what, detail }) =>
       this.#trace(`VIOLATION ${checker}: ${what}. ${detail}`),
     )
-    this.#market = new ObservedMarket(seed, this.#startMs)
+    this.#market = new ObservedMarket(seed, this.#startMs, coins)
     this.#venue = new Venue({
       market: this.#market,
       clock: this.#kernel.clock,
