@@ -1,7 +1,7 @@
 /**
  * Restarts the service with a month of history on disk. Measures the time until every earlier answer is
  * available again, and until all inputs of all answers are newer than the restart.
- * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service that is still warming up,
+ * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service of few coins after ten seconds,
  * and only checks that it answers again with correct ages; `--days N` of history.
  */
 import type { ChildProcess } from 'node:child_process'
@@ -16,7 +16,7 @@ import { pathOf } from '../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
-import { freePort } from '../test/support/service.ts'
+import { fewCoins, freePort } from '../test/support/service.ts'
 import { historyOf } from './history-month.ts'
 
 const { values: given } = parseArgs({
@@ -72,7 +72,8 @@ for (const failure of failures) console.log(`failed: ${failure}`)
 if (failures.length > 0) process.exitCode = 1
 
 async function bench(): Promise<void> {
-  const simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+  const few = isQuick ? fewCoins : []
+  const simulator = launch(MAIN, ['simulate', ...few, '--weight-per-minute', '60000'], 'pipe')
   children.push(simulator)
   const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
   let service = serve(venue.http, 50_000)

@@ -22,7 +22,7 @@ import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
 import type { SimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, until, untilSold } from './support/service.ts'
+import { fewCoins, freePort, until, untilSold } from './support/service.ts'
 import { sharedRig } from './support/shared-service.ts'
 
 /**
@@ -132,7 +132,7 @@ describe('what buys', () => {
 
 describe('the commands of', () => {
   beforeEach(async () => {
-    venue = launch(MAIN, ['simulate'], 'pipe')
+    venue = launch(MAIN, ['simulate', ...fewCoins], 'pipe')
     venueUrl = (JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }).venue.http
     folder = await mkdtemp(join(tmpdir(), 'perpscope-documented-'))
     await symlink(join(ROOT, 'dist'), join(folder, 'dist'))

@@ -9,7 +9,7 @@ import { inheritedEnv } from '../src/config/environment.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { Installed } from './support/installed.ts'
 import { bytesOf, installed, manifest, ROOT } from './support/installed.ts'
-import { freePort, until } from './support/service.ts'
+import { fewCoins, freePort, until } from './support/service.ts'
 
 const TARBALL_BYTES_MAX = 3_000_000
 const INSTALLED_BYTES_MAX = 60_000_000
@@ -88,7 +88,7 @@ describe('a user who installs the package', () => {
       return child
     }
     try {
-      const simulator = start(['simulate', '--weight-per-minute', '60000'], 'pipe')
+      const simulator = start(['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
       const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
       const [port, adminPort] = [await freePort(), await freePort()]
       const url = `http://127.0.0.1:${port}`

@@ -41,7 +41,7 @@ import type {
 } from './facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { ManualClock } from './support/manual-clock.ts'
-import { freePort, runCommand, untilAnswerable } from './support/service.ts'
+import { fewCoins, freePort, runCommand, untilAnswerable } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const FUNDS = 1_000_000n
@@ -802,7 +802,7 @@ describe('before anything is sold', () => {
 
 test('the built service sells through the second if the first does not answer, and reports it', async () => {
   const [first, second] = [await facilitator(), await facilitator()]
-  const venue = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+  const venue = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
   opened.push({ close: () => end(venue) })
   const started = JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }
   const dataDir = await mkdtemp(join(tmpdir(), 'perpscope-facilitators-'))

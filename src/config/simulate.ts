@@ -17,6 +17,13 @@ const settings = {
     'PERPSCOPE_START_MS',
     'simulated time at the start, Unix ms; with a fixed time and seed two runs are identical, but a service with the real clock needs the default (default: now)',
   ).argParser(integer),
+  coins: setting(
+    '--coins <count>',
+    'PERPSCOPE_SIMULATOR_COINS',
+    'number of coins, the first ones of the list (default: all)',
+  )
+    .argParser(count)
+    .conflicts('candles'),
   candles: setting(
     '--candles <dir>',
     'PERPSCOPE_CANDLES',

@@ -70,10 +70,13 @@ export async function simulate(
   )
 }
 
-function marketOf({ seed, candles, recording, frames }: SimulateOptions, startMs: number): Market {
+function marketOf(
+  { seed, coins, candles, recording, frames }: SimulateOptions,
+  startMs: number,
+): Market {
   const base =
     candles === undefined
-      ? seededMarket({ seed, startMs })
+      ? seededMarket({ seed, startMs, coins })
       : candleReplayMarket(candles, { seed, startMs })
   if (recording !== undefined) return recordingMarket(readTapes(recording), base, { startMs })
   if (frames === undefined) return base

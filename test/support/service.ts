@@ -20,6 +20,11 @@ import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const POLL_MS = 50
+/**
+ * A smaller simulated market; correlation needs 20 coins of it. With all 227, as in the demo, a service takes two and a
+ * half times as long until everything is sold.
+ */
+export const fewCoins = ['--coins', '40'] as const
 /** Limit for a hang: a service is ready within 15 s, and within 60 s next to four other jobs. */
 const READY_MS_MAX = 120_000
 
@@ -67,7 +72,7 @@ export async function startRig({
     cleanups.push(async () => solana?.close())
     const simulator = launch(
       MAIN,
-      ['simulate', '--weight-per-minute', '60000', '--past', dataDir],
+      ['simulate', ...fewCoins, '--weight-per-minute', '60000', '--past', dataDir],
       'pipe',
     )
     cleanups.push(() => end(simulator))

@@ -52,6 +52,15 @@ describe('the seeded market', () => {
     )
   })
 
+  test('of fewer coins lists the first, which trade as among all', () => {
+    const few = seededMarket({ seed: 3, startMs, coins: 30 })
+    expect(few.universe()).toEqual(market.universe().slice(0, 30))
+    for (const { coin } of few.universe()) {
+      expect(few.context(coin, startMs)).toEqual(market.context(coin, startMs))
+      expect(few.book(coin, startMs, 20)).toEqual(market.book(coin, startMs, 20))
+    }
+  })
+
   test.prop([liveCoins], { numRuns: 12 })('15m bars merge into 1h and 4h exactly', (coin) => {
     const { sizeDecimals = 0 } = market.instrument(coin) ?? {}
     const atMs = Math.floor(startMs / DAY_MS) * DAY_MS - 1

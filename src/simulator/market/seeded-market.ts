@@ -30,11 +30,16 @@ const OWN_HALF_LIFE_QUARTERS = 25 * QUARTERS_A_DAY
  * of the catalogue, so that coins move together and apart. Prices stand at the catalogue's at the
  * start, and history is walked backwards from there when it is asked for.
  */
-export function seededMarket(options: { readonly seed: number; readonly startMs: number }): Market {
+export function seededMarket(options: {
+  readonly seed: number
+  readonly startMs: number
+  /** Number of coins, the first of the catalogue; all if absent. */
+  readonly coins?: number | undefined
+}): Market {
   const newCoin = modelCoins(options.seed, options.startMs)
   return new CoinMarkets({
     clockShiftMs: 0,
-    coins: catalog.map((row) => newCoin.ofCatalog(row)),
+    coins: catalog.slice(0, options.coins).map((row) => newCoin.ofCatalog(row)),
     newCoin: newCoin.ofListing,
   })
 }
