@@ -1,8 +1,45 @@
+import { relative } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { defineConfig } from 'vitest/config'
+import type { TestSpecification } from 'vitest/node'
+import { BaseSequencer } from 'vitest/node'
 
 /** Also of the examples of properties: a run that fails does so because of a change. */
 const SEED = 20_261_126
 const DEEP = '**/*.deep.test.ts'
+
+/** Files that take longest. They start first, so that no worker runs the last of them while the others have ended. */
+const LONG = [
+  'test/simulation/planted.deep',
+  'test/external-faults.deep',
+  'test/recording.deep',
+  'test/chaos/planted.deep',
+  'test/demo.deep',
+  'test/simulation/simulation.deep',
+  'test/backup.deep',
+  'test/external-truth.deep',
+  'test/documented-code.deep',
+  'test/history.deep',
+  'test/payment-attacks-gas.deep',
+  'test/openapi-truth.deep',
+  'test/commands',
+  'test/mcp',
+  'test/buy',
+  'test/discovery',
+].map((name) => `${name}.test.ts`)
+
+/** The long files, then the others in the order of the seed. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const { root, sequence } = this.ctx.config
+    const place = ({ moduleId }: TestSpecification) => {
+      const name = relative(root, moduleId)
+      const at = LONG.indexOf(name)
+      return at === -1 ? LONG.length + crc32(`${sequence.seed} ${name}`) : at
+    }
+    return files.toSorted((one, other) => place(one) - place(other))
+  }
+}
 
 /**
  * `unit` lies beside the code and needs nothing but it. `system` lies in `test/`: it starts the built
@@ -15,7 +52,7 @@ export default defineConfig({
     // Within a second, which is the default, a busy machine may not have come to it.
     expect: { poll: { timeout: 20_000 } },
     // The order within a file shows what rests on what ran before. Another order is `--sequence.seed`.
-    sequence: { shuffle: true, seed: SEED },
+    sequence: { shuffle: { tests: true }, sequencer: LongFirst, seed: SEED },
     setupFiles: ['test/support/fixed-seed.ts', 'test/support/end-with-worker.ts'],
     // One more than the two cores of the smallest machine: a service that starts leaves half of its core idle.
     maxWorkers: 3,
