@@ -780,6 +780,7 @@ describe('before anything is sold', () => {
       payment: 'x402',
       network: 'base',
       host: '127.0.0.1',
+      adminHost: '127.0.0.1',
       port: 8402,
       payTo: chain.accounts.merchant.address,
       rpcUrl: chain.rpcUrl,
