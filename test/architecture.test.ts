@@ -113,13 +113,7 @@ const venueFolders: Readonly<
   timing: { imports: ['wire'], doors: ['receive-times.ts'] },
   plausibility: {
     imports: ['wire'],
-    doors: [
-      'plausibility.ts',
-      'universe-cache.ts',
-      'confirmed-symbols.ts',
-      'funding-filter.ts',
-      'spot-price-filter.ts',
-    ],
+    doors: ['plausibility.ts', 'universe-cache.ts', 'confirmed-symbols.ts', 'funding-filter.ts'],
   },
   ingest: {
     imports: ['wire', 'timing', 'plausibility'],

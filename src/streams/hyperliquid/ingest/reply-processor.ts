@@ -2,7 +2,6 @@ import type { Batch, TokenPrice } from '../../../domain/event.ts'
 import type { FundingRow, Memory } from '../../../domain/history.ts'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { FundingFilter } from '../plausibility/funding-filter.ts'
-import { SpotPriceFilter } from '../plausibility/spot-price-filter.ts'
 import type { Position } from '../wire/account-state.ts'
 import { decodeAccountState } from '../wire/account-state.ts'
 import { decodeCandleSnapshot } from '../wire/candles.ts'
@@ -23,7 +22,6 @@ export class ReplyProcessor {
   readonly #state: IngestState
   readonly #accounts = new AccountBook()
   readonly #fundingFilter = new FundingFilter()
-  readonly #spotPriceFilter = new SpotPriceFilter()
 
   constructor(state: IngestState) {
     this.#state = state
@@ -136,7 +134,7 @@ export class ReplyProcessor {
     const reply = decodeSpotPrices(body)
     if (reply.kind === 'rejected') return reply
     this.#reportDrops(reply.drops)
-    const tokens = this.#spotPriceFilter.accept(reply.tokens)
+    const { tokens } = reply
     const stamp = this.#state.times.stamp(askedMs)
     return { batch: [{ kind: 'collateral-prices', tokens, ...stamp }], tokens }
   }
