@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { Warning } from '../../domain/document.ts'
+import { isoInstant } from '../../domain/instant.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { nullable, oneOf } from './answer-schema.ts'
 import type { DocumentBuilder } from './document-builder.ts'
@@ -57,7 +58,17 @@ export const dexMembers = {
   ),
 }
 
-export function dexOfCoin(
+/** First members of an answer about one coin. */
+export function coinMembers(builder: DocumentBuilder, coin: CoinMarket, renderedAtMs: number) {
+  return {
+    coin: coin.listing.coin,
+    ...builder.memberSlot({ kind: 'requested-coin' }),
+    timestamp_iso: isoInstant(renderedAtMs),
+    ...dexOf(builder, coin),
+  }
+}
+
+function dexOf(
   builder: DocumentBuilder,
   { listing, collateral }: CoinMarket,
 ): { readonly dex?: object } {

@@ -3,10 +3,9 @@ import type { MarketAnalysis } from '../../analysis.ts'
 import { arbMeasure } from '../../external/arb/arb-measure.ts'
 import { ARB_STEP_MS, CHAINS_MIN } from '../../external/arb/arb-model.ts'
 import type { ArbMeasurement } from '../../external/arb/arb-sample.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
 import { arbBody } from './arb-body.ts'
 import { ArbAnswer } from './arb-schema.ts'
 
@@ -49,42 +48,32 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
 
   gather: (market) => market.of(arbMeasure).latest,
 
-  render(measurement, rendering) {
-    const builder = new DocumentBuilder()
-    const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
-    // The measurement has a stress index exactly from CHAINS_MIN fresh chains on.
-    if (measurement?.stress == null) {
-      builder.noAnswer('', lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN }))
-      return builder.build(rendering)
-    }
-    const inputs = inputsOf(measurement)
-    const nextUpdateMs = measurement.sampledAtMs + ARB_STEP_MS
-    const body = builder.value({
-      ...arbBody(builder, measurement, measurement.stress),
-      meta: answerMeta(builder, {
-        offering: arb.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (measurement, rendering) =>
+    oneAnswer(arb.contract, rendering, (builder) => {
+      const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
+      // The measurement has a stress index exactly from CHAINS_MIN fresh chains on.
+      if (measurement?.stress == null)
+        return lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN })
+      const inputs = inputsOf(measurement)
+      const nextUpdateMs = measurement.sampledAtMs + ARB_STEP_MS
+      const members = arbBody(builder, measurement, measurement.stress)
+      const chains = { have: fresh, need: measurement.chains.length }
+      return {
+        members,
         sources: sourcesOf(inputs),
         nextUpdateMs,
-      }),
-    })
-    const members = { have: fresh, need: measurement.chains.length }
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct(members),
-      warnings: [
-        'model_estimate',
-        ...completenessWarnings({
-          history: { have: measurement.history.minutes, need: HISTORY_MINUTES },
-          records: { have: measurement.history.priced, need: pricesOf(measurement) },
-          members,
-        }),
-      ],
-    })
-    return builder.build({ ...rendering, nextUpdateMs })
-  },
+        inputs,
+        coveragePct: coveragePct(chains),
+        warnings: [
+          'model_estimate',
+          ...completenessWarnings({
+            history: { have: measurement.history.minutes, need: HISTORY_MINUTES },
+            records: { have: measurement.history.priced, need: pricesOf(measurement) },
+            members: chains,
+          }),
+        ],
+      }
+    }),
 }
 
 /** Number of prices if every chain had every asset. */

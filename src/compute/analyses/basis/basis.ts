@@ -11,11 +11,11 @@ import { annualizedPctOf } from '../../funding/funding-tilt.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
+import type { DocumentBuilder } from '../../render/document-builder.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
 import type { SignificantBasis } from './basis-labels.ts'
 import {
@@ -71,59 +71,50 @@ export const basis: CoinAnalysis = {
   trackers: [basisMeasure],
   periodMs: PERIOD_MS,
 
-  render(coin, rendering, market) {
-    const builder = new DocumentBuilder()
-    const nowMs = rendering.renderedAtMs
-    const name = coin.listing.coin
-    const reading = readBasis(coin, market, nowMs)
-    if (reading === null) {
-      builder.noAnswer('', whyNone(coin, market, nowMs))
-      return builder.build(rendering)
-    }
-    const { oracle } = reading
-    const summary = market.of(basisMeasure).summary(name, oracle.network, market, nowMs)
-    const hour = market.of(basisMeasure).windowMean(name, oracle.network, market, nowMs)
-    const significantBps = significantBasis(reading, hour)
-    const inputs = inputsOf(reading)
-    const body = builder.value({
-      coin: name,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(nowMs),
-      basis: {
-        ...prices(reading),
-        significant: significantBps !== null,
-        direction: basisDirection(significantBps),
-        signal: basisSignal(significantBps),
-        significant_basis_bps: orNull(significantBps, bps),
-        ...againstItself(summary, reading.basisBps),
-        ...behind(reading, hour),
-        half_life_seconds: orNull(summary.halfLifeSeconds, score),
-        ...funding(reading, significantBps),
-        regime: basisRegime(significantBps, robustZ(summary.day, reading.basisBps)),
-        status: isDegraded(reading) ? 'degraded' : 'ok',
-        oracle_networks: networks(builder, reading),
-        interpretation: basisInterpretation(name, reading, significantBps),
-        notes: basisNotes(reading, significantBps),
-      },
-      meta: answerMeta(builder, {
-        offering: basis.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (coin, rendering, market) =>
+    oneAnswer(basis.contract, rendering, (builder) => {
+      const nowMs = rendering.renderedAtMs
+      const name = coin.listing.coin
+      const reading = readBasis(coin, market, nowMs)
+      if (reading === null) return whyNone(coin, market, nowMs)
+      const { oracle } = reading
+      const summary = market.of(basisMeasure).summary(name, oracle.network, market, nowMs)
+      const hour = market.of(basisMeasure).windowMean(name, oracle.network, market, nowMs)
+      const significantBps = significantBasis(reading, hour)
+      const inputs = inputsOf(reading)
+      const members = {
+        coin: name,
+        ...builder.memberSlot({ kind: 'requested-coin' }),
+        timestamp_iso: isoInstant(nowMs),
+        basis: {
+          ...prices(reading),
+          significant: significantBps !== null,
+          direction: basisDirection(significantBps),
+          signal: basisSignal(significantBps),
+          significant_basis_bps: orNull(significantBps, bps),
+          ...againstItself(summary, reading.basisBps),
+          ...behind(reading, hour),
+          half_life_seconds: orNull(summary.halfLifeSeconds, score),
+          ...funding(reading, significantBps),
+          regime: basisRegime(significantBps, robustZ(summary.day, reading.basisBps)),
+          status: isDegraded(reading) ? 'degraded' : 'ok',
+          oracle_networks: networks(builder, reading),
+          interpretation: basisInterpretation(name, reading, significantBps),
+          notes: basisNotes(reading, significantBps),
+        },
+      }
+      return {
+        members,
         sources: sourcesOf(reading),
-        more: {
+        moreMeta: {
           oracle_age_seconds: builder.slot({ kind: 'input-age', input: 'oracle' }),
           leg_skew_seconds: score(reading.skewMs / 1_000),
         },
-      }),
-    })
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct({ have: known(reading), need: WISHED }),
-      warnings: warningsOf(reading, summary.day),
-    })
-    return builder.build(rendering)
-  },
+        inputs,
+        coveragePct: coveragePct({ have: known(reading), need: WISHED }),
+        warnings: warningsOf(reading, summary.day),
+      }
+    }),
 }
 
 function whyNone(coin: CoinMarket, market: MarketState, nowMs: number): NoAnswer {

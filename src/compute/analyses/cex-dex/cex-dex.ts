@@ -18,11 +18,11 @@ import { POOL_MS_MAX, SWAP_USD } from '../../external/pool-prices.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput, optional } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
+import type { DocumentBuilder } from '../../render/document-builder.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import type { Edge } from './cex-dex-edges.ts'
 import { edgesOf, perpSide, poolSide } from './cex-dex-edges.ts'
@@ -75,47 +75,38 @@ export const cexDex: CoinAnalysis = {
   inputs: ['context', 'exchange-quote', 'oracle-price', 'pool'],
   trackers: [cexDexMeasure],
 
-  render(coin, rendering, market) {
-    const builder = new DocumentBuilder()
-    const nowMs = rendering.renderedAtMs
-    const name = coin.listing.coin
-    const reading = readCexDex(coin, market, nowMs)
-    if (typeof reading === 'string') {
-      builder.noAnswer('', whyNone(reading, coin, market, nowMs))
-      return builder.build(rendering)
-    }
-    const { day } = market.of(cexDexMeasure).summary(name, dexName(reading.dex), market, nowMs)
-    const inputs = inputsOf(reading)
-    const body = builder.value({
-      token: name,
-      ...builder.memberSlot({ kind: 'requested-coin', member: 'requested_token' }),
-      timestamp_iso: isoInstant(nowMs),
-      ...verdict(builder, reading),
-      ...watched(builder, name, market),
-      depth_usd: depth(reading),
-      ...legs(builder, reading, coin),
-      ...versus(reading, coin),
-      executable: executable(edges(reading, coin, market, nowMs)),
-      stats_24h: stats(day, reading.divergenceBps),
-      interpretation: cexDexInterpretation(name, reading),
-      meta: answerMeta(builder, {
-        offering: cexDex.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (coin, rendering, market) =>
+    oneAnswer(cexDex.contract, rendering, (builder) => {
+      const nowMs = rendering.renderedAtMs
+      const name = coin.listing.coin
+      const reading = readCexDex(coin, market, nowMs)
+      if (typeof reading === 'string') return whyNone(reading, coin, market, nowMs)
+      const { day } = market.of(cexDexMeasure).summary(name, dexName(reading.dex), market, nowMs)
+      const inputs = inputsOf(reading)
+      const members = {
+        token: name,
+        ...builder.memberSlot({ kind: 'requested-coin', member: 'requested_token' }),
+        timestamp_iso: isoInstant(nowMs),
+        ...verdict(builder, reading),
+        ...watched(builder, name, market),
+        depth_usd: depth(reading),
+        ...legs(builder, reading, coin),
+        ...versus(reading, coin),
+        executable: executable(edges(reading, coin, market, nowMs)),
+        stats_24h: stats(day, reading.divergenceBps),
+        interpretation: cexDexInterpretation(name, reading),
+      }
+      return {
+        members,
         sources: sourcesOf(reading),
-      }),
-    })
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct({
-        have: reading.cex.used.length,
-        need: reading.legs.filter(({ fault }) => fault !== 'same_exchange').length,
-      }),
-      warnings: warningsOf(reading, day),
-    })
-    return builder.build(rendering)
-  },
+        inputs,
+        coveragePct: coveragePct({
+          have: reading.cex.used.length,
+          need: reading.legs.filter(({ fault }) => fault !== 'same_exchange').length,
+        }),
+        warnings: warningsOf(reading, day),
+      }
+    }),
 }
 
 /** readCexDex checks the prices in this order. */

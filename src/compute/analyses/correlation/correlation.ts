@@ -3,10 +3,9 @@ import { isoInstant } from '../../../domain/instant.ts'
 import { sectorOf, sectors } from '../../../domain/sectors.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
 import { CONTEXT_CADENCE_MS } from '../../market/cadence.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
 import { orNull, percent, score } from '../../render/significance.ts'
 import { correlationRegime } from './correlation-regime.ts'
 import { CorrelationAnswer } from './correlation-schema.ts'
@@ -70,43 +69,35 @@ export const correlation: MarketAnalysis<GatheredCloses> = {
 
   gather: gatherCloses,
 
-  render(gathered, rendering) {
-    const builder = new DocumentBuilder()
-    const measured = measure(gathered)
-    const below = belowFloor(correlation.contract, {
-      have: measured.coinsKnown,
-      need: coinsNeeded(gathered),
-    })
-    if (below !== null || measured.kind === 'lacking') {
-      builder.noAnswer('', below ?? { kind: 'missing-input', input: 'candles_1h' })
-      return builder.build(rendering)
-    }
-    const inputs = inputsOf(gathered, measured)
-    const body = builder.value({
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      ...bodyOf(measured),
-      meta: answerMeta(builder, {
-        offering: correlation.contract.offering,
-        rendering,
-        view: '',
-        inputs,
-        sources: ['venue'],
-        more: { cross_check: CROSS_CHECK },
-      }),
-    })
-    const { hours, candles } = measured.window
-    const members = { have: measured.coinsKnown, need: gathered.coinsTotal - 1 }
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct(members),
-      warnings: completenessWarnings({
-        history: { have: hours, need: WINDOW_HOURS },
-        records: { have: candles, need: hours + 1 },
+  render: (gathered, rendering) =>
+    oneAnswer(correlation.contract, rendering, () => {
+      const measured = measure(gathered)
+      const below = belowFloor(correlation.contract, {
+        have: measured.coinsKnown,
+        need: coinsNeeded(gathered),
+      })
+      if (below !== null || measured.kind === 'lacking')
+        return below ?? { kind: 'missing-input', input: 'candles_1h' }
+      const inputs = inputsOf(gathered, measured)
+      const members = {
+        timestamp_iso: isoInstant(rendering.renderedAtMs),
+        ...bodyOf(measured),
+      }
+      const { hours, candles } = measured.window
+      const known = { have: measured.coinsKnown, need: gathered.coinsTotal - 1 }
+      return {
         members,
-      }),
-    })
-    return builder.build(rendering)
-  },
+        sources: ['venue'],
+        moreMeta: { cross_check: CROSS_CHECK },
+        inputs,
+        coveragePct: coveragePct(known),
+        warnings: completenessWarnings({
+          history: { have: hours, need: WINDOW_HOURS },
+          records: { have: candles, need: hours + 1 },
+          members: known,
+        }),
+      }
+    }),
 }
 
 function coinsNeeded({ coinsTotal }: GatheredCloses): number {

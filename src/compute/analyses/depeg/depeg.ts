@@ -6,11 +6,11 @@ import type { PegPrice } from '../../external/depeg/peg-price.ts'
 import { deviationBpsOf, pegClasses } from '../../external/depeg/peg-price.ts'
 import type { PegSource } from '../../external/depeg/peg-source.ts'
 import { pegStatuses } from '../../external/depeg/peg-status.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
+import type { DocumentBuilder } from '../../render/document-builder.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { percentileOf, statisticsOf, zScoreOf } from '../../statistics/series-statistics.ts'
 import { DepegAnswer, riskLevels } from './depeg-schema.ts'
@@ -63,59 +63,52 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
 
   gather: gatherPeg,
 
-  render(gathered, rendering) {
-    const builder = new DocumentBuilder()
-    const peg = gathered.sample?.price ?? null
-    const below = belowFloor(depeg.contract, {
-      have: gathered.sample?.evidence.classes.length ?? 0,
-      need: CLASSES_NEEDED,
-    })
-    if (below !== null || gathered.sample === null || peg === null) {
-      const detail =
-        'Two source classes disagree on the price of USDC, and neither has more independent providers.'
-      builder.noAnswer('', below ?? { kind: 'missing-input', input: 'usdc_price', detail })
-      return builder.build(rendering)
-    }
-    const { sources } = gathered.sample.evidence
-    const inputs = inputsOf(gathered, sources, peg)
-    const body = builder.value({
-      asset: 'USDC',
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      usdc: priceMembers(gathered, peg),
-      ...levelMembers(gathered, peg),
-      ema: emaOf(gathered.sample.evidence.emaUsd, peg),
-      confidence: {
-        bps: bps(peg.confidenceBps),
-        resolution_bps: bps(peg.resolutionBps),
-        k: 1,
-      },
-      agreement: {
-        classes: peg.classes.length,
-        agreeing: peg.classes.length - peg.disagreeing.length,
-        disagreeing: peg.disagreeing,
-        dispersion_bps: bps(peg.dispersionBps),
-        confirmed: peg.isConfirmed,
-      },
-      infrastructure: infrastructureOf(sources, rendering),
-      ...sourceMembers(builder, sources),
-      ...historyMembers(gathered.history, peg),
-      ...surroundings(gathered, peg),
-      meta: answerMeta(builder, {
-        offering: depeg.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (gathered, rendering) =>
+    oneAnswer(depeg.contract, rendering, (builder) => {
+      const peg = gathered.sample?.price ?? null
+      const below = belowFloor(depeg.contract, {
+        have: gathered.sample?.evidence.classes.length ?? 0,
+        need: CLASSES_NEEDED,
+      })
+      if (below !== null || gathered.sample === null || peg === null) {
+        const detail =
+          'Two source classes disagree on the price of USDC, and neither has more independent providers.'
+        return below ?? { kind: 'missing-input', input: 'usdc_price', detail }
+      }
+      const { sources } = gathered.sample.evidence
+      const inputs = inputsOf(gathered, sources, peg)
+      const members = {
+        asset: 'USDC',
+        timestamp_iso: isoInstant(rendering.renderedAtMs),
+        usdc: priceMembers(gathered, peg),
+        ...levelMembers(gathered, peg),
+        ema: emaOf(gathered.sample.evidence.emaUsd, peg),
+        confidence: {
+          bps: bps(peg.confidenceBps),
+          resolution_bps: bps(peg.resolutionBps),
+          k: 1,
+        },
+        agreement: {
+          classes: peg.classes.length,
+          agreeing: peg.classes.length - peg.disagreeing.length,
+          disagreeing: peg.disagreeing,
+          dispersion_bps: bps(peg.dispersionBps),
+          confirmed: peg.isConfirmed,
+        },
+        infrastructure: infrastructureOf(sources, rendering),
+        ...sourceMembers(builder, sources),
+        ...historyMembers(gathered.history, peg),
+        ...surroundings(gathered, peg),
+      }
+      return {
+        members,
         sources: [...new Set(sources.filter(isUsed).map(({ id }) => id.split(':')[0] ?? id))],
         nextUpdateMs: rendering.renderedAtMs + PERIOD_MS,
-      }),
-    })
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct({ have: peg.classes.length, need: pegClasses.length }),
-      warnings: warningsOf(peg),
-    })
-    return builder.build({ ...rendering, nextUpdateMs: rendering.renderedAtMs + PERIOD_MS })
-  },
+        inputs,
+        coveragePct: coveragePct({ have: peg.classes.length, need: pegClasses.length }),
+        warnings: warningsOf(peg),
+      }
+    }),
 }
 
 function warningsOf({ classes }: PegPrice): Warning[] {

@@ -22,7 +22,7 @@ import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder.ts'
-import { dexOfCoin } from '../../render/quote-unit.ts'
+import { coinMembers } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
 import type { SeriesStatistics } from '../../statistics/series-statistics.ts'
 import { FundingAnswer } from './funding-schema.ts'
@@ -126,10 +126,7 @@ function surroundings(
 ) {
   const { context, venueRates } = measured
   const before = {
-    coin: coin.listing.coin,
-    ...builder.memberSlot({ kind: 'requested-coin' }),
-    timestamp_iso: isoInstant(rendering.renderedAtMs),
-    ...dexOfCoin(builder, coin),
+    ...coinMembers(builder, coin, rendering.renderedAtMs),
     funding: current(coin, context),
   }
   const after = {

@@ -12,10 +12,9 @@ import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
 import { HALF_LIFE_MS, liquidationFlow } from '../../liquidation/liquidation-flow.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { candlesInput, contextInput, markInput, optional } from '../../market/inputs.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
-import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
+import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import type { ZoneHolding } from './liquidations-schema.ts'
@@ -59,87 +58,84 @@ export const liquidations: CoinAnalysis = {
   inputs: ['context', 'mark', 'history', 'account-position'],
   periodMs: PERIOD_MS,
 
-  render(coin, rendering) {
-    const builder = new DocumentBuilder()
-    const { context } = coin
-    const tracker = coin.of(liquidationFlow)
-    const exposure = LiquidationExposure.of(coin)
-    const atrPct = hourlyAtrPct(coin)
-    if (context === null || exposure === null || atrPct === null) {
-      const have = (context === null || exposure === null ? 0 : 1) + (atrPct === null ? 0 : 1)
-      noteCascadeLevel(coin, null)
-      builder.noAnswer('', lowCoverage(liquidations.contract, { have, need: INPUTS_NEEDED }))
-      return builder.build(rendering)
-    }
-    const current = coin.midPrice
-    const map = heatmapOf(exposure, current)
-    const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
-    noteCascadeLevel(coin, risk.level)
-    const coverage = coverageOf(exposure)
-    // Estimates, so whole dollars.
-    const dollars = usdOf(coin, wholeDollars)
-    const inputs = inputsOf(coin, contextInput('open_interest', context))
-    const body = builder.value({
-      coin: coin.listing.coin,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      ...dexOfCoin(builder, coin),
-      price: price(current),
-      mark_price: price(exposure.markPrice),
-      zones: {
-        longs: zonesOf(map.long, current, dollars).reverse(),
-        shorts: zonesOf(map.short, current, dollars),
-      },
-      clusters: {
-        longs: map.long.clusters.map((one) => clusterMembers(one, dollars)),
-        shorts: map.short.clusters.map((one) => clusterMembers(one, dollars)),
-      },
-      below_3x: {
-        longs: belowTiersMembers(map.long, current, dollars),
-        shorts: belowTiersMembers(map.short, current, dollars),
-      },
-      beyond: {
-        longs: beyondMembers(map.long, dollars),
-        shorts: beyondMembers(map.short, dollars),
-      },
-      without_liquidation_price_usd: {
-        longs: dollars(map.long.withoutPriceUsd),
-        shorts: dollars(map.short.withoutPriceUsd),
-      },
-      cascade_risk: cascadeMembers(map, risk, dollars),
-      total_at_risk_usd: {
-        within_1pct: dollars(atRisk(map, 0)),
-        within_2pct: dollars(atRisk(map, 1)),
-        within_5pct: dollars(atRisk(map, 2)),
-      },
-      long_short_ratio: orNull(longShortRatio(coin.listing.coin, context.fundingRateHourly), score),
-      summary: summaryOf(map, exposure, dollars),
-      coverage: {
-        observed_pct: bps(coverage.observedPct),
-        flow_pct: bps(coverage.flowPct),
-        prior_pct: bps(coverage.priorPct),
-        beyond_pct: bps(coverage.beyondPct),
-        without_liquidation_price_pct: bps(coverage.withoutPricePct),
-        longs_on_map_pct: bps(coverage.longsOnMapPct),
-        shorts_on_map_pct: bps(coverage.shortsOnMapPct),
-        flow_since_iso: isoInstant(tracker.firstReadAtMs),
-        is_approximate: tracker.isApproximate,
-      },
-      assumptions: assumptionsOf(coin.listing, exposure.ladder),
-      meta: answerMeta(builder, {
-        offering: liquidations.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (coin, rendering) =>
+    oneAnswer(liquidations.contract, rendering, (builder) => {
+      const { context } = coin
+      const tracker = coin.of(liquidationFlow)
+      const exposure = LiquidationExposure.of(coin)
+      const atrPct = hourlyAtrPct(coin)
+      if (context === null || exposure === null || atrPct === null) {
+        const have = (context === null || exposure === null ? 0 : 1) + (atrPct === null ? 0 : 1)
+        noteCascadeLevel(coin, null)
+        return lowCoverage(liquidations.contract, { have, need: INPUTS_NEEDED })
+      }
+      const current = coin.midPrice
+      const map = heatmapOf(exposure, current)
+      const risk = cascadeRisk(map, openInterestUsd(exposure), atrPct)
+      noteCascadeLevel(coin, risk.level)
+      const coverage = coverageOf(exposure)
+      // Estimates, so whole dollars.
+      const dollars = usdOf(coin, wholeDollars)
+      const inputs = inputsOf(coin, contextInput('open_interest', context))
+      const members = {
+        ...coinMembers(builder, coin, rendering.renderedAtMs),
+        price: price(current),
+        mark_price: price(exposure.markPrice),
+        zones: {
+          longs: zonesOf(map.long, current, dollars).reverse(),
+          shorts: zonesOf(map.short, current, dollars),
+        },
+        clusters: {
+          longs: map.long.clusters.map((one) => clusterMembers(one, dollars)),
+          shorts: map.short.clusters.map((one) => clusterMembers(one, dollars)),
+        },
+        below_3x: {
+          longs: belowTiersMembers(map.long, current, dollars),
+          shorts: belowTiersMembers(map.short, current, dollars),
+        },
+        beyond: {
+          longs: beyondMembers(map.long, dollars),
+          shorts: beyondMembers(map.short, dollars),
+        },
+        without_liquidation_price_usd: {
+          longs: dollars(map.long.withoutPriceUsd),
+          shorts: dollars(map.short.withoutPriceUsd),
+        },
+        cascade_risk: cascadeMembers(map, risk, dollars),
+        total_at_risk_usd: {
+          within_1pct: dollars(atRisk(map, 0)),
+          within_2pct: dollars(atRisk(map, 1)),
+          within_5pct: dollars(atRisk(map, 2)),
+        },
+        long_short_ratio: orNull(
+          longShortRatio(coin.listing.coin, context.fundingRateHourly),
+          score,
+        ),
+        summary: summaryOf(map, exposure, dollars),
+        coverage: {
+          observed_pct: bps(coverage.observedPct),
+          flow_pct: bps(coverage.flowPct),
+          prior_pct: bps(coverage.priorPct),
+          beyond_pct: bps(coverage.beyondPct),
+          without_liquidation_price_pct: bps(coverage.withoutPricePct),
+          longs_on_map_pct: bps(coverage.longsOnMapPct),
+          shorts_on_map_pct: bps(coverage.shortsOnMapPct),
+          flow_since_iso: isoInstant(tracker.firstReadAtMs),
+          is_approximate: tracker.isApproximate,
+        },
+        assumptions: assumptionsOf(coin.listing, exposure.ladder),
+      }
+      const coveragePct = Math.min(100, coverage.observedPct + coverage.flowPct)
+      const warnings: Warning[] = ['model_estimate', ...unitWarnings(coin)]
+      if (coveragePct < COVERAGE_PCT_LOW) warnings.push('low_coverage')
+      return {
+        members,
         sources: ['venue'],
-      }),
-    })
-    const coveragePct = Math.min(100, coverage.observedPct + coverage.flowPct)
-    const warnings: Warning[] = ['model_estimate', ...unitWarnings(coin)]
-    if (coveragePct < COVERAGE_PCT_LOW) warnings.push('low_coverage')
-    builder.answer('', [body], { inputs, coveragePct, warnings })
-    return builder.build(rendering)
-  },
+        inputs,
+        coveragePct,
+        warnings,
+      }
+    }),
 }
 
 type InUsd = ReturnType<typeof usdOf>

@@ -7,12 +7,11 @@ import type { InterestChange, InterestWindow } from '../../open-interest/interes
 import { INTEREST_WINDOW_HOURS, interestSeries } from '../../open-interest/interest-series.ts'
 import type { Positioning } from '../../open-interest/positioning.ts'
 import { positioningOf } from '../../open-interest/positioning.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
-import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
+import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { orNull, percent, price } from '../../render/significance.ts'
 import { percentileOf, zScoreOf } from '../../statistics/series-statistics.ts'
 import { interestShare } from './interest-share.ts'
@@ -56,58 +55,44 @@ export const oi: CoinAnalysis = {
   inputs: ['context', 'sample-history'],
   periodMs: PERIOD_MS,
 
-  render(coin, rendering, market) {
-    const builder = new DocumentBuilder()
-    const { context } = coin
-    const positioning = positioningOf(coin)
-    if (context === null || positioning === null) {
-      builder.noAnswer('', { kind: 'missing-input', input: 'open_interest' })
-      return builder.build(rendering)
-    }
-    const changes = changesOf(coin, context)
-    const below = belowFloor(oi.contract, {
-      have: Object.values(changes).filter((change) => change !== null).length,
-      need: CHANGES_NEEDED,
-      readyAtMs: rendering.renderedAtMs + msUntilFirstChange(coin, context),
-    })
-    if (below !== null) {
-      builder.noAnswer('', below)
-      return builder.build(rendering)
-    }
-    const window = coin.of(interestSeries).window(context.timeExchangeMs)
-    const completeness = completenessOf(changes, window)
-    const inputs = [contextInput('open_interest', context), contextInput('mark', context)]
-    const body = builder.value({
-      coin: coin.listing.coin,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      ...dexOfCoin(builder, coin),
-      price: price(context.markPrice),
-      oi: {
-        current: context.openInterestBase,
-        notional_usd: usdOf(coin)(context.openInterestBase * context.markPrice),
-        ...shownChanges(changes),
-        ...ranked(window, context.openInterestBase),
-        ...shownPositioning(positioning),
-        oi_to_volume_24h: toVolume(context),
-        share_pct: orNull(interestShare(coin, market), (share) => percent(share * 100)),
-        history: history(coin, context),
-      },
-      meta: answerMeta(builder, {
-        offering: oi.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (coin, rendering, market) =>
+    oneAnswer(oi.contract, rendering, (builder) => {
+      const { context } = coin
+      const positioning = positioningOf(coin)
+      if (context === null || positioning === null)
+        return { kind: 'missing-input', input: 'open_interest' }
+      const changes = changesOf(coin, context)
+      const below = belowFloor(oi.contract, {
+        have: Object.values(changes).filter((change) => change !== null).length,
+        need: CHANGES_NEEDED,
+        readyAtMs: rendering.renderedAtMs + msUntilFirstChange(coin, context),
+      })
+      if (below !== null) return below
+      const window = coin.of(interestSeries).window(context.timeExchangeMs)
+      const completeness = completenessOf(changes, window)
+      const inputs = [contextInput('open_interest', context), contextInput('mark', context)]
+      const members = {
+        ...coinMembers(builder, coin, rendering.renderedAtMs),
+        price: price(context.markPrice),
+        oi: {
+          current: context.openInterestBase,
+          notional_usd: usdOf(coin)(context.openInterestBase * context.markPrice),
+          ...shownChanges(changes),
+          ...ranked(window, context.openInterestBase),
+          ...shownPositioning(positioning),
+          oi_to_volume_24h: toVolume(context),
+          share_pct: orNull(interestShare(coin, market), (share) => percent(share * 100)),
+          history: history(coin, context),
+        },
+      }
+      return {
+        members,
         sources: ['venue'],
-      }),
-    })
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct(completeness.records),
-      warnings: [...completenessWarnings(completeness), ...unitWarnings(coin)],
-    })
-    return builder.build(rendering)
-  },
+        inputs,
+        coveragePct: coveragePct(completeness.records),
+        warnings: [...completenessWarnings(completeness), ...unitWarnings(coin)],
+      }
+    }),
 }
 
 type Changes = Readonly<Record<'5m' | '1h' | '4h' | '24h' | '7d', InterestChange | null>>

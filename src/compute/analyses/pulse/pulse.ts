@@ -1,7 +1,6 @@
 import { BoundedMap } from '../../../domain/bounded-map.ts'
 import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
-import { isoInstant } from '../../../domain/instant.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframes } from '../../../domain/timeframe.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
@@ -33,7 +32,7 @@ import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
 import { PulseAnswer } from './pulse-schema.ts'
 import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts'
@@ -235,10 +234,7 @@ function completenessOf({
 
 function headText(builder: DocumentBuilder, coin: CoinMarket, rendering: Rendering): string {
   const head = JSON.stringify({
-    coin: coin.listing.coin,
-    ...builder.memberSlot({ kind: 'requested-coin' }),
-    timestamp_iso: isoInstant(rendering.renderedAtMs),
-    ...dexOfCoin(builder, coin),
+    ...coinMembers(builder, coin, rendering.renderedAtMs),
     price: { current: price(coin.midPrice) },
   })
   return `${head.slice(0, -1)},"timeframes":{`

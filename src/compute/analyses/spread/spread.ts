@@ -15,7 +15,7 @@ import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
-import { dexOfCoin, unitWarnings, usdOf } from '../../render/quote-unit.ts'
+import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
 import type { SpreadComparison } from './spread-history.ts'
 import { spreadHistory } from './spread-history.ts'
@@ -84,10 +84,7 @@ function writeSpread(
   if (book === null || measured === null) return { kind: 'missing-input', input: 'book' }
   const inputs = inputsOf(book, coin.context)
   const body = builder.value({
-    coin: coin.listing.coin,
-    ...builder.memberSlot({ kind: 'requested-coin' }),
-    timestamp_iso: isoInstant(rendering.renderedAtMs),
-    ...dexOfCoin(builder, coin),
+    ...coinMembers(builder, coin, rendering.renderedAtMs),
     mid_price: price(measured.mid),
     spread: measured.spread,
     meta: answerMeta(builder, {

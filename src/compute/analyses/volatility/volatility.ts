@@ -1,12 +1,10 @@
-import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
 import { candlesInput, contextInput } from '../../market/inputs.ts'
-import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
-import { DocumentBuilder } from '../../render/document-builder.ts'
-import { dexOfCoin, unitWarnings } from '../../render/quote-unit.ts'
+import { oneAnswer } from '../../render/one-answer.ts'
+import { coinMembers, unitWarnings } from '../../render/quote-unit.ts'
 import { orNull, percent, price, score } from '../../render/significance.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import type { HarForecast } from './har-forecast.ts'
@@ -51,66 +49,51 @@ export const volatility: CoinAnalysis = {
   periodMs: PERIOD_MS,
   trackers: [volatilityBars],
 
-  render(coin, rendering) {
-    const builder = new DocumentBuilder()
-    const { context } = coin
-    if (context === null) {
-      builder.noAnswer('', { kind: 'missing-input', input: 'mark' })
-      return builder.build(rendering)
-    }
-    const bars = coin.of(volatilityBars)
-    const realised = bars.realised()
-    const below = belowFloor(volatility.contract, {
-      // Bars from a checkpoint do not count before the feed has confirmed candles.
-      have: Number.isNaN(coin.candlesConfirmedAtMs) ? 0 : realised['24h'].bars,
-      need: barsMin(BARS_24H),
-    })
-    if (below !== null) {
-      builder.noAnswer('', below)
-      return builder.build(rendering)
-    }
-    const { rank, forecast } = bars.hourly(coin.of(hourlyCloses))
-    const completeness = {
-      records: { have: realised['24h'].bars + realised['7d'].bars, need: BARS_24H + BARS_7D },
-      history: { have: forecast.fittedOnHours, need: HAR_CLOSES_MAX },
-    }
-    const inputs = [
-      candlesInput(coin, '15m'),
-      candlesInput(coin, '1h'),
-      contextInput('mark', context),
-    ]
-    const body = builder.value({
-      coin: coin.listing.coin,
-      ...builder.memberSlot({ kind: 'requested-coin' }),
-      timestamp_iso: isoInstant(rendering.renderedAtMs),
-      ...dexOfCoin(builder, coin),
-      price: price(context.markPrice),
-      realised: {
-        '1h': shownRealised(realised['1h']),
-        '4h': shownRealised(realised['4h']),
-        '24h': shownRealised(realised['24h']),
-        '7d': shownRealised(realised['7d']),
-      },
-      volatility_24h_pct: orNull(rank.volatilityPct, percent),
-      percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
-      percentile_window_hours: RANK_WINDOW_HOURS,
-      percentile_readings: rank.readings,
-      forecast_24h: shownForecast(forecast),
-      meta: answerMeta(builder, {
-        offering: volatility.contract.offering,
-        rendering,
-        view: '',
-        inputs,
+  render: (coin, rendering) =>
+    oneAnswer(volatility.contract, rendering, (builder) => {
+      const { context } = coin
+      if (context === null) return { kind: 'missing-input', input: 'mark' }
+      const bars = coin.of(volatilityBars)
+      const realised = bars.realised()
+      const below = belowFloor(volatility.contract, {
+        // Bars from a checkpoint do not count before the feed has confirmed candles.
+        have: Number.isNaN(coin.candlesConfirmedAtMs) ? 0 : realised['24h'].bars,
+        need: barsMin(BARS_24H),
+      })
+      if (below !== null) return below
+      const { rank, forecast } = bars.hourly(coin.of(hourlyCloses))
+      const completeness = {
+        records: { have: realised['24h'].bars + realised['7d'].bars, need: BARS_24H + BARS_7D },
+        history: { have: forecast.fittedOnHours, need: HAR_CLOSES_MAX },
+      }
+      const inputs = [
+        candlesInput(coin, '15m'),
+        candlesInput(coin, '1h'),
+        contextInput('mark', context),
+      ]
+      const members = {
+        ...coinMembers(builder, coin, rendering.renderedAtMs),
+        price: price(context.markPrice),
+        realised: {
+          '1h': shownRealised(realised['1h']),
+          '4h': shownRealised(realised['4h']),
+          '24h': shownRealised(realised['24h']),
+          '7d': shownRealised(realised['7d']),
+        },
+        volatility_24h_pct: orNull(rank.volatilityPct, percent),
+        percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
+        percentile_window_hours: RANK_WINDOW_HOURS,
+        percentile_readings: rank.readings,
+        forecast_24h: shownForecast(forecast),
+      }
+      return {
+        members,
         sources: ['venue'],
-      }),
-    })
-    builder.answer('', [body], {
-      inputs,
-      coveragePct: coveragePct(completeness.records),
-      warnings: [...completenessWarnings(completeness), ...unitWarnings(coin)],
-    })
-    return builder.build(rendering)
-  },
+        inputs,
+        coveragePct: coveragePct(completeness.records),
+        warnings: [...completenessWarnings(completeness), ...unitWarnings(coin)],
+      }
+    }),
 }
 
 function shownRealised(of: RealisedVolatility) {
