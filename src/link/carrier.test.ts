@@ -4,7 +4,6 @@ import { SimulatedBroker, SimulatedServer } from '../../test/simulation/link/sim
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import type { Document } from '../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
-import type { Listing } from '../domain/listing.ts'
 import { Leadership } from './broker/leadership.ts'
 import { Mirror } from './broker/mirror.ts'
 import { Publisher } from './broker/publisher.ts'
@@ -12,7 +11,7 @@ import type { EngineReader } from './engine-replica.ts'
 import { EngineReplica } from './engine-replica.ts'
 import { EngineSupervisor } from './engine-supervisor.ts'
 import type { EngineMessage } from './message.ts'
-import { STORE_OK } from './testing/store-ok.ts'
+import { answeredDocument, HEARTBEAT, universeOf } from './testing/engine-messages.ts'
 
 /** Carries the messages of one engine to readers. */
 type Carrier = {
@@ -52,7 +51,7 @@ describe.each([
   beforeEach(async () => {
     clock = new ManualClock()
     carrier = newCarrier(clock)
-    await send(universe('BTC', 'ETH'), heartbeat)
+    await send(universeOf(['BTC', 'ETH']), HEARTBEAT)
   })
 
   test('carries every document as it is', async () => {
@@ -72,10 +71,10 @@ describe.each([
 
   test('a gateway that starts later gets the newest documents', async () => {
     await send(documents(document('pulse', 'BTC', 1)))
-    await send(documents(document('pulse', 'BTC', 2)), heartbeat)
+    await send(documents(document('pulse', 'BTC', 2)), HEARTBEAT)
     const late = carrier.join()
     await pass(2_000)
-    carrier.send(heartbeat)
+    carrier.send(HEARTBEAT)
     await pass(2_000)
     expect(late.document('pulse/BTC')).toEqual(document('pulse', 'BTC', 2))
     expect(late.resolve('eth')).toEqual({ coin: 'ETH' })
@@ -95,13 +94,13 @@ describe.each([
     expect(state()).toBe('available')
     await pass(5_000)
     expect(state()).toBe('silent')
-    await send(heartbeat)
+    await send(HEARTBEAT)
     expect(state()).toBe('available')
   })
 
   test('a delisted coin goes away, and does not come back with a later gateway', async () => {
     await send(documents(document('pulse', 'BTC', 1), document('pulse', 'ETH', 2)))
-    await send(universe('ETH'))
+    await send(universeOf(['ETH']))
     const late = carrier.join()
     await pass(2_000)
     for (const reader of [carrier.reader, late]) {
@@ -115,7 +114,7 @@ describe.each([
     await send(documents(document('pulse', 'BTC', 3)))
     carrier.end()
     await pass(1_000)
-    carrier.restart([universe('BTC', 'ETH'), documents(document('pulse', 'BTC', 2)), heartbeat])
+    carrier.restart([universeOf(['BTC', 'ETH']), documents(document('pulse', 'BTC', 2)), HEARTBEAT])
     for (let second = 0; second < 5; second += 1) {
       await pass(1_000)
       expect(carrier.reader.document('pulse/BTC')?.version).toBe(3)
@@ -210,38 +209,12 @@ function newReplica(): EngineReplica {
   return new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
 }
 
-const heartbeat: EngineMessage = {
-  kind: 'heartbeat',
-  heartbeat: { startedAtMs: 0, feeds: [], sources: [], store: STORE_OK, counts: {} },
-}
-
 function documents(...all: readonly Document[]): EngineMessage {
   return { kind: 'documents', documents: all }
 }
 
 /** Later versions were rendered later. */
 function document(analysis: string, subject: string, version: number): Document {
-  return {
-    key: documentKey(analysis, subject),
-    version,
-    renderedAtMs: version * 1_000,
-    bytes: new Uint8Array(Buffer.from(`{"version":${version}}`)),
-    parts: [{ kind: 'text', start: 0, end: 13 }, { kind: 'freshness' }],
-    views: {
-      '1h,4h': { kind: 'answer', parts: [0, 1], inputs: [], coveragePct: 100, warnings: [] },
-    },
-  }
-}
-
-function universe(...coins: readonly string[]): EngineMessage {
-  const listings = coins.map(
-    (coin): Listing => ({
-      coin,
-      sizeDecimals: 2,
-      maxLeverage: 3,
-      marginTiers: [{ lowerBoundUsd: 0, maxLeverage: 3 }],
-      isDelisted: false,
-    }),
-  )
-  return { kind: 'universe', listings }
+  const key = documentKey(analysis, subject)
+  return answeredDocument(key, version, version * 1_000, JSON.stringify({ version }))
 }

@@ -78,7 +78,7 @@ export function readDocument(from: ByteReader, findHeld: FindHeld): Document {
   const views = Object.fromEntries(
     readList(from, 2, () => [from.text(), readView(from, parts.length)] as const),
   )
-  const numbered = readOptional(from, () => readNumbered(from, parts))
+  const numbered = readOptional(from, () => readNumbered(from, parts, bytes.length))
   if (from.position !== end) throw new RangeError(`${key} has another length than stated`)
   return {
     ...{ key, version, renderedAtMs, bytes, parts, views },
@@ -141,7 +141,6 @@ function readPart(from: ByteReader, size: number): Part {
     case 'choice': {
       const [starts, ends] = [from.u32s(), from.u32s()]
       if (starts.length !== ends.length) throw new RangeError('a choice lacks an end')
-      for (const [at, start] of starts.entries()) checkRange(start, ends[at] ?? 0, size)
       return { kind, starts, ends }
     }
     case 'input-age': {
@@ -225,7 +224,11 @@ function writeNumbered(
   to.bytes(outcomeOf)
 }
 
-function readNumbered(from: ByteReader, documentParts: readonly Part[]): NumberedViews {
+function readNumbered(
+  from: ByteReader,
+  documentParts: readonly Part[],
+  size: number,
+): NumberedViews {
   const parts = readList(from, 4, () => from.index(documentParts.length))
   const inputs = readInputs(from)
   const outcomes = readList(from, 1, (): NumberedOutcome => {
@@ -233,12 +236,19 @@ function readNumbered(from: ByteReader, documentParts: readonly Part[]): Numbere
     return kind === 'answer' ? readCoverage(from) : readNoAnswer(from, kind)
   })
   const outcomeOf = from.bytes()
-  if (outcomeOf.some((outcome) => outcome >= outcomes.length))
-    throw new RangeError('a view names an outcome that does not exist')
-  for (const part of documentParts)
-    if (part.kind === 'choice' && part.starts.length < outcomeOf.length)
-      throw new RangeError('a choice lacks a view')
+  for (const [view, index] of outcomeOf.entries()) {
+    const outcome = outcomes[index]
+    if (outcome === undefined) throw new RangeError(`view ${view} has no outcome`)
+    // A view without an answer has no range.
+    if (!('kind' in outcome)) checkChoices(documentParts, view, size)
+  }
   return { parts, inputs, outcomes, outcomeOf }
+}
+
+function checkChoices(parts: readonly Part[], view: number, size: number): void {
+  for (const part of parts)
+    if (part.kind === 'choice')
+      checkRange(part.starts[view] ?? Number.NaN, part.ends[view] ?? Number.NaN, size)
 }
 
 function writeNoAnswer(to: ByteWriter, none: NoAnswer): void {
@@ -363,5 +373,5 @@ function oneOf<Name>(names: readonly Name[], index: number): Name {
 }
 
 function checkRange(start: number, end: number, limit: number): void {
-  if (start > end || end > limit) throw new RangeError(`range ${start} to ${end} of ${limit}`)
+  if (!(start <= end && end <= limit)) throw new RangeError(`range ${start} to ${end} of ${limit}`)
 }

@@ -109,7 +109,12 @@ function isSafe(frame: Frame | null): boolean {
   return frame.message.documents.every(({ bytes, parts, views, numbered }) => {
     const areInside = parts.every((part) => {
       if (part.kind === 'text') return part.start <= part.end && part.end <= bytes.length
-      if (part.kind === 'choice') return part.ends.every((end) => end <= bytes.length)
+      if (part.kind === 'choice')
+        return [...(numbered?.outcomeOf ?? [])].every(
+          (outcome, view) =>
+            'kind' in (numbered?.outcomes[outcome] ?? {}) ||
+            (part.ends[view] ?? Number.NaN) <= bytes.length,
+        )
       if (part.kind === 'run')
         return parts.slice(part.from, part.to).every(({ kind }) => kind !== 'run')
       return true

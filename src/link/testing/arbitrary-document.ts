@@ -93,7 +93,10 @@ export function arbitraryDocument(subject: string): fc.Arbitrary<Document> {
         {
           kind: 'choice',
           starts: Uint32Array.from({ length: made.choices }, (_, at) => Math.min(at, length)),
-          ends: Uint32Array.from({ length: made.choices }, () => length),
+          // A view without an answer may have any range.
+          ends: Uint32Array.from({ length: made.choices }, (_, at) =>
+            'kind' in (made.outcomes[at % made.outcomes.length] ?? {}) ? 2 * length : length,
+          ),
         },
         { kind: 'run', from: 0, to: 2 },
         ...made.slots,

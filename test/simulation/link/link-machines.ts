@@ -1,12 +1,14 @@
-import type { Document } from '../../../src/domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../../src/domain/document.ts'
-import type { Listing } from '../../../src/domain/listing.ts'
 import type { Lease } from '../../../src/link/broker/broker.ts'
 import { Leadership } from '../../../src/link/broker/leadership.ts'
 import { Mirror } from '../../../src/link/broker/mirror.ts'
 import { Publisher } from '../../../src/link/broker/publisher.ts'
 import { EngineReplica } from '../../../src/link/engine-replica.ts'
-import { STORE_OK } from '../../../src/link/testing/store-ok.ts'
+import {
+  answeredDocument,
+  HEARTBEAT,
+  universeOf,
+} from '../../../src/link/testing/engine-messages.ts'
 import type { Chance } from '../chance.ts'
 import type { Kernel } from '../kernel.ts'
 import { LinkProcess } from './link-process.ts'
@@ -88,14 +90,16 @@ export function startEngine(
   let versions = 0
   const render = (coin: string, analysis: string) => {
     versions = Math.max(versions + 1, clock.nowMs() * 1_000)
-    const document = rendered(machine, analysis, coin, versions, clock.nowMs())
+    const text = JSON.stringify({ machine, analysis, coin, versions })
+    const key = documentKey(analysis, coin)
+    const document = answeredDocument(key, versions, clock.nowMs(), text)
     publisher.apply({ kind: 'documents', documents: [document] }, clock.nowMs())
   }
   const list = () => {
     if (listed === world.coins) return
     const added = world.coins.filter((coin) => !listed.includes(coin))
     listed = world.coins
-    publisher.apply({ kind: 'universe', listings: listed.map(listing) }, clock.nowMs())
+    publisher.apply(universeOf(listed), clock.nowMs())
     for (const coin of added) for (const analysis of analyses) render(coin, analysis)
   }
   const renderSome = () => {
@@ -103,10 +107,7 @@ export function startEngine(
     list()
     if (world.isMarketOpen) render(chance.pick([...listed, WHOLE_MARKET]), chance.pick(analyses))
   }
-  const beat = () => {
-    const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store: STORE_OK, counts: {} }
-    publisher.apply({ kind: 'heartbeat', heartbeat }, clock.nowMs())
-  }
+  const beat = () => publisher.apply(HEARTBEAT, clock.nowMs())
   list()
   for (const analysis of analyses) render(WHOLE_MARKET, analysis)
   beat()
@@ -139,26 +140,4 @@ export function startGateway(world: LinkWorld, machine: string): LinkGateway {
 
 function newReplica(): EngineReplica {
   return new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
-}
-
-function rendered(
-  machine: string,
-  analysis: string,
-  coin: string,
-  version: number,
-  renderedAtMs: number,
-): Document {
-  const bytes = new Uint8Array(Buffer.from(JSON.stringify({ machine, analysis, coin, version })))
-  return {
-    ...{ key: documentKey(analysis, coin), version, renderedAtMs, bytes },
-    parts: [{ kind: 'text', start: 0, end: bytes.length }],
-    views: {
-      '1h,4h': { kind: 'answer', parts: [0], inputs: [], coveragePct: 100, warnings: [] },
-    },
-  }
-}
-
-function listing(coin: string): Listing {
-  const marginTiers = [{ lowerBoundUsd: 0, maxLeverage: 3 }]
-  return { coin, sizeDecimals: 2, maxLeverage: 3, marginTiers, isDelisted: false }
 }
