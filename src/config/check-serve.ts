@@ -5,6 +5,7 @@ import { payeeFaults } from '../payment/evm/payee.ts'
 import { readFeePayer } from '../payment/solana/fee-payer-key.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { clusterProblems } from './check-cluster.ts'
+import { ledgerProblems } from './check-ledger.ts'
 import { ConfigError } from './config-error.ts'
 import type { FacilitatorOptions, PaymentSettings } from './payment.ts'
 import type { ListenOptions, ServeOptions } from './serve.ts'
@@ -30,6 +31,7 @@ function adminProblems({ adminHost, adminTokenFile }: ListenOptions): readonly s
 function salesProblems(options: ServeOptions): readonly string[] {
   if (options.payment === 'open' || options.role === 'engine') return []
   const problems = [
+    ...ledgerProblems(options.ledger),
     ...payeeProblems(options),
     ...urlProblems(options),
     ...evmProblems(options),

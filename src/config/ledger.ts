@@ -1,9 +1,11 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting, shared } from './option.ts'
+import { ledgerSettings } from './payment.ts'
 import { dayOrInstantMs } from './values.ts'
 
 const settings = {
   dataDir: shared.dataDir,
+  ...ledgerSettings,
   since: setting(
     '--since <time>',
     'PERPSCOPE_LEDGER_SINCE',

@@ -27,6 +27,15 @@ const modeSettings = {
     .default('x402'),
 }
 
+export const ledgerSettings = {
+  ledger: setting(
+    '--ledger <url>',
+    'PERPSCOPE_LEDGER',
+    'PostgreSQL 15 or later for payments and answers, shared by several gateways; prefer the variable for a URL with a ' +
+      'password, other users can read flags (default: ledger.db in the data directory)',
+  ),
+}
+
 const facilitatorSettings = {
   facilitatorUrl: setting(
     '--facilitator-url <urls>',
@@ -184,6 +193,7 @@ const salesSettings = {
 
 export const paymentSettings = {
   ...modeSettings,
+  ...ledgerSettings,
   ...baseSettings,
   ...facilitatorSettings,
   ...outcomeSettings,

@@ -6,8 +6,10 @@ import Table from 'cli-table3'
 import { stringify } from 'csv-stringify'
 import type { LedgerOptions } from '../config/ledger.ts'
 import { isoInstant } from '../domain/instant.ts'
-import type { ReportedPayment, ReportLine } from '../payment/ledger/ledger-report.ts'
+import type { ReportedPayment, ReportLine, ReportRange } from '../payment/ledger/ledger-report.ts'
 import { LedgerReport } from '../payment/ledger/ledger-report.ts'
+import { PostgresReport } from '../payment/ledger/postgres-report.ts'
+import { connectLedger } from './connect-ledger.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 
 type Totals = { readonly payments: number; readonly usdc: string }
@@ -21,14 +23,39 @@ export async function ledger(
     sinceMs: options.since ?? 0,
     untilMs: options.until ?? Number.MAX_SAFE_INTEGER,
   }
-  loadSqlite()
-  const books = new LedgerReport(join(options.dataDir, 'ledger.db'))
+  const books = await openReport(options)
   try {
     if (options.csv !== undefined) await exported(books.payments(range), options.csv)
-    const lines = books.lines(range)
+    const lines = await books.lines(range)
     write(options.json ? `${JSON.stringify(report(lines), null, 2)}\n` : table(lines, hasColor))
   } finally {
-    books.close()
+    await books.close()
+  }
+}
+
+/** The same report of either store. */
+type Books = {
+  lines(range: ReportRange): Promise<readonly ReportLine[]> | readonly ReportLine[]
+  payments(range: ReportRange): AsyncIterable<ReportedPayment> | Iterable<ReportedPayment>
+  close(): Promise<void> | void
+}
+
+async function openReport({ ledger: url, dataDir }: LedgerOptions): Promise<Books> {
+  if (url === undefined) {
+    loadSqlite()
+    return new LedgerReport(join(dataDir, 'ledger.db'))
+  }
+  const db = connectLedger(url)
+  try {
+    const books = await PostgresReport.open(db)
+    return {
+      lines: (range) => books.lines(range),
+      payments: (range) => books.payments(range),
+      close: () => db.close(),
+    }
+  } catch (cause) {
+    await db.close()
+    throw cause
   }
 }
 
@@ -64,7 +91,7 @@ function table(lines: readonly ReportLine[], hasColor: boolean): string {
   return `${rows.toString()}\n${sums}\n`
 }
 
-async function exported(payments: Iterable<ReportedPayment>, path: string): Promise<void> {
+async function exported(payments: ReturnType<Books['payments']>, path: string): Promise<void> {
   await pipeline(
     Readable.from(rowsOf(payments)),
     stringify({ header: true }),
@@ -72,8 +99,8 @@ async function exported(payments: Iterable<ReportedPayment>, path: string): Prom
   )
 }
 
-function* rowsOf(payments: Iterable<ReportedPayment>) {
-  for (const { begunMs, route, amountAtomic, ...payment } of payments)
+async function* rowsOf(payments: ReturnType<Books['payments']>) {
+  for await (const { begunMs, route, amountAtomic, ...payment } of payments)
     yield {
       begun_iso: isoInstant(begunMs),
       analysis: analysisOf(route),

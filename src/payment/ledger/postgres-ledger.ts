@@ -25,7 +25,7 @@ import {
   RELEASED_KEPT_MS,
   SETTLING_MS_MAX,
 } from './ledger.ts'
-import type { Postgres, Query } from './postgres.ts'
+import type { Postgres, SqlQuery } from './postgres.ts'
 import { PostgresUnavailableError, violates } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { migrateTables } from './postgres-schema.ts'
@@ -267,7 +267,7 @@ export class PostgresLedger implements Ledger {
   }
 
   /** One gateway at a time, so that two cannot exceed a limit together. */
-  async #beginWithin(query: Query, entry: Entry, claim: string, nowMs: number): Promise<Begun> {
+  async #beginWithin(query: SqlQuery, entry: Entry, claim: string, nowMs: number): Promise<Begun> {
     await query('SELECT pg_advisory_xact_lock($1)', [EXPOSURE_LOCK])
     const [owed] = await query<{ payer: bigint; total: bigint }>(
       `SELECT coalesce(sum(amount) FILTER (WHERE payer = $1), 0)::int8 AS payer,
@@ -279,7 +279,7 @@ export class PostgresLedger implements Ledger {
     return this.#begin(query, { ...entry, finality: grantedFinality(entry, owed) }, claim, nowMs)
   }
 
-  async #begin(query: Query, entry: Entry, claim: string, nowMs: number): Promise<Begun> {
+  async #begin(query: SqlQuery, entry: Entry, claim: string, nowMs: number): Promise<Begun> {
     const { key, access, answer, finality, validBeforeSeconds } = entry
     const headers = JSON.stringify(answer.headers)
     const validBeforeMs = validBeforeSeconds * 1_000
@@ -338,7 +338,7 @@ export class PostgresLedger implements Ledger {
     return rows.length > 0
   }
 
-  async #beat(query: Query, settings: SharedSettings): Promise<void> {
+  async #beat(query: SqlQuery, settings: SharedSettings): Promise<void> {
     await query(
       `INSERT INTO perpscope.gateways VALUES ($1, now(), $2)
          ON CONFLICT (id) DO UPDATE SET seen = now(), settings = excluded.settings`,

@@ -1,5 +1,5 @@
 import { OperatingError } from '../../domain/errors.ts'
-import type { Postgres, Query } from './postgres.ts'
+import type { Postgres, SqlQuery } from './postgres.ts'
 
 /** Tables that belong together, in the schema `perpscope`. */
 export type PostgresTables = {
@@ -37,7 +37,7 @@ export async function migrateTables(db: Postgres, tables: PostgresTables): Promi
 }
 
 /** @throws OperatingError for a later version of perpscope */
-async function versionOf(query: Query, { name, scripts }: PostgresTables): Promise<number> {
+async function versionOf(query: SqlQuery, { name, scripts }: PostgresTables): Promise<number> {
   const [row] = await query<{ version: number }>(
     'SELECT version FROM perpscope.versions WHERE name = $1',
     [name],
@@ -50,7 +50,7 @@ async function versionOf(query: Query, { name, scripts }: PostgresTables): Promi
   )
 }
 
-async function checkServer(query: Query): Promise<void> {
+async function checkServer(query: SqlQuery): Promise<void> {
   const [row] = await query<{ number: number; version: string }>(
     `SELECT current_setting('server_version_num')::int AS number,
        current_setting('server_version') AS version`,

@@ -2,13 +2,15 @@ import { DatabaseError, Pool, types } from 'pg'
 import { OperatingError } from '../../domain/errors.ts'
 
 /** Runs one statement. int8 values are `bigint`, bytea values `Buffer`. */
-export type Query = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
+export type SqlQuery = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
 
 export type PostgresOptions = {
   /** `postgres://user:password@host:port/database`. Secret. */
   readonly url: string
   /** Shown in `pg_stat_activity`. */
   readonly applicationName: string
+  /** Longest statement, ms; longer for commands that read everything. */
+  readonly statementMsMax?: number
 }
 
 const CONNECTIONS_MAX = 10
@@ -16,8 +18,8 @@ const CONNECTIONS_MAX = 10
 const CONNECT_MS_MAX = 3_000
 const LOCK_MS_MAX = 3_000
 const STATEMENT_MS_MAX = 5_000
-/** Above the time-out of the server, for a connection that died without a packet. */
-const REPLY_MS_MAX = 7_000
+/** Beyond the time-out of the server, for a connection that died without a packet. */
+const REPLY_MS_MORE = 2_000
 /** The server ends the transaction of a frozen process, so that its locks do not stop the others. */
 const IDLE_IN_TRANSACTION_MS_MAX = 10_000
 
@@ -46,15 +48,15 @@ export class PostgresUnavailableError extends OperatingError {
 export class Postgres {
   readonly #pool: Pool
 
-  constructor({ url, applicationName }: PostgresOptions) {
+  constructor({ url, applicationName, statementMsMax = STATEMENT_MS_MAX }: PostgresOptions) {
     this.#pool = new Pool({
       connectionString: url,
       application_name: applicationName,
       max: CONNECTIONS_MAX,
       connectionTimeoutMillis: CONNECT_MS_MAX,
       lock_timeout: LOCK_MS_MAX,
-      statement_timeout: STATEMENT_MS_MAX,
-      query_timeout: REPLY_MS_MAX,
+      statement_timeout: statementMsMax,
+      query_timeout: statementMsMax + REPLY_MS_MORE,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_MS_MAX,
       keepAlive: true,
       types: { getTypeParser },
@@ -67,13 +69,13 @@ export class Postgres {
    * Runs one statement in a transaction of its own.
    * @throws PostgresUnavailableError
    */
-  readonly query: Query = (text, values) => this.#connected((query) => query(text, values))
+  readonly query: SqlQuery = (text, values) => this.#connected((query) => query(text, values))
 
   /**
    * Runs `work` in one transaction (read committed); an exception rolls back.
    * @throws PostgresUnavailableError; with `mayBeDone` only if the reply to the commit was lost
    */
-  transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+  transaction<T>(work: (query: SqlQuery) => Promise<T>): Promise<T> {
     return this.#connected(async (query) => {
       await query('BEGIN')
       let result: T
@@ -95,14 +97,14 @@ export class Postgres {
     if (!this.#pool.ending) await this.#pool.end()
   }
 
-  async #connected<T>(work: (query: Query) => Promise<T>): Promise<T> {
+  async #connected<T>(work: (query: SqlQuery) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((cause: unknown) => {
       throw new PostgresUnavailableError(cause, false)
     })
     // The failing statement reports why its connection ended.
     client.on('error', ignore)
     let isLost = false
-    const query: Query = async <Row>(text: string, values: readonly unknown[] = []) => {
+    const query: SqlQuery = async <Row>(text: string, values: readonly unknown[] = []) => {
       try {
         const { rows } = await client.query({ text, values: [...values] })
         return rows as Row[]

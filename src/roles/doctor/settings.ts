@@ -52,6 +52,7 @@ export function payeeFinding({
 function payment(options: PaymentSettings): string {
   const { network, payTo, facilitatorUrl, facilitatorAuth, rpcUrl, facilitatorKey } = options
   const parts = [`payment x402 on ${network} to ${payTo}`]
+  if (options.ledger !== undefined) parts.push(`ledger ${hostOf(options.ledger)}`)
   for (const url of facilitatorUrl ?? []) parts.push(`facilitator ${originOf(url)}`)
   if (facilitatorAuth !== undefined) parts.push('its authorization set')
   if (rpcUrl !== undefined) parts.push(`node ${originOf(rpcUrl)}`)
@@ -66,6 +67,12 @@ function onSolana({ solanaNetwork, solanaPayTo, solanaRpcUrl, ...rest }: Payment
   if (solanaRpcUrl !== undefined) parts.push(`node ${originOf(solanaRpcUrl)}`)
   if (rest.solanaFacilitatorKey !== undefined) parts.push('key set')
   return parts
+}
+
+/** Without user and password. */
+function hostOf(url: string): string {
+  const { protocol, host, pathname } = new URL(url)
+  return `${protocol}//${host}${pathname}`
 }
 
 /** A path or a query may hold a provider's key. */

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PaymentGate } from '../../api/analysis-routes.ts'
@@ -11,7 +10,6 @@ import type { EngineReader } from '../../link/engine-replica.ts'
 import type { ClockCheck } from '../../payment/clock-check.ts'
 import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
 import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
-import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
 import type { SalesReadiness } from '../../payment/sales-readiness.ts'
 import {
@@ -24,6 +22,8 @@ import { paymentGate } from '../payment-gate.ts'
 import { paymentMethods } from '../payment-methods.ts'
 import { clockCheckOf, measureReadiness, salesReadiness } from '../sales-readiness.ts'
 import { systemClock } from '../system-clock.ts'
+import type { OpenLedger } from './open-ledger.ts'
+import { openLedger } from './open-ledger.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { ServicePart } from './running-service.ts'
 
@@ -53,23 +53,34 @@ type Context = {
  * @throws ConfigError when what is configured can never take a payment
  */
 export async function openSelling(options: ServeOptions, context: Context): Promise<Selling> {
+  // Opened first, because payment methods read the barred payers. If the start is refused, the process ends with its lock.
+  const books = options.payment === 'open' ? null : await openLedger(options)
+  try {
+    return await sellingWith(books, options, context)
+  } catch (cause) {
+    // Its heartbeat would keep the process of a refused start alive.
+    await books?.close()
+    throw cause
+  }
+}
+
+async function sellingWith(
+  books: OpenLedger | null,
+  options: ServeOptions,
+  context: Context,
+): Promise<Selling> {
   const { engine, maintenance, metrics, log } = context
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const channels = await paymentChannels(options, log, metrics)
-  // Opened first, because payment methods read the barred payers. If the start is refused, the process ends with its lock.
-  const ledger =
-    options.payment === 'open'
-      ? null
-      : new SqliteLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
   const watches: HealthMonitor[] = []
   const exact =
-    ledger === null
+    books === null
       ? []
       : await paymentMethods(options, log, hosted, metrics, {
           clock: clockCheck,
           watches,
-          failures: ledger.failures,
+          failures: books.failures,
         })
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness
@@ -79,22 +90,31 @@ export async function openSelling(options: ServeOptions, context: Context): Prom
   ]
   if (hosted !== null) await examineFacilitators(hosted)
   if (hosted !== null) measureFacilitators(hosted, metrics)
-  const { sales, ...ledgerWatch } = salesReadiness(methods, ledger, clockCheck, log)
+  const { sales, ...ledgerWatch } = salesReadiness(methods, books?.ledger ?? null, clockCheck, log)
   const checks = () => sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }]
   measureReadiness({ checks, methods, clock: clockCheck }, metrics)
   const receipts = receiptsOf(options)
   if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')
   const publicUrl = publicUrlOf(options)
   const gate =
-    ledger === null
+    books === null
       ? null
       : paymentGate(options, {
-          ...{ publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales },
+          ...{
+            publicUrl,
+            methods,
+            ledger: books.ledger,
+            receipts,
+            maintenance,
+            log,
+            metrics,
+            sales,
+          },
         })
   const parts = [ledgerWatch, ...watches, hosted, channels].filter((part) => part !== null)
   return {
     ...{ gate, sales, methods, receipts, clockCheck, checks },
-    parts: [...parts, { stop: () => ledger?.close() }],
+    parts: [...parts, { stop: () => books?.close() }],
   }
 }
 
