@@ -52,11 +52,14 @@ export class MeasureLog {
   values(series: string, fromMs: number, untilMs: number): Float64Array {
     const ring = this.#series.get(series)
     if (ring === undefined) return new Float64Array(0)
-    return ring.values(
-      0,
-      Math.max(Math.ceil(fromMs / MINUTE_MS), ring.stepOf(untilMs) - MINUTES_KEPT),
-      ring.stepOf(untilMs),
-    )
+    return ring.values(0, ...stepsOf(ring, fromMs, untilMs))
+  }
+
+  /** Rank of a value among those of {@link values}, 0 to 100, ties counted half; NaN for none. */
+  percentile(series: string, fromMs: number, untilMs: number, value: number): number {
+    const ring = this.#series.get(series)
+    if (ring === undefined) return Number.NaN
+    return ring.percentile(0, ...stepsOf(ring, fromMs, untilMs), value)
   }
 
   /** Value of the minute nearest to an instant; NaN for none within `offMsMax`. */
@@ -83,4 +86,9 @@ export class MeasureLog {
     this.#series.set(series, ring)
     return ring
   }
+}
+
+function stepsOf(ring: StepRing, fromMs: number, untilMs: number): [number, number] {
+  const last = ring.stepOf(untilMs)
+  return [Math.max(Math.ceil(fromMs / MINUTE_MS), last - MINUTES_KEPT), last]
 }

@@ -1,6 +1,7 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { percentileOf } from './series-statistics.ts'
 import { StepRing } from './step-ring.ts'
 
 const STEP_MS = 1_000
@@ -27,6 +28,20 @@ describe('step ring', () => {
       expect([...ring.values(0, newest - LENGTH + 1, newest)]).toEqual(ascending)
     },
   )
+
+  property.prop([
+    fc.array(fc.record({ step: fc.nat(40), value: fc.nat(20) })),
+    fc.nat(45),
+    fc.nat(15),
+    fc.nat(20),
+  ])('ranks a value among those of some steps', (rows, fromStep, steps, value) => {
+    const ring = new StepRing(STEP_MS, LENGTH, 2)
+    for (const row of rows) ring.set(row.step, [-1, row.value])
+    const ascending = ring.values(1, fromStep, fromStep + steps).toSorted()
+    expect(ring.percentile(1, fromStep, fromStep + steps, value)).toBe(
+      percentileOf(ascending, value),
+    )
+  })
 
   property.prop([
     fc.uniqueArray(fc.integer({ min: 100, max: 109 })),

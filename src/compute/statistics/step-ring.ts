@@ -103,6 +103,28 @@ export class StepRing {
     return values.subarray(0, count)
   }
 
+  /**
+   * Rank of a value among those of one field from one step to another, both included, as `percentileOf`. NaN for none.
+   * A loop over the slots, because a sorted copy would be as large as the ring.
+   */
+  percentile(field: number, fromStep: number, toStep: number, value: number): number {
+    const values = this.#fields[field] as Float64Array | Float32Array
+    const first = Math.max(fromStep, this.#newestStep - this.#length + 1, 0)
+    const last = Math.min(toStep, this.#newestStep)
+    let [count, below, equal] = [0, 0, 0]
+    let slot = first % this.#length
+    for (let step = first; step <= last; step += 1) {
+      if (((this.#filled[slot >> 3] as number) & (1 << (slot & 7))) !== 0) {
+        const other = values[slot] as number
+        count += 1
+        if (other < value) below += 1
+        else if (other === value) equal += 1
+      }
+      slot = slot + 1 === this.#length ? 0 : slot + 1
+    }
+    return (100 * (below + below + equal)) / (2 * count)
+  }
+
   /** Clears the slots of skipped steps, which hold older rows. */
   #advanceTo(step: number): void {
     const first = Math.max(this.#newestStep, step - this.#length) + 1

@@ -143,9 +143,10 @@ function prices({ context, oracle, spotPrice, scale, ...reading }: BasisReading)
 }
 
 function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
+  const shownWeek = shown(week, basisBps)
   return {
     zscore_24h: orNull(robustZ(day, basisBps), score),
-    percentile_7d: orNull(rankOf(week, basisBps), (rank) => percentOf(rank, week.n)),
+    percentile_7d: shownWeek.percentile,
     percentile_window_hours: score(week.n / MINUTES_PER_HOUR),
     stats_24h: {
       mean_bps: orNull(day.mean, bps),
@@ -156,7 +157,7 @@ function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
     stats: {
       '1h': shown(hour, basisBps),
       '24h': shown(day, basisBps),
-      '7d': shown(week, basisBps),
+      '7d': shownWeek,
     },
   }
 }

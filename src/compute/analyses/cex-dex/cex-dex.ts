@@ -9,7 +9,7 @@ import { dexName, isActionable, readCexDex } from '../../external/cex-dex-readin
 import { divergenceDirection } from '../../external/divergence-direction.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
 import { EXCHANGES_MIN } from '../../external/exchange-reference.ts'
-import type { WindowStatistics } from '../../external/measures/minute-statistics.ts'
+import type { SeriesSummary, WindowStatistics } from '../../external/measures/minute-statistics.ts'
 import { rankOf, robustZ } from '../../external/measures/minute-statistics.ts'
 import { uncovered } from '../../external/oracle-coverage.ts'
 import { oracleTrust } from '../../external/oracle-trust.ts'
@@ -306,7 +306,7 @@ function executable(all: readonly Edge[]) {
   }
 }
 
-function stats(day: WindowStatistics, divergenceBps: number) {
+function stats(day: SeriesSummary['day'], divergenceBps: number) {
   const away = day.ascending.map(Math.abs).toSorted()
   const farFrom = away.filter((value) => value > FAR_BPS).length
   return {

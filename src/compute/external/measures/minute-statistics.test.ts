@@ -38,6 +38,16 @@ describe('statistics of a window', () => {
     expect(rankOf(seriesSummary(log, SERIES, NOW_MS).day, 1.23456789)).toBe(50)
   })
 
+  property.prop([fc.array(seenBps(5), { minLength: 240, maxLength: 260 }), seenBps(6)])(
+    'a week, of which the log alone has the values, ranks like a day of the same minutes',
+    (given, value) => {
+      const log = new MeasureLog()
+      fill(log, given.length, (back) => given[back] as number)
+      const { day, week } = seriesSummary(log, SERIES, NOW_MS)
+      expect(rankOf(week, value)).toBe(rankOf(day, value))
+    },
+  )
+
   test('too few values give no statistics', () => {
     const few = windowStatistics(Float64Array.of(1, 2, 3), 4)
     expect([robustZ(few, 2), rankOf(few, 2)]).toEqual([Number.NaN, Number.NaN])

@@ -25,6 +25,11 @@ export type WindowStatistics = {
   readonly mad: number
   readonly min: number
   readonly max: number
+  /** Rank among the values, 0 to 100, ties counted half. @param value in Float32, as in the log */
+  readonly percentile: (value: number) => number
+}
+
+type SortedWindow = WindowStatistics & {
   /** In Float32, as in the log. */
   readonly ascending: Float32Array
 }
@@ -32,7 +37,7 @@ export type WindowStatistics = {
 /** Statistics of one series over three windows. */
 export type SeriesSummary = {
   readonly hour: WindowStatistics
-  readonly day: WindowStatistics
+  readonly day: SortedWindow
   readonly week: WindowStatistics
   /** Half-life of a deviation, by AR(1) over the day; NaN where it does not revert or is unknown. */
   readonly halfLifeSeconds: number
@@ -41,16 +46,20 @@ export type SeriesSummary = {
 export function seriesSummary(log: MeasureLog, series: string, nowMs: number): SeriesSummary {
   const window = (minutes: number, nMin: number) =>
     windowStatistics(log.values(series, nowMs - minutes * MINUTE_MS + 1, nowMs), nMin)
+  // A sorted week of every series would take 40 kB each.
+  const { ascending: _, ...week } = window(WEEK_MINUTES, DAY_MINUTES_MIN)
+  const weekFromMs = nowMs - WEEK_MINUTES * MINUTE_MS + 1
   return {
     hour: window(HOUR_MINUTES, HOUR_MINUTES_MIN),
     day: window(DAY_MINUTES, DAY_MINUTES_MIN),
-    week: window(WEEK_MINUTES, DAY_MINUTES_MIN),
+    week: { ...week, percentile: (value) => log.percentile(series, weekFromMs, nowMs, value) },
     halfLifeSeconds: halfLifeSeconds(log, series, nowMs),
   }
 }
 
-export function windowStatistics(values: Float64Array, nMin: number): WindowStatistics {
-  const { count, mean, median, deviation, min, max, ascending } = statisticsOf(values)
+export function windowStatistics(values: Float64Array, nMin: number): SortedWindow {
+  const { count, mean, median, deviation, min, max, ...sorted } = statisticsOf(values)
+  const ascending = Float32Array.from(sorted.ascending)
   const mad = statisticsOf(values.map((value) => Math.abs(value - median))).median
   return {
     n: count,
@@ -61,7 +70,8 @@ export function windowStatistics(values: Float64Array, nMin: number): WindowStat
     mad,
     min,
     max,
-    ascending: Float32Array.from(ascending),
+    ascending,
+    percentile: (value) => percentileOf(ascending, value),
   }
 }
 
@@ -71,8 +81,8 @@ export function robustZ({ n, nMin, median, mad }: WindowStatistics, value: numbe
 }
 
 /** Rank among the values of the window, 0 to 100, ties counted half; NaN for too few values. */
-export function rankOf({ n, nMin, ascending }: WindowStatistics, value: number): number {
-  return n < nMin ? Number.NaN : percentileOf(ascending, Math.fround(value))
+export function rankOf({ n, nMin, percentile }: WindowStatistics, value: number): number {
+  return n < nMin ? Number.NaN : percentile(Math.fround(value))
 }
 
 /**
