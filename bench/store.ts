@@ -10,9 +10,11 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import Table from 'cli-table3'
 import type { Bar } from '../src/domain/bar.ts'
-import type { Document, Part, View } from '../src/domain/document.ts'
+import type { Part, View } from '../src/domain/document.ts'
 import type { FundingRow, HistoryBatch, MarketSample } from '../src/domain/history.ts'
 import { memorySeries, SPARSE_SAMPLE_STEP_MS } from '../src/domain/history.ts'
+import type { PackedDocument } from '../src/domain/packed-document.ts'
+import { packDocument } from '../src/domain/packed-document.ts'
 import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { DocumentStore } from '../src/store/document-store.ts'
 import type { HistorySlice } from '../src/store/history-store.ts'
@@ -216,7 +218,7 @@ async function checkpoints(
 }
 
 /** Documents of the size of real ones, 10 kB each, with text, slots and views. */
-function documentsOf(coin: string, version: number): readonly Document[] {
+function documentsOf(coin: string, version: number): readonly PackedDocument[] {
   const parts = Array.from({ length: DOCUMENT_PARTS }, (_, at): Part => {
     const start = at * (DOCUMENT_BYTES / DOCUMENT_PARTS)
     if (at % 4 === 3) return { kind: 'input-age', input: 'candles' }
@@ -231,14 +233,16 @@ function documentsOf(coin: string, version: number): readonly Document[] {
     coveragePct: 100,
     warnings: [],
   })
-  return Array.from({ length: DOCUMENTS_PER_COIN }, (_, at) => ({
-    key: `a${at}/${coin}` as const,
-    version,
-    renderedAtMs: END_MS,
-    bytes: new Uint8Array(DOCUMENT_BYTES).fill(version),
-    parts,
-    views: Object.fromEntries(['1h', '4h', '1h,4h', '15m'].map((key) => [key, view()])),
-  }))
+  return Array.from({ length: DOCUMENTS_PER_COIN }, (_, at) =>
+    packDocument({
+      key: `a${at}/${coin}`,
+      version,
+      renderedAtMs: END_MS,
+      bytes: new Uint8Array(DOCUMENT_BYTES).fill(version),
+      parts,
+      views: Object.fromEntries(['1h', '4h', '1h,4h', '15m'].map((key) => [key, view()])),
+    }),
+  )
 }
 
 /** Runs each slice in its own turn, as the engine does. @returns the milliseconds of all slices */

@@ -8,6 +8,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config/doctor.ts'
 import { sourceIds } from '../src/domain/external.ts'
+import { packDocument } from '../src/domain/packed-document.ts'
 import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
@@ -551,10 +552,10 @@ function fill(dataDir: string): void {
     START_MS,
   )
   documents.add([
-    {
+    packDocument({
       ...{ key: 'pulse/BTC', version: 1, renderedAtMs: START_MS },
       ...{ bytes: new Uint8Array(8), parts: [], views: {} },
-    },
+    }),
   ])
   documents.close()
 }

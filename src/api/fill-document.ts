@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Answer, AnswerInputs, Document, Input, Slot } from '../domain/document.ts'
-import { rangeOf } from '../domain/document.ts'
+import { bytesOf, rangeOf } from '../domain/document.ts'
 import type { Selection } from './answer-selection.ts'
 import { selectPieces } from './answer-selection.ts'
 import { freshness } from './freshness.ts'
@@ -60,7 +60,7 @@ const noFacts: FillFacts = { nowMs: Number.NaN, executionMs: 0, coinsAvailable: 
 function templateOf(document: Document, answer: Answer): Template {
   const held = templates.get(answer)
   if (held !== undefined) return held
-  const { buffer, byteOffset, length } = document.bytes
+  const { buffer, byteOffset, length } = bytesOf(document)
   const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
   const pieceAt = (index: number): string | Slot | (string | Slot)[] => {
     const part = document.parts[index]

@@ -10,14 +10,19 @@ export type Document = {
   readonly version: number
   readonly renderedAtMs: number
   /** Next scheduled rendering, for a document with its own schedule; see {@link nextUpdateMs}. */
-  readonly nextUpdateMs?: number
+  readonly nextUpdateMs?: number | undefined
   /** UTF-8 JSON of all parts, concatenated; {@link sharedBytes}, immutable. */
   readonly bytes: Uint8Array
+  /**
+   * The last of the bytes, if they outlive the document: its versions share them. Offsets count through both. Read
+   * them by {@link bytesOf}.
+   */
+  readonly tail?: Uint8Array | undefined
   readonly parts: readonly Part[]
   /** By view key: the parts of the answer, or why there is none. */
   readonly views: Readonly<Record<string, View>>
   /** Further views with the keys 1, 2 and so on; read by {@link viewOf}. */
-  readonly numbered?: NumberedViews
+  readonly numbered?: NumberedViews | undefined
 }
 
 /** Hundreds of views that differ in a few byte ranges. As objects they would dominate the cost of the message. */
@@ -151,6 +156,15 @@ export type NoAnswer =
 
 /** No source covers this coin; `coins` are covered. */
 export type NotCovered = { readonly kind: 'not-covered'; readonly coins: readonly string[] }
+
+/** All bytes of a document. */
+export function bytesOf({ bytes, tail }: Pick<Document, 'bytes' | 'tail'>): Uint8Array {
+  if (tail === undefined) return bytes
+  const whole = new Uint8Array(bytes.length + tail.length)
+  whole.set(bytes)
+  whole.set(tail, bytes.length)
+  return whole
+}
 
 /** The byte range of an answer in a choice. */
 export function rangeOf({ starts, ends }: ChoicePart, { choice }: Answer): [number, number] {

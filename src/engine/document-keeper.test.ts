@@ -6,6 +6,8 @@ import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
+import type { PackedDocument } from '../domain/packed-document.ts'
+import { packDocument } from '../domain/packed-document.ts'
 import { DocumentStore } from '../store/document-store.ts'
 import { DocumentKeeper } from './document-keeper.ts'
 
@@ -161,6 +163,7 @@ function keysOf(documents: Iterable<Document>): readonly string[] {
   return Array.from(documents, ({ key }) => key).toSorted()
 }
 
-function document(key: DocumentKey): Document {
-  return { key, version: 1, renderedAtMs: NOW_MS, bytes: new Uint8Array(8), parts: [], views: {} }
+function document(key: DocumentKey): PackedDocument {
+  const bytes = new Uint8Array(8)
+  return packDocument({ key, version: 1, renderedAtMs: NOW_MS, bytes, parts: [], views: {} })
 }

@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
 import { contracts } from '../compute/analyses/registry.ts'
 import type { Clock } from '../domain/clock.ts'
-import type { Document } from '../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
+import type { PackedDocument } from '../domain/packed-document.ts'
 import { DocumentStore } from '../store/document-store.ts'
 import { isDamage, setSqliteFileAside } from '../store/sqlite-file.ts'
 import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
@@ -68,7 +68,7 @@ export class DocumentKeeper {
    * Documents of the last minutes, of these coins and of the whole market. None after a restart of the engine alone,
    * because the gateway still has them.
    */
-  *kept(coins: readonly string[]): Generator<Document> {
+  *kept(coins: readonly string[]): Generator<PackedDocument> {
     if (this.#store === null || this.#options.isRestart === true) return
     const subjects = new Set([...coins, WHOLE_MARKET])
     const fromMs = this.#clock.nowMs() - KEPT_MS_MAX
@@ -82,7 +82,7 @@ export class DocumentKeeper {
     }
   }
 
-  add(documents: readonly Document[]): void {
+  add(documents: readonly PackedDocument[]): void {
     this.#store?.add(documents)
   }
 

@@ -11,6 +11,7 @@ import type { Batch, MarketEvent } from '../domain/event.ts'
 import { assetOf } from '../domain/external.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { tradableOf } from '../domain/listing.ts'
+import { packDocument } from '../domain/packed-document.ts'
 import type { EngineMessage, FeedHealth, Heartbeat } from '../link/message.ts'
 import { CheckpointStore } from '../store/checkpoint-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
@@ -192,8 +193,9 @@ export class Engine {
   }
 
   #deliver(documents: readonly Document[]): void {
-    if (documents.length > 0) this.#send({ kind: 'documents', documents })
-    this.#keeper.add(documents)
+    const packed = documents.map(packDocument)
+    if (packed.length > 0) this.#send({ kind: 'documents', documents: packed })
+    this.#keeper.add(packed)
   }
 
   #subscribe(): void {

@@ -73,6 +73,7 @@ describe('the checksum of a document', () => {
     ['version', { version: 2 }],
     ['instant', { renderedAtMs: NOW_MS + 1 }],
     ['bytes', { bytes: new TextEncoder().encode('[]') }],
+    ['tail', { tail: new TextEncoder().encode('[]') }],
     ['parts', { parts: [{ kind: 'text', start: 0, end: 1 }] }],
     ['views', { views: { '': { kind: 'missing-input', input: 'book' } } }],
   ])('is another one for another %s', (_what, other) => {

@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
+import { bytesOf } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Listing } from '../domain/listing.ts'
@@ -129,11 +130,11 @@ export function restoredCheckpoint({ version, listings, coins }: RecordedCheckpo
 
 /** Covers the bytes and all other members that affect an answer. */
 export function documentCrc(document: Document, facts = documentFacts(document)): number {
-  return crc32(document.bytes, crc32(facts))
+  return crc32(bytesOf(document), crc32(facts))
 }
 
 /** All members of a document except its bytes, as JSON. */
-export function documentFacts({ bytes: _, ...facts }: Document): string {
+export function documentFacts({ bytes: _, tail: __, ...facts }: Document): string {
   return JSON.stringify(facts)
 }
 

@@ -5,7 +5,7 @@ import { renderMarket } from '../compute/analyses/render-market.ts'
 import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { documentKey, WHOLE_MARKET } from '../domain/document.ts'
+import { bytesOf, documentKey, WHOLE_MARKET } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { Ingest } from '../streams/hyperliquid/ingest/ingest.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
@@ -194,7 +194,7 @@ export class Replay {
   ): void {
     const crcs = documents.map((document) => {
       const facts = documentFacts(document)
-      this.#hash.update(facts).update(document.bytes)
+      this.#hash.update(facts).update(bytesOf(document))
       return documentCrc(document, facts)
     })
     this.#publishes += 1

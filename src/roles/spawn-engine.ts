@@ -3,11 +3,18 @@ import { Worker } from 'node:worker_threads'
 import type { Registry } from 'prom-client'
 import { Counter } from 'prom-client'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { PackedDocument } from '../domain/packed-document.ts'
 import type { SteadyClock } from '../domain/steady-clock.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { SpawnEngine } from '../link/engine-supervisor.ts'
 import type { EngineMessage } from '../link/message.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
+
+type ClonedDocuments = {
+  readonly kind: 'documents'
+  readonly documents: readonly ConstructorParameters<typeof PackedDocument>[0][]
+}
+type ClonedMessage = Exclude<EngineMessage, { kind: 'documents' }> | ClonedDocuments
 
 /**
  * Runs engines in worker threads. The first thread is created at once and loads its code while the gateway is built.
@@ -37,15 +44,20 @@ export function spawnEngineThread(
       engine: { ...options.engine, isRestart: hasBegun, isClockNew },
       clockAnchor: clock.anchor(),
     } satisfies EngineThreadOptions)
-    worker.on('message', (message: EngineMessage) => {
+    worker.on('message', (message: ClonedMessage) => {
       hasBegun ||= message.kind === 'heartbeat'
-      onMessage(message)
+      onMessage(message.kind === 'documents' ? withClasses(message) : message)
     })
     return {
       kill: () => void worker.terminate(),
       stop: () => worker.postMessage('stop'),
     }
   }
+}
+
+/** Structured clone keeps the members of a document, but not its class. */
+function withClasses({ kind, documents }: ClonedDocuments): EngineMessage {
+  return { kind, documents: documents.map((document) => new PackedDocument(document)) }
 }
 
 /** Counts the feed events of all engines; an engine's own counts start at 0. */

@@ -1,11 +1,12 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Document } from '../domain/document.ts'
+import type { DocumentFacts, PackedDocument } from '../domain/packed-document.ts'
+import { packDocument } from '../domain/packed-document.ts'
 import type { DocumentStoreOptions } from './document-store.ts'
 import { DocumentStore } from './document-store.ts'
 
@@ -29,8 +30,8 @@ describe('documents on disk', () => {
     expect(reloaded()).toEqual(documents)
   })
 
-  test('come back with the ranges of their numbered views, and can be sent to another thread', () => {
-    const plain = document('C0', 1)
+  test('come back with the ranges of their numbered views', () => {
+    const plain = plainDocument('C0', 1)
     const choice = { starts: Uint32Array.of(0, 3), ends: Uint32Array.of(3, 9) }
     const ranged: Document = {
       ...plain,
@@ -42,8 +43,10 @@ describe('documents on disk', () => {
         outcomeOf: Uint8Array.of(0, 0),
       },
     }
-    saved([ranged])
-    expect(structuredClone(reloaded())).toEqual([ranged])
+    saved([packDocument(ranged)])
+    const [read] = reloaded()
+    expect(read?.parts).toEqual(ranged.parts)
+    expect(read?.numbered).toEqual(ranged.numbered)
   })
 
   test('are of each key the newest', () => {
@@ -90,7 +93,7 @@ describe('documents on disk', () => {
 
   test('of coins that are not listed any more are forgotten, those of the whole market never', () => {
     const store = opened()
-    const ofMarket = { ...document('', 1), key: 'screener/*' } as const
+    const ofMarket = packDocument({ ...plainDocument('', 1), key: 'screener/*' })
     store.add([...Array.from({ length: 30 }, (_, at) => document(`C${at}`, 1)), ofMarket])
     drain(store.save())
     store.retain(new Set(['C3', 'C7', 'NEW']))
@@ -125,13 +128,19 @@ describe('documents on disk', () => {
     expect(reloaded(), 'for good').toEqual([])
   })
 
-  const written = (change: Partial<Record<keyof Document, unknown>>) =>
-    serialize({ ...document('BTC', 1), ...change })
+  const written = (change: Partial<Record<keyof DocumentFacts, unknown>>, bytes?: Uint8Array) => {
+    const { bytes: own, ...facts } = plainDocument('BTC', 1)
+    const text = Buffer.from(JSON.stringify({ ...facts, ...change }))
+    return Buffer.concat([lengthOf(text.length), text, bytes ?? own])
+  }
 
   test.each<readonly [string, (content: Buffer) => Buffer, boolean]>([
     ['flipped bits', (content) => content.fill(0xff, 20, 24), false],
-    ['a format of later releases of Node', (content) => content.fill(0xfe, 1, 2), true],
-    ['no bytes', () => written({ bytes: undefined }), true],
+    ['a length beyond its end', (content) => content.fill(0xff, 0, 4), true],
+    ['half a length', (content) => content.subarray(0, 2), true],
+    ['facts that are not JSON', (content) => content.fill(0xfe, 4, 5), true],
+    ['no bytes', () => written({}, new Uint8Array()), true],
+    ['no parts', () => written({ parts: undefined }), true],
     ['no views', () => written({ views: undefined }), true],
     ['no version', () => written({ version: 'new' }), true],
     ['the key of another one', () => written({ key: 'pulse/ETH' }), true],
@@ -141,7 +150,7 @@ describe('documents on disk', () => {
       true,
     ],
     ['parts that are none', () => written({ parts: [null] }), true],
-    ['more than a document may have', () => written({ bytes: new Uint8Array(20e6) }), true],
+    ['more than a document may have', () => written({}, new Uint8Array(20e6)), true],
   ])('with %s are left out with a report, and only they', (_, change, isWritten) => {
     saved([document('BTC', 1), document('ETH', 1)])
     const raw = new Database(path)
@@ -174,14 +183,17 @@ describe('documents on disk', () => {
     return DocumentStore.open(options, nowMs).db
   }
 
-  function saved(documents: readonly Document[]): void {
+  function saved(documents: readonly PackedDocument[]): void {
     const store = opened()
     store.add(documents)
     drain(store.save())
     store.close()
   }
 
-  function reloaded(own?: Partial<DocumentStoreOptions>, nowMs?: number): readonly Document[] {
+  function reloaded(
+    own?: Partial<DocumentStoreOptions>,
+    nowMs?: number,
+  ): readonly PackedDocument[] {
     const store = opened(own, nowMs)
     const documents = [...store.load()]
     store.close()
@@ -189,11 +201,21 @@ describe('documents on disk', () => {
   }
 })
 
-function long(coin: string): Document {
-  return { ...document(coin, 1), bytes: new Uint8Array(200_000) }
+function lengthOf(length: number): Buffer {
+  const head = Buffer.alloc(4)
+  head.writeUInt32LE(length)
+  return head
 }
 
-function document(coin: string, version: number): Document {
+function long(coin: string): PackedDocument {
+  return packDocument({ ...plainDocument(coin, 1), bytes: new Uint8Array(200_000) })
+}
+
+function document(coin: string, version: number): PackedDocument {
+  return packDocument(plainDocument(coin, version))
+}
+
+function plainDocument(coin: string, version: number): Document {
   return {
     key: `pulse/${coin}`,
     version,

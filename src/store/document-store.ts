@@ -1,11 +1,18 @@
 import { rmSync } from 'node:fs'
-import { deserialize, serialize } from 'node:v8'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
-import type { Document, DocumentKey, Part } from '../domain/document.ts'
+import type { DocumentKey, Part } from '../domain/document.ts'
 import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
+import type { DocumentFacts } from '../domain/packed-document.ts'
+import { factsFrom, PackedDocument } from '../domain/packed-document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
-import { checkTable, inspectSqliteFile, openSqliteFile, placeOf } from './sqlite-file.ts'
+import {
+  checkTable,
+  inspectSqliteFile,
+  openSqliteFile,
+  placeOf,
+  releaseBlob,
+} from './sqlite-file.ts'
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 import { WalLog } from './wal-checkpoint.ts'
 
@@ -14,12 +21,14 @@ const SCHEMA = `
 `
 const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
-/** Increased with every incompatible change of `domain/document.ts`. */
-const FORMAT = 2
+/** Increased with every incompatible change of `domain/document.ts` and `domain/packed-document.ts`. */
+const FORMAT = 3
 /** The largest document, `screener`, has 82 kB. */
 const CONTENT_BYTES_MAX = 4 * 1024 * 1024
 /** Documents written in one turn of the event loop. */
 const PER_SLICE = 4
+/** Length of the facts, before facts and bytes. */
+const HEAD_BYTES = 4
 /** Usual corrections of a clock are smaller. */
 const AHEAD_MS_MAX = 5_000
 
@@ -42,7 +51,9 @@ export class DocumentStore {
   readonly #db: Database.Database
   readonly #log: WalLog
   readonly #maker: string
-  readonly #unsaved = new Map<DocumentKey, Document>()
+  readonly #unsaved = new Map<DocumentKey, PackedDocument>()
+  /** The content that is written, in one buffer: a new one for each document would wait for the garbage collector. */
+  #content = Buffer.alloc(0)
 
   private constructor(
     db: Database.Database,
@@ -86,7 +97,7 @@ export class DocumentStore {
    * Documents of the same maker. No other method may be called before the last of them was read.
    * @param onLeftOut receives the key of a document that is damaged, too large, or not what this version writes
    */
-  *load(onLeftOut: (key: string) => void = () => {}): Generator<Document> {
+  *load(onLeftOut: (key: string) => void = () => {}): Generator<PackedDocument> {
     const rows = this.#db
       .prepare<[string], { key: string; content: Buffer | null; crc: number }>(
         `SELECT key, iif(length(content) <= ${CONTENT_BYTES_MAX}, content, NULL) AS content, crc FROM document WHERE maker = ?`,
@@ -95,17 +106,18 @@ export class DocumentStore {
     for (const { key, content, crc } of rows) {
       const isWritten = content !== null && crc32(content) === crc
       const document = isWritten ? documentFrom(content, key) : null
+      if (content !== null) releaseBlob(content)
       if (document === null) onLeftOut(key)
       else yield document
     }
   }
 
   /** Documents that the next {@link save} writes. */
-  get unsaved(): readonly Document[] {
+  get unsaved(): readonly PackedDocument[] {
     return [...this.#unsaved.values()]
   }
 
-  add(documents: readonly Document[]): void {
+  add(documents: readonly PackedDocument[]): void {
     for (const document of documents) this.#unsaved.set(document.key, document)
   }
 
@@ -146,16 +158,28 @@ export class DocumentStore {
   }
 
   /** All of them or none. */
-  #put(documents: readonly Document[]): void {
+  #put(documents: readonly PackedDocument[]): void {
     const put = this.#db.prepare<[string, string, number, Buffer, number]>(
       'INSERT OR REPLACE INTO document (key, maker, rendered_ms, content, crc) VALUES (?, ?, ?, ?, ?)',
     )
     this.#write(() => {
       for (const document of documents) {
-        const content = serialize({ ...document, bytes: document.bytes.slice() })
+        const content = this.#contentOf(document)
         put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
       }
     })
+  }
+
+  /** Valid until the next call. */
+  #contentOf({ facts, head, end }: PackedDocument): Buffer {
+    const endAt = HEAD_BYTES + facts.length + head.length
+    const length = endAt + (end?.length ?? 0)
+    if (this.#content.length < length) this.#content = Buffer.alloc(length)
+    this.#content.writeUInt32LE(facts.length)
+    this.#content.set(facts, HEAD_BYTES)
+    this.#content.set(head, HEAD_BYTES + facts.length)
+    if (end !== undefined) this.#content.set(end, endAt)
+    return this.#content.subarray(0, length)
   }
 
   #write(task: () => void): void {
@@ -178,32 +202,39 @@ function removeFiles(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(`${place}${end}`, { force: true })
 }
 
-/** @returns null for another form than {@link Document}, and for one that this release of Node cannot read */
-function documentFrom(content: Buffer, key: string): Document | null {
-  let read: unknown
+/** @returns null for another form than {@link PackedDocument} */
+function documentFrom(content: Buffer, key: string): PackedDocument | null {
+  if (content.length < HEAD_BYTES) return null
+  const bytesAt = HEAD_BYTES + content.readUInt32LE()
+  if (bytesAt > content.length) return null
+  const [facts, bytes] = [content.subarray(HEAD_BYTES, bytesAt), content.subarray(bytesAt)]
+  let read: DocumentFacts
   try {
-    read = deserialize(content)
+    read = factsFrom(facts)
   } catch {
     return null
   }
-  if (!isDocument(read, key)) return null
-  const bytes = sharedBytes(read.bytes.length)
-  bytes.set(read.bytes)
-  return { ...read, bytes }
+  if (!isFactsOf(read, key, bytes.length)) return null
+  const { version, renderedAtMs } = read
+  const memory = { facts: shared(facts), head: shared(bytes), end: undefined }
+  return new PackedDocument({ key: read.key, version, renderedAtMs, ...memory })
 }
 
-function isDocument(value: unknown, key: string): value is Document {
-  if (typeof value !== 'object' || value === null) return false
-  const { key: ownKey, version, renderedAtMs, bytes, parts, views } = value as Partial<Document>
+function shared(bytes: Buffer): Uint8Array {
+  const copy = sharedBytes(bytes.length)
+  copy.set(bytes)
+  return copy
+}
+
+function isFactsOf(read: DocumentFacts, key: string, length: number): boolean {
+  const { key: ownKey, version, renderedAtMs, parts, views } = read
   return (
     ownKey === key &&
     typeof version === 'number' &&
     typeof renderedAtMs === 'number' &&
-    bytes instanceof Uint8Array &&
     typeof views === 'object' &&
     views !== null &&
-    Array.isArray(parts) &&
-    parts.every((part) => isPartOf(part, bytes.length))
+    parts.every((part) => isPartOf(part, length))
   )
 }
 

@@ -278,7 +278,9 @@ function onDocuments(
   const changed = (document: Document): Document => {
     if (!document.key.startsWith(`${analysis}/`)) return document
     const text = Buffer.from(document.bytes).toString('latin1')
-    return { ...document, bytes: Buffer.from(change(text), 'latin1') }
+    const { key, version, renderedAtMs, nextUpdateMs, parts, views, numbered } = document
+    const bytes = Buffer.from(change(text), 'latin1')
+    return { key, version, renderedAtMs, nextUpdateMs, bytes, parts, views, numbered }
   }
   return (message) =>
     message.kind === 'documents'

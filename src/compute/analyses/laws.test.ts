@@ -11,6 +11,7 @@ import { viewOf, viewsOf } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { isExternal } from '../../domain/external.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
+import { packDocument } from '../../domain/packed-document.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
 import { metaMembers } from '../render/answer-schema.ts'
 import { externalEvents } from '../testing/external-events.ts'
@@ -76,6 +77,14 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     test('any member can be selected with `fields`, together with coin and time', () => {
       const document = documentOf(id, warm())
       expect(unsoundParts(contract, document, contract.defaultView, NOW_MS)).toEqual([])
+    })
+
+    test('a document reaches another thread as it was rendered', () => {
+      for (const tape of [warm(), [[universe(['BTC'])]]]) {
+        const document = documentOf(id, tape)
+        const { nextUpdateMs, parts, views, numbered } = packDocument(document)
+        expect({ ...document, nextUpdateMs, parts, views, numbered }).toEqual(document)
+      }
     })
 
     test('a coin without data has a reason in every view, and no answer', () => {

@@ -61,7 +61,7 @@ describe('document builder', () => {
   test('numbered views share their parts, and each has its own range of a choice', () => {
     const builder = new DocumentBuilder()
     const [open, close] = [builder.text('{"n":'), builder.text('}')]
-    const [choice = []] = builder.choices('0123', [
+    const [choice = []] = builder.choices(new TextEncoder().encode('0123'), [
       { starts: Uint32Array.of(1, 1, 3), ends: Uint32Array.of(2, 3, 4) },
     ])
     const missing = { kind: 'missing-input', input: 'mark' } as const

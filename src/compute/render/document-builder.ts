@@ -44,6 +44,7 @@ export class DocumentBuilder {
   readonly #texts: string[] = []
   readonly #views: Record<string, View> = {}
   #numbered: NumberedViews | undefined
+  #tail: Uint8Array | undefined
   #length = 0
   #component: number | undefined
 
@@ -105,15 +106,16 @@ export class DocumentBuilder {
   }
 
   /**
-   * Text of which each numbered view shows a range. Without slots, one byte a character.
-   * @param choices for each fragment: start and end of each view's range in the text
+   * Text of which each numbered view shows a range, as the last of the document.
+   * @param text UTF-8, which later documents may share
+   * @param choices for each fragment: start and end of each view's range in the text, bytes
    */
   choices(
-    text: string,
+    text: Uint8Array,
     choices: readonly { readonly starts: Uint32Array; readonly ends: Uint32Array }[],
   ): readonly Fragment[] {
     const from = this.#length
-    this.#append(text)
+    this.#tail = text
     const shifted = (offsets: Uint32Array) => offsets.map((offset) => from + offset)
     return choices.map(({ starts, ends }) => {
       const part = { kind: 'choice', starts: shifted(starts), ends: shifted(ends) } as const
@@ -159,6 +161,7 @@ export class DocumentBuilder {
     return {
       ...identity,
       bytes,
+      ...(this.#tail && { tail: this.#tail }),
       parts: this.#parts,
       views: this.#views,
       ...(this.#numbered && { numbered: this.#numbered }),
@@ -173,6 +176,7 @@ export class DocumentBuilder {
   }
 
   #append(text: string): void {
+    assert(this.#tail === undefined, 'choices are the last text')
     this.#length += Buffer.byteLength(text)
     this.#texts.push(text)
   }

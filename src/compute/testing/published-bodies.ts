@@ -1,5 +1,5 @@
 import type { Document, Part } from '../../domain/document.ts'
-import { rangeOf, viewOf, viewsOf } from '../../domain/document.ts'
+import { bytesOf, rangeOf, viewOf, viewsOf } from '../../domain/document.ts'
 import type { Processor } from '../processor.ts'
 import { PUBLISH_PHASES } from '../processor.ts'
 
@@ -17,7 +17,8 @@ export function publishedBodies(processor: Processor, nowMs: number): Map<string
 }
 
 function bodyOf(document: Document, view: string): unknown {
-  const { bytes, parts } = document
+  const { parts } = document
+  const bytes = bytesOf(document)
   const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') return null
   const decoded = (start: number, end: number) =>

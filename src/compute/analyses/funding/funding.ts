@@ -1,4 +1,5 @@
 import type { Input, NumberedOutcome, NumberedOutcomes } from '../../../domain/document.ts'
+import { sharedBytes } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
@@ -256,7 +257,8 @@ function shown(of: SeriesStatistics) {
 
 /** Text of all lookbacks with the range of each, and their outcomes. Depends on the windows alone. */
 type Lookbacks = {
-  readonly text: string
+  /** One byte a character; {@link sharedBytes}. */
+  readonly text: Uint8Array
   readonly statistics: Ranges
   readonly names: Ranges
   readonly records: Ranges
@@ -301,7 +303,9 @@ function writtenLookbacks(windows: FundingWindows): Lookbacks {
     statistics.ends[at] = text.length
     outcomes.push(outcomeOf(windows, hours, lookback))
   }
-  return { text, statistics, names, records, outcomes: numberedOutcomes(outcomes) }
+  const bytes = sharedBytes(text.length)
+  new TextEncoder().encodeInto(text, bytes)
+  return { text: bytes, statistics, names, records, outcomes: numberedOutcomes(outcomes) }
 }
 
 const LOOKBACK_MEMBER = '"lookback_hours":'

@@ -1,0 +1,105 @@
+import type { Document, DocumentKey, NumberedViews, Part, View } from './document.ts'
+import { bytesOf, sharedBytes } from './document.ts'
+
+/** What crosses between threads: the own properties of a {@link PackedDocument}, which structured clone keeps. */
+type Packed = {
+  readonly key: DocumentKey
+  readonly version: number
+  readonly renderedAtMs: number
+  /** The bytes before {@link Document.tail}; {@link sharedBytes}. */
+  readonly head: Uint8Array
+  readonly end: Uint8Array | undefined
+  /** {@link DocumentFacts} as JSON in UTF-8. */
+  readonly facts: Uint8Array
+}
+
+/** All members of a document except its bytes. */
+export type DocumentFacts = Omit<Document, 'bytes' | 'tail'>
+
+/**
+ * A document whose parts and views are JSON in shared memory until they are read. As objects they take 5 kB in each
+ * thread, and cloning them costs more than writing them as JSON; most documents are replaced before a buyer reads them.
+ */
+export class PackedDocument implements Document, Packed {
+  readonly key: DocumentKey
+  readonly version: number
+  readonly renderedAtMs: number
+  readonly head: Uint8Array
+  // Not named as in `Document`, whose readers would add it to `bytes`.
+  readonly end: Uint8Array | undefined
+  readonly facts: Uint8Array
+  #read: DocumentFacts | null = null
+
+  constructor({ key, version, renderedAtMs, head, end, facts }: Packed) {
+    this.key = key
+    this.version = version
+    this.renderedAtMs = renderedAtMs
+    this.head = head
+    this.end = end
+    this.facts = facts
+  }
+
+  get bytes(): Uint8Array {
+    return bytesOf({ bytes: this.head, tail: this.end })
+  }
+
+  get nextUpdateMs(): number | undefined {
+    return this.#facts().nextUpdateMs
+  }
+
+  get parts(): readonly Part[] {
+    return this.#facts().parts
+  }
+
+  get views(): Readonly<Record<string, View>> {
+    return this.#facts().views
+  }
+
+  get numbered(): NumberedViews | undefined {
+    return this.#facts().numbered
+  }
+
+  /** Always the same objects for the same document. */
+  #facts(): DocumentFacts {
+    this.#read ??= factsFrom(this.facts)
+    return this.#read
+  }
+}
+
+export function packDocument(document: Document): PackedDocument {
+  const { key, version, renderedAtMs, bytes, tail } = document
+  const facts = factsOf(document)
+  return new PackedDocument({ key, version, renderedAtMs, head: bytes, end: tail, facts })
+}
+
+function factsOf({ bytes: _, tail: __, ...facts }: Document): Uint8Array {
+  const { parts, numbered } = facts
+  const text = JSON.stringify({
+    ...facts,
+    parts: parts.map((part) =>
+      part.kind === 'choice'
+        ? { ...part, starts: Array.from(part.starts), ends: Array.from(part.ends) }
+        : part,
+    ),
+    numbered: numbered && { ...numbered, outcomeOf: Array.from(numbered.outcomeOf) },
+  })
+  const shared = sharedBytes(Buffer.byteLength(text))
+  new TextEncoder().encodeInto(text, shared)
+  return shared
+}
+
+/** @throws SyntaxError, and TypeError for other JSON than {@link packDocument} writes */
+export function factsFrom(facts: Uint8Array): DocumentFacts {
+  const { parts, numbered, ...others }: DocumentFacts = JSON.parse(new TextDecoder().decode(facts))
+  return {
+    ...others,
+    parts: parts.map((part) =>
+      part.kind === 'choice'
+        ? { ...part, starts: Uint32Array.from(part.starts), ends: Uint32Array.from(part.ends) }
+        : part,
+    ),
+    ...(numbered && {
+      numbered: { ...numbered, outcomeOf: Uint8Array.from(numbered.outcomeOf) },
+    }),
+  }
+}
