@@ -10,7 +10,7 @@ import type { EngineMessage } from '../link/message.ts'
 import { walCheckpointThread } from '../store/wal-checkpoint-thread.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
 import type { ExternalAddresses } from './external-source.ts'
-import { collectWhenLoaded } from './lean-process.ts'
+import { collectWhenLoaded, sizeNextThread } from './lean-process.ts'
 import { engineLogger } from './logger.ts'
 import { steadySystemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
@@ -45,6 +45,7 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
       log.error({ err: cause }, 'recording stopped; the engine continues'),
     ))
   const runtime = systemRuntime(clock)
+  sizeNextThread('worker')
   const walCheckpoints = walCheckpointThread()
   const engine = Engine.start(
     options.engine,

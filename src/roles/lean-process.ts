@@ -1,6 +1,10 @@
 import { execPath } from 'node:process'
+import { setFlagsFromString } from 'node:v8'
 import { fullEnv } from '../config/environment.ts'
 import type { Clock } from '../domain/clock.ts'
+
+/** Twice this is the young generation of a thread. A smaller one is collected more often. */
+const SEMI_SPACE_MIB = { gateway: 2, engine: 4, worker: 1 } as const
 
 /**
  * V8 sizes both generations of a thread by the machine. The young one may be 128 MB. The old one may grow to four times
@@ -8,7 +12,7 @@ import type { Clock } from '../domain/clock.ts'
  * keeps. The limit is 13 times what lives in the engine with 230 coins. Smaller steps (`--heap-growing-percent=30`) make
  * ingest a third slower: `docs/memory.md`. `gc` is for {@link collectWhenLoaded}.
  */
-const V8_FLAGS = ['--max-semi-space-size=4', '--max-old-space-size=1024', '--expose-gc']
+const V8_FLAGS = [semiSpace('gateway'), '--max-old-space-size=1024', '--expose-gc']
 
 /** By then the files are read, and after a cold start the history of the venue is loaded. */
 const LOADED_MS = [2 * 60_000, 20 * 60_000]
@@ -19,7 +23,7 @@ const LOADED_MS = [2 * 60_000, 20 * 60_000]
  */
 const MALLOC = {
   MALLOC_ARENA_MAX: '2',
-  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_MMAP_THRESHOLD_: '32768',
   MALLOC_TRIM_THRESHOLD_: '131072',
 }
 
@@ -43,9 +47,21 @@ export function becomeLean(): void {
 }
 
 /**
+ * Call before a thread is started: V8 reads the flag then. Does nothing where {@link becomeLean} has done nothing, and
+ * where the operator has set the flag.
+ */
+export function sizeNextThread(thread: 'engine' | 'worker'): void {
+  if (process.execArgv.includes(semiSpace('gateway'))) setFlagsFromString(semiSpace(thread))
+}
+
+function semiSpace(thread: keyof typeof SEMI_SPACE_MIB): string {
+  return `--max-semi-space-size=${SEMI_SPACE_MIB[thread]}`
+}
+
+/**
  * Loading history takes twice the memory that is needed afterwards, and V8 gives it back after no other kind of
- * collection. For the engine's thread, which that holds up for a fifth of a second. Does nothing where {@link becomeLean}
- * has done nothing.
+ * collection. It holds the engine's thread for a fifth of a second, and the gateway's for less. Does nothing where
+ * {@link becomeLean} has done nothing.
  * @returns cancels it
  */
 export function collectWhenLoaded(clock: Clock): () => void {

@@ -9,6 +9,7 @@ import type { EngineReader } from '../link/engine-replica.ts'
 import type { SpawnEngine } from '../link/engine-supervisor.ts'
 import type { EngineMessage } from '../link/message.ts'
 import type { EngineThreadOptions } from './engine-thread.ts'
+import { sizeNextThread } from './lean-process.ts'
 
 type ClonedDocuments = {
   readonly kind: 'documents'
@@ -26,6 +27,7 @@ export function spawnEngineThread(
 ): SpawnEngine {
   const threadFile = new URL('./engine-thread.js', import.meta.url)
   const newThread = () => {
+    sizeNextThread('engine')
     const worker = new Worker(threadFile, { name: 'engine' })
     return { worker, ended: endOf(worker) }
   }

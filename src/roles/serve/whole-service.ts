@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { MaintenanceFile } from '../../store/maintenance-file.ts'
+import { collectWhenLoaded } from '../lean-process.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { systemClock } from '../system-clock.ts'
 import { warmUpLog } from '../warm-up.ts'
@@ -35,7 +36,13 @@ export async function serveAll(options: ServeOptions): Promise<void> {
   })
   await runService(
     [{ server, option: '--port', host, port }, admin],
-    [warmUpLog(engine, clock, log), engineThread, ...selling.parts, lock],
+    [
+      warmUpLog(engine, clock, log),
+      engineThread,
+      { stop: collectWhenLoaded(clock) },
+      ...selling.parts,
+      lock,
+    ],
     log,
   )
   logUp(options, log)
