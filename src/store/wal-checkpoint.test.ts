@@ -10,8 +10,9 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 import { WalLog } from './wal-checkpoint.ts'
 import { walCheckpointThread } from './wal-checkpoint-thread.ts'
@@ -168,6 +169,22 @@ describe('the thread for checkpoints', () => {
     expect(statSync(`${path}-wal`).size).toBeLessThan(100_000)
     log.close()
     thread.close()
+  })
+
+  test('ends after the last of its checkpoints, and starts again for the next', async () => {
+    const started: Worker[] = []
+    const onWorker = (worker: Worker) => started.push(worker)
+    process.on('worker', onWorker)
+    onTestFinished(() => void process.off('worker', onWorker))
+    const thread = walCheckpointThread(WORKER)
+    const checkpoint = () =>
+      new Promise<Error | null>((resolve) => thread.checkpoint(path, resolve))
+    for (let round = 1; round <= 2; round += 1) {
+      expect(await Promise.all([checkpoint(), checkpoint()])).toEqual([null, null])
+      expect(started).toHaveLength(round)
+      await new Promise((resolve) => started.at(-1)?.once('exit', resolve))
+    }
+    db.close()
   })
 
   test('reports what SQLite reports', async () => {
