@@ -34,12 +34,15 @@ const START_MS = RIG_START_MS
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const BPS = 1e-4
+/** Bitcoin and ether, of which the tests read prices; thousands of worlds are made. */
+const COINS = 2
 /** Tolerance on either side of a band. */
 const MARGIN_BPS = 2
 const ALWAYS = { fromMs: START_MS, untilMs: START_MS + 3_600_000 }
 
 function worldOf(seed: number, ...scenario: ScenarioEvent[]): ReferencePrices {
-  return new ReferencePrices({ market: seededMarket({ seed, startMs: START_MS }), seed, scenario })
+  const market = seededMarket({ seed, startMs: START_MS, coins: COINS })
+  return new ReferencePrices({ market, seed, scenario })
 }
 
 function sideOf(seed: number): 1 | -1 {
