@@ -29,10 +29,12 @@ export class LinkWorld {
   readonly server: SimulatedServer
   readonly chance: Chance
   coins: readonly string[]
-  /** Requests of these machines may arrive late, and overtake others. */
+  /** Requests of these machines and their replies may arrive late, and overtake others. */
   readonly late = new Set<string>()
   readonly slow = new Set<string>()
   readonly partitioned = new Set<string>()
+  /** Subscriptions of these machines end without a sign. */
+  readonly unsubscribed = new Set<string>()
   /** Whether engines render anything. */
   isMarketOpen = true
 
@@ -53,9 +55,11 @@ export class LinkWorld {
       },
       replyMs: () => {
         if (this.partitioned.has(machine)) return null
+        if (this.late.has(machine) && chance.is(LATE_SHARE)) return chance.between(...LATE_MS)
         const [minMs, maxMs] = this.slow.has(machine) ? SLOW_MS : DELAY_MS
         return chance.between(minMs, maxMs)
       },
+      isUnsubscribed: () => this.unsubscribed.has(machine),
       chance: chance.next,
       deliver: (task) => process.deliver(task),
     }

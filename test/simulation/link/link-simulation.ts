@@ -34,6 +34,7 @@ export const linkFaultKinds = [
   'freeze-gateway',
   'partition-gateway',
   'slow-gateway',
+  'lose-subscription',
   'broker-restart',
   'broker-data-lost',
   'list',
@@ -211,6 +212,9 @@ class LinkSimulation {
         break
       case 'slow-gateway':
         this.#during(slow, gateway, chance.between(1_000, 8_000))
+        break
+      case 'lose-subscription':
+        this.#during(this.#world.unsubscribed, gateway, chance.between(50, 2_000))
         break
       case 'broker-restart':
       case 'broker-data-lost':

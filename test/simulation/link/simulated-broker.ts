@@ -23,6 +23,8 @@ export type Path = {
   requestMs(): number | null
   /** Delay of a reply or of a frame to a subscriber, milliseconds; null if it is lost. */
   replyMs(): number | null
+  /** Whether the subscription is lost without a sign to the client. */
+  isUnsubscribed(): boolean
   /** Random number from 0 to 1. */
   chance(): number
   /** Runs a task on the host, when it is not frozen. */
@@ -87,6 +89,10 @@ export class SimulatedServer {
   #broadcast(frame: Uint8Array): void {
     const nowMs = this.clock.nowMs()
     for (const [connection, onLost] of this.#connections) {
+      if (connection.path.isUnsubscribed()) {
+        this.#connections.delete(connection)
+        continue
+      }
       const delayMs = connection.path.replyMs()
       if (delayMs === null || connection.lastAtMs > nowMs + BEHIND_MS_MAX) {
         this.#connections.delete(connection)
