@@ -1,6 +1,7 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import * as engine from '../src/compute/liquidation/margin.ts'
+import { maintenanceMarginUsd } from '../src/compute/liquidation/testing/maintenance-margin.ts'
 import { singleMarginTier } from '../src/domain/listing.ts'
 import { marginTables } from '../src/simulator/market/catalog.ts'
 import * as venue from '../src/simulator/market/margin.ts'
@@ -15,7 +16,7 @@ describe('margin by the simulated venue and by the engine', () => {
     fc.double({ min: 1e-3, max: 1e5, noNaN: true }),
   ])('maintenance is the same in every tier of every table', (table, notionalUsd, price) => {
     const expected = venue.maintenanceUsd(venue.maintenanceTiers(table), notionalUsd)
-    const found = engine.maintenanceMarginUsd(notionalUsd / price, price, bracketsOf(table))
+    const found = maintenanceMarginUsd(notionalUsd / price, price, bracketsOf(table))
     expect(Math.abs(found - expected)).toBeLessThan(1e-9 * notionalUsd)
   })
 

@@ -5,12 +5,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { singleMarginTier } from '../../domain/listing.ts'
 import type { Bracket } from './margin.ts'
-import {
-  freshLiquidationPrice,
-  liquidationPrice,
-  maintenanceBrackets,
-  maintenanceMarginUsd,
-} from './margin.ts'
+import { freshLiquidationPrice, liquidationPrice, maintenanceBrackets } from './margin.ts'
+import { maintenanceMarginUsd } from './testing/maintenance-margin.ts'
 
 const EXAMPLES = join(
   import.meta.dirname,

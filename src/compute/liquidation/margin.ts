@@ -32,18 +32,6 @@ export function maintenanceBrackets(tiers: readonly MarginTier[]): readonly Brac
   })
 }
 
-/** USD. Rates rise with notional and the margin is continuous, so the applicable tier always has the largest margin. */
-export function maintenanceMarginUsd(
-  sizeBase: number,
-  price: number,
-  brackets: readonly Bracket[],
-): number {
-  let marginUsd = 0
-  for (const { rate, deductionUsd } of brackets)
-    marginUsd = Math.max(marginUsd, Math.abs(sizeBase) * price * rate - deductionUsd)
-  return marginUsd
-}
-
 /**
  * Mark price at which account value equals the maintenance margin (venue documentation, "Liquidations"): account value
  * + size x (x - price) = other maintenance + |size| x rate - deduction. The tier with the largest margin applies: for a

@@ -133,10 +133,6 @@ export class SubscriptionPlan {
     if (this.#setAside.delete(coin)) this.#version += 1
   }
 
-  isSetAside(coin: string): boolean {
-    return this.#setAside.has(coin)
-  }
-
   /** In sending order: channels of all coins, then coins by volume. */
   subscriptions(socket: number): readonly VenueSubscription[] {
     const ofAll = socket === 0 ? marketChannels.map((type) => ({ type })) : []
