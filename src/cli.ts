@@ -166,14 +166,20 @@ command(
     await restore(dir, options, { write, progress: await progressOf(process.stderr) })
   })
 
-command(
-  'ledger',
-  'print sales and the state of their payments; the service may run',
-  ledgerOptions,
-).action(async (options: LedgerOptions) => {
-  const { ledger } = await import('./roles/ledger.ts')
-  await ledger(options, { write, hasColor: mayColor(process.stdout) })
-})
+command('ledger', 'print sales and the state of their payments; the service may run', ledgerOptions)
+  .addArgument(
+    new Argument(
+      '[action]',
+      'move copies ledger.db of a stopped service into PostgreSQL, checks the copy, and can be repeated',
+    ).choices(['move']),
+  )
+  .action(async (action: 'move' | undefined, options: LedgerOptions) => {
+    if (action === 'move') await (await import('./roles/ledger-move.ts')).move(options, write)
+    else {
+      const { ledger } = await import('./roles/ledger.ts')
+      await ledger(options, { write, hasColor: mayColor(process.stdout) })
+    }
+  })
 
 command(
   'demo',

@@ -6,6 +6,11 @@ import { dayOrInstantMs } from './values.ts'
 const settings = {
   dataDir: shared.dataDir,
   ...ledgerSettings,
+  to: setting(
+    '--to <url>',
+    'PERPSCOPE_LEDGER_TO',
+    'with move: the database that ledger.db is copied into; prefer the variable for a URL with a password',
+  ),
   since: setting(
     '--since <time>',
     'PERPSCOPE_LEDGER_SINCE',

@@ -20,6 +20,7 @@ import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkService, checkStore } from './doctor/service.ts'
 import { checkSettings, payeeFinding } from './doctor/settings.ts'
+import { checkSharedLedger } from './doctor/shared-ledger.ts'
 import { checkVenue } from './doctor/venue.ts'
 import { externalAddresses } from './external-source.ts'
 import { checkSqlite } from './sqlite-binding.ts'
@@ -43,7 +44,7 @@ export async function doctor(
     ['checkpoint', () => checkCheckpoint(dataDir, systemClock.nowMs())],
     ['history', () => checkHistory(dataDir)],
     ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],
-    ['ledger', () => (isOpen ? null : checkLedger(dataDir))],
+    ['ledger', () => (isOpen ? null : ledgerFinding(options))],
     ['payment channels', () => checkChannels(dataDir, !isOpen && paymentChannels === 'on')],
   ]
   const checks: readonly Check[] = [
@@ -79,4 +80,8 @@ export async function doctor(
       : rendered(findings, terminal),
   )
   return isWell
+}
+
+function ledgerFinding({ ledger, dataDir }: DoctorOptions) {
+  return ledger === undefined ? checkLedger(dataDir) : checkSharedLedger(ledger)
 }

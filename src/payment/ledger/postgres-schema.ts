@@ -12,7 +12,7 @@ export type PostgresTables = {
 /** Of `pg_advisory_xact_lock`: two gateways may start at once. */
 const MIGRATION_LOCK = 7_402_001
 /** Version 15, as `server_version_num`. */
-const SERVER_VERSION_MIN = 150_000
+export const SERVER_VERSION_MIN = 150_000
 
 /**
  * Creates or migrates tables.

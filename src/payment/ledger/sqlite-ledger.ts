@@ -25,7 +25,7 @@ import {
   RELEASED_KEPT_MS,
   SETTLING_MS_MAX,
 } from './ledger.ts'
-import { migrate } from './sqlite-schema.ts'
+import { MOVED_VERSION, migrate } from './sqlite-schema.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
 
@@ -421,6 +421,11 @@ function openDatabase(path: string): Database.Database {
     if (verdict !== 'ok') throw new OperatingError('ledger_corrupt', `${path}: ${String(verdict)}`)
     if (!migrate(db)) {
       const version = db.pragma('user_version', { simple: true })
+      if (version === MOVED_VERSION)
+        throw new OperatingError(
+          'ledger_moved',
+          `${path} was moved to PostgreSQL: its payments are there. Give the database by --ledger.`,
+        )
       throw new OperatingError(
         'ledger_version',
         `${path} has schema ${String(version)}, which is newer than this version of perpscope`,

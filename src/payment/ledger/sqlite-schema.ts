@@ -1,6 +1,8 @@
 import type Database from 'better-sqlite3'
 
 export const SCHEMA_VERSION = 3
+/** Of a file whose payments are in PostgreSQL. Every version of perpscope refuses it. */
+export const MOVED_VERSION = 1_000_000
 
 /**
  * A row of `payments` is kept. Its answer is deleted when its access ends, the signed payment when the outcome is
