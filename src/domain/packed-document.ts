@@ -88,11 +88,15 @@ function factsOf({ bytes: _, tail: __, ...facts }: Document): Uint8Array {
   return shared
 }
 
-/** @throws SyntaxError, and TypeError for other JSON than {@link packDocument} writes */
+/**
+ * The members in the order of the document, which the checksums of recordings cover.
+ * @throws SyntaxError, and TypeError for other JSON than {@link packDocument} writes
+ */
 export function factsFrom(facts: Uint8Array): DocumentFacts {
-  const { parts, numbered, ...others }: DocumentFacts = JSON.parse(new TextDecoder().decode(facts))
+  const read: DocumentFacts = JSON.parse(new TextDecoder().decode(facts))
+  const { parts, numbered } = read
   return {
-    ...others,
+    ...read,
     parts: parts.map((part) =>
       part.kind === 'choice'
         ? { ...part, starts: Uint32Array.from(part.starts), ends: Uint32Array.from(part.ends) }

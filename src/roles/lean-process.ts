@@ -14,8 +14,8 @@ const SEMI_SPACE_MIB = { gateway: 2, engine: 4, worker: 1 } as const
  */
 const V8_FLAGS = [semiSpace('gateway'), '--max-old-space-size=1024', '--expose-gc']
 
-/** By then the files are read, and after a cold start the history of the venue is loaded. */
-const LOADED_MS = [2 * 60_000, 20 * 60_000]
+/** By then the files are read (on a slow machine by the second), and after a cold start the history of the venue is loaded. */
+const LOADED_MS = [2, 4, 20].map((minutes) => minutes * 60_000)
 
 /**
  * glibc keeps what is freed: in a heap for every thread, and, once a block of some megabytes was freed, in ever larger

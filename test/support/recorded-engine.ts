@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { concatMap, map, timer } from 'rxjs'
 import type { Document } from '../../src/domain/document.ts'
+import { factsFrom, PackedDocument } from '../../src/domain/packed-document.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
 import { recorderOf } from '../../src/engine/recording.ts'
@@ -123,7 +125,7 @@ export class RecordedEngine {
       const name = `${document.key} ${document.version}`
       if (isStarting && this.#receivedNames.has(name)) continue
       this.#receivedNames.add(name)
-      this.documents.push(document)
+      this.documents.push(plain(document))
     }
   }
 
@@ -143,4 +145,10 @@ export class RecordedEngine {
   close(): Promise<void> {
     return this.#writer.close()
   }
+}
+
+/** As it was rendered: a checksum covers the members that a packed document reads from its facts. */
+function plain(document: Document): Document {
+  assert(document instanceof PackedDocument, 'an engine packs its documents')
+  return { ...factsFrom(document.facts), bytes: document.bytes }
 }
