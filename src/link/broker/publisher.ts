@@ -79,7 +79,9 @@ export class Publisher {
     this.#options.replica.apply(message, nowMs)
     switch (message.kind) {
       case 'documents':
-        for (const { key } of message.documents) this.#change(subjectOf(key))
+        // Once per subject, because the first call already publishes all of them.
+        for (const subject of new Set(message.documents.map(({ key }) => subjectOf(key))))
+          this.#change(subject)
         break
       case 'subject':
         this.#change(message.subject)
