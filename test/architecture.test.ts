@@ -97,7 +97,7 @@ const layers: Readonly<
   client: { folders: ['domain', 'compute'], packages: ['typebox'] },
   config: {
     folders: ['domain', 'payment', 'streams'],
-    packages: ['commander', '@solana/kit', 'node:fs', 'node:net'],
+    packages: ['commander', '@solana/kit', 'node:fs', 'node:net', 'node:path'],
   },
   roles: { folders: ['*'], packages: ['*'] },
 }

@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
+import { hasPostgres } from './support/postgres.ts'
+import { redisBinary } from './support/redis.ts'
 import { childrenOf, runDemo, until } from './support/service.ts'
 
 describe('npm run demo', () => {
@@ -32,6 +34,33 @@ describe('npm run demo', () => {
       expect.stringMatching(/<!doctype html>/i),
     ])
   })
+
+  test('of several processes names the programs that are missing, and starts nothing', async () => {
+    const { code, errors } = await runDemo(['--cluster'], { env: { PATH: '/nonexistent' } })
+    expect(code).toBe(78)
+    expect(errors).toMatch(
+      /valkey-server or redis-server \(Debian: redis-server\).*Nothing was started/,
+    )
+  })
+
+  test.skipIf(redisBinary === null || !hasPostgres)(
+    'of several processes sells everything, also after a leader and a gateway were killed',
+    async () => {
+      let children: number[] = []
+      const { code, output, errors } = await runDemo(['--cluster', '--once', '--json'], {
+        onLine: (line, { pid = 0 }) => {
+          if (line === 'buying pulse') children = childrenOf(pid).map((child) => child.pid)
+        },
+      })
+      expect(errors).toMatch(/leading engine by SIGKILL.*a gateway by SIGKILL/s)
+      const report = JSON.parse(output) as { ok: boolean; purchases: { status: number }[] }
+      expect(report.purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))
+      expect([report.ok, code]).toEqual([true, 0])
+      // Simulator, anvil, broker, PostgreSQL, two engines, two gateways.
+      expect(children.length).toBeGreaterThanOrEqual(8)
+      expect(children.filter(isRunning)).toEqual([])
+    },
+  )
 
   test('reports a purchase that fails, and leaves no process running', async () => {
     let children: number[] = []

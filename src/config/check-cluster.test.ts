@@ -18,6 +18,11 @@ test.each([
   ['an engine without a broker', ['--role', 'engine'], /--role engine needs --broker/],
   ['a broker for a whole service', [...BROKER, ...SALES], /--role all uses none/],
   [
+    'a gateway that sells without a shared ledger',
+    ['--role', 'gateway', ...BROKER, ...SALES],
+    /--role gateway needs --ledger/,
+  ],
+  [
     'a recording where no engine is',
     ['--role', 'gateway', ...BROKER, '--payment', 'open', '--record', 'x'],
     /--record needs an engine/,
@@ -42,6 +47,10 @@ test('a broker that is refused is not shown, because its URL may contain a passw
 test.each([
   ['an engine', ['--role', 'engine', ...BROKER]],
   ['an engine by TLS', ['--role', 'engine', '--broker', 'rediss://me:secret@host:6380/1']],
+  [
+    'a gateway with a shared ledger',
+    ['--role', 'gateway', ...BROKER, ...SALES, '--ledger', 'postgres://127.0.0.1/perpscope'],
+  ],
   ['an open gateway', ['--role', 'gateway', ...BROKER, '--payment', 'open']],
 ])('serve accepts %s', (_what, args) => {
   expect(() => check(args)).not.toThrow()

@@ -4,6 +4,7 @@ const BROKER_PROTOCOLS = ['valkey:', 'redis:', 'valkeys:', 'rediss:']
 
 /** Options of the sale without a default; an engine has no use for them. */
 const sellingOptions = {
+  ledger: '--ledger',
   payTo: '--pay-to',
   rpcUrl: '--rpc-url',
   facilitatorKey: '--facilitator-key',
@@ -45,11 +46,13 @@ function brokerProblems({ role, broker }: ServeOptions): readonly string[] {
     : ['--broker is not a URL such as valkey://host:6379, or valkeys://user:password@host:6379/0']
 }
 
-function gatewayProblems({ payment, record }: ServeOptions): readonly string[] {
+function gatewayProblems({ ledger, payment, record }: ServeOptions): readonly string[] {
   return [
-    ...(payment === 'open'
+    ...(payment === 'open' || ledger !== undefined
       ? []
-      : ['--role gateway needs --payment open: gateways do not share a ledger of payments yet']),
+      : [
+          '--role gateway needs --ledger (PERPSCOPE_LEDGER): the PostgreSQL of payments that all gateways share',
+        ]),
     ...(record === undefined
       ? []
       : ['--record needs an engine, and --role gateway has none: give it to --role engine']),

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { delimiter } from 'node:path'
 
 const manifest = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -31,4 +32,9 @@ export function fullEnv(): NodeJS.ProcessEnv {
 /** Whether colours may be used: https://no-color.org. */
 export function mayColor(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && (process.env['NO_COLOR'] ?? '') === ''
+}
+
+/** Folders in which the system looks for programs, in its order. */
+export function programFolders(): readonly string[] {
+  return (process.env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '')
 }

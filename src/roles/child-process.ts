@@ -6,14 +6,20 @@ import { inheritedEnv } from '../config/environment.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { systemClock } from './system-clock.ts'
 
-const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
+/** The command line of this package. */
+export const MAIN = fileURLToPath(new URL('../main.js', import.meta.url))
 const STOP_MS_MAX = 20_000
 const RESTART_DELAY_MS = 500
+/** Last output of a program, for the message of a failed start. */
+const TAIL_CHARS_MAX = 2_000
 
 /** A command of ours as a child process. It never outlives its parent. */
 export type Child = {
   stop(): Promise<void>
 }
+
+/** The user of a program; empty for the user of this process. */
+export type ProgramUser = { readonly uid?: number; readonly gid?: number }
 
 /** Starts a command; `firstLine` is its first line on standard output. */
 export function startCommand(
@@ -63,11 +69,41 @@ export function launch(
     stdio: ['ignore', output, 'inherit'],
     env: { ...inheritedEnv(), ...env },
   })
-  // No child survives an early exit of the parent.
-  const killAtExit = () => child.kill('SIGKILL')
-  process.once('exit', killAtExit)
-  child.once('exit', () => process.removeListener('exit', killAtExit))
+  killAtExit(child)
   return child
+}
+
+/** No child survives an early exit of the parent. */
+function killAtExit(child: ChildProcess): void {
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.removeListener('exit', kill))
+}
+
+/**
+ * Starts a program of another package, and waits for the line by which it reports that it is ready.
+ * @throws OperatingError with its last lines if it ends before that
+ */
+export async function startProgram(
+  path: string,
+  args: readonly string[],
+  ready: string,
+  user: ProgramUser = {},
+): Promise<Child> {
+  const child = spawn(path, args, { stdio: ['ignore', 'pipe', 'pipe'], cwd: '/', ...user })
+  killAtExit(child)
+  let tail = ''
+  await new Promise<void>((resolve, reject) => {
+    const read = (bytes: Buffer) => {
+      tail = (tail + bytes.toString()).slice(-TAIL_CHARS_MAX)
+      if (tail.includes(ready)) resolve()
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    child.once('error', reject)
+    child.once('exit', () => reject(new OperatingError('child', `${path} ended: ${tail}`)))
+  })
+  return { stop: () => end(child) }
 }
 
 export function firstLineOf(child: ChildProcess): Promise<string> {

@@ -7,17 +7,20 @@ import type { DemoOptions } from '../config/demo.ts'
 import { startEvmChain } from '../simulator/evm/evm-chain.ts'
 import { startSolanaChain } from '../simulator/solana/solana-chain.ts'
 import { startCommand } from './child-process.ts'
+import { ENGINES, startCluster } from './demo/cluster.ts'
 import type { DemoStand } from './demo/commands.ts'
 import { demoCommands } from './demo/commands.ts'
 import { complain } from './demo/complain.ts'
 import { freePort } from './demo/free-port.ts'
+import type { ServerPrograms } from './demo/local-servers.ts'
+import { serverPrograms } from './demo/local-servers.ts'
 import type { DemoProgress } from './demo/progress.ts'
 import { startProgress } from './demo/progress.ts'
-import type { DemoPurchases } from './demo/purchases.ts'
+import type { Cleanup, DemoPurchases } from './demo/purchases.ts'
 import { buyEverything } from './demo/purchases.ts'
 import { whenReady } from './demo/readiness.ts'
 import { rendered, reportOf } from './demo/report.ts'
-import { SIMULATED_WEIGHT_PER_MINUTE, startService } from './demo/service.ts'
+import { SIMULATED_WEIGHT_PER_MINUTE, startOneProcess } from './demo/service.ts'
 import type { DemoWallet } from './demo/wallets.ts'
 import { baseWallet, solanaWallet } from './demo/wallets.ts'
 import { systemClock } from './system-clock.ts'
@@ -33,17 +36,17 @@ const PORT = 8402
 const ADMIN_PORT = 9402
 const CLOSE_MS_MAX = 30_000
 
-type Cleanup = () => Promise<void>
-
 type Stage = {
   /** Take turns. */
   readonly wallets: readonly DemoWallet[]
   readonly url: string
+  readonly beforePurchase: (at: number, progress: DemoProgress) => Promise<void>
   readonly stand: DemoStand
 }
 
-export async function demo({ once, json }: DemoOptions): Promise<void> {
+export async function demo({ once, json, cluster }: DemoOptions): Promise<void> {
   const startedAtMs = systemClock.nowMs()
+  const programs = cluster === true ? serverPrograms() : null
   const progress = startProgress()
   const cleanups: Cleanup[] = []
   let isInterrupted = false
@@ -60,9 +63,9 @@ export async function demo({ once, json }: DemoOptions): Promise<void> {
   const bought: DemoPurchases = { ok: false, purchases: [], transfers: [] }
   let lastLines = ''
   try {
-    const stage = await setUp(progress, cleanups)
+    const stage = await setUp(programs, progress, cleanups)
     lastLines = demoCommands(stage.stand)
-    await buyEverything(COIN, stage, progress, bought)
+    await buyEverything(COIN, stage, progress, bought, (at) => stage.beforePurchase(at, progress))
   } catch (cause) {
     // Failures during shutdown are expected.
     if (isInterrupted) return
@@ -80,7 +83,11 @@ export async function demo({ once, json }: DemoOptions): Promise<void> {
   process.stderr.write(lastLines)
 }
 
-async function setUp(progress: DemoProgress, cleanups: Cleanup[]): Promise<Stage> {
+async function setUp(
+  programs: ServerPrograms | null,
+  progress: DemoProgress,
+  cleanups: Cleanup[],
+): Promise<Stage> {
   const folder = await mkdtemp(join(tmpdir(), 'perpscope-demo-'))
   cleanups.push(() => rm(folder, { recursive: true, force: true }))
   const dataDir = join(folder, 'data')
@@ -96,30 +103,33 @@ async function setUp(progress: DemoProgress, cleanups: Cleanup[]): Promise<Stage
   const simulator = startCommand([
     'simulate',
     ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
+    ...['--engines', String(programs === null ? 1 : ENGINES)],
     // Changes of open interest need earlier readings, which the venue does not provide.
     ...['--past', dataDir],
   ])
   cleanups.push(() => simulator.stop())
   const { venue } = JSON.parse(await simulator.firstLine) as { venue: { http: string } }
 
-  const [port, adminPort] = await Promise.all([freePort(PORT), freePort(ADMIN_PORT)])
+  const at = { port: await freePort(PORT), adminPort: await freePort(ADMIN_PORT), dataDir }
   progress.stage(`starting the service and waiting for every analysis`)
   const chains = { base, solana }
-  const service = startService(chains, venue.http, { port, adminPort, dataDir }, (how) =>
-    progress.stage(`the service ${how}; starting it again`),
-  )
-  cleanups.push(() => service.stop())
-  const url = `http://127.0.0.1:${port}`
+  const service =
+    programs === null
+      ? startOneProcess(chains, venue.http, at, progress, cleanups)
+      : await startCluster(chains, venue.http, at, programs, cleanups)
+  const url = `http://127.0.0.1:${at.port}`
   await whenReady(url, COIN, progress)
   const solanaKeyFile = join(folder, 'solana-wallet.json')
   await writeFile(solanaKeyFile, solana.accounts.buyer.walletFile, { mode: 0o600 })
   return {
     wallets: [baseWallet(base), await solanaWallet(solana)],
     url,
+    beforePurchase: service.beforePurchase,
     stand: {
       url,
       coin: COIN,
       dataDir,
+      ledger: service.ledger,
       baseKey: base.accounts.buyer.privateKey,
       solanaKeyFile,
       solanaRpcUrl: solana.rpcUrl,

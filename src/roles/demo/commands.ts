@@ -3,6 +3,8 @@ export type DemoStand = {
   readonly url: string
   readonly coin: string
   readonly dataDir: string
+  /** The options of `perpscope ledger`. */
+  readonly ledger: string
   /** Of a wallet on the local Base. */
   readonly baseKey: string
   /** A Solana wallet file. */
@@ -16,7 +18,8 @@ export type DemoStand = {
 
 /** The last lines of the demo: addresses and keys, then commands to paste, one per line. */
 export function demoCommands(stand: DemoStand): string {
-  const { url, coin, dataDir, baseKey, solanaKeyFile, solanaRpcUrl, folder, hasExamples } = stand
+  const { url, coin, dataDir, ledger, baseKey, solanaKeyFile, solanaRpcUrl, folder, hasExamples } =
+    stand
   const buy = `npx perpscope buy --url ${url} --yes`
   const commands = [
     `curl -s ${url}/coins`,
@@ -28,7 +31,7 @@ export function demoCommands(stand: DemoStand): string {
           `PERPSCOPE_URL=${url} SOLANA_KEY="$(cat ${solanaKeyFile})" SOLANA_RPC_URL=${solanaRpcUrl} npx tsx examples/wallet-on-solana.ts ${coin}`,
         ]
       : []),
-    `npx perpscope ledger --data-dir ${dataDir}`,
+    `npx perpscope ledger ${ledger}`,
     `curl -s ${url}/llms.txt`,
   ]
   return `

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
 
 /** The preferred port if it is free, otherwise any. */
-export function freePort(wished: number): Promise<number> {
+export function freePort(wished = 0): Promise<number> {
   const tryPort = (port: number) =>
     new Promise<number>((resolve, reject) => {
       const server = createServer()

@@ -7,6 +7,9 @@ import { complain } from './complain.ts'
 import type { DemoProgress } from './progress.ts'
 import type { Balances, DemoWallet } from './wallets.ts'
 
+/** Ends or removes what was started. */
+export type Cleanup = () => Promise<void>
+
 export type DemoPurchase = {
   readonly analysis: string
   readonly path: string
@@ -37,11 +40,13 @@ export async function buyEverything(
   { wallets, url }: { readonly wallets: readonly DemoWallet[]; readonly url: string },
   progress: DemoProgress,
   bought: DemoPurchases,
+  before: (at: number) => Promise<void>,
 ): Promise<void> {
-  const before = await Promise.all(wallets.map((wallet) => wallet.balances()))
+  const balances = await Promise.all(wallets.map((wallet) => wallet.balances()))
   const paidAtomic = wallets.map(() => 0n)
   let areValid = true
   for (const [at, contract] of contracts.entries()) {
+    await before(at)
     progress.stage(`buying ${contract.id}`)
     const turn = at % wallets.length
     const round = Math.floor(at / wallets.length)
@@ -54,7 +59,7 @@ export async function buyEverything(
   }
   for (const [turn, wallet] of wallets.entries()) {
     const after = await wallet.balances()
-    const receivedAtomic = after.seller - (before[turn]?.seller ?? 0n)
+    const receivedAtomic = after.seller - (balances[turn]?.seller ?? 0n)
     const { network } = wallet
     bought.transfers.push({ network, paidAtomic: paidAtomic[turn] ?? 0n, receivedAtomic, after })
   }

@@ -5,7 +5,7 @@ import { systemClock } from '../system-clock.ts'
 import type { DemoProgress } from './progress.ts'
 
 const POLL_MS = 200
-const READY_MS_MAX = 120_000
+const READY_MS_MAX = 300_000
 
 /** Waits until every analysis of a coin is sold. @throws if that takes too long */
 export async function whenReady(url: string, coin: string, progress: DemoProgress): Promise<void> {
@@ -19,7 +19,8 @@ export async function whenReady(url: string, coin: string, progress: DemoProgres
     progress.detail(`warming up: ${coins.length} coins, waiting for ${ids || coin}`)
     await pause(POLL_MS)
   }
-  throw new Error(`not every analysis had an answer within ${READY_MS_MAX / 1000} s`)
+  const ids = missing.map(({ id }) => id).join(', ')
+  throw new Error(`no answer of ${ids || coin} within ${READY_MS_MAX / 1000} s`)
 }
 
 /** Analyses without an answer yet. Only with an answer is an invalid payment refused as malformed. */
