@@ -9,6 +9,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { serveOptions } from '../src/config/serve.ts'
 import { ClockCheck } from '../src/payment/clock-check.ts'
+import { OwnTurns } from '../src/payment/evm/account-turns.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
@@ -305,7 +306,8 @@ test('an operator has a counter, a gauge and one line at level error, also after
     const log = pino({ level: 'warn' }, { write: (line: string) => lines.push(JSON.parse(line)) })
     const metrics = new Registry()
     const clock = new ClockCheck({ clock: systemClock })
-    const selling = { clock, watches: [], failures: ledger.failures }
+    const turnsOf = () => new OwnTurns()
+    const selling = { clock, watches: [], failures: ledger.failures, turnsOf }
     const { method } = await evmPayment(options, log, null, metrics, selling)
     const shown = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values
     const alarms = () => lines.filter(({ level }) => level >= 50)

@@ -2,6 +2,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Counter, Gauge } from 'prom-client'
 import { zeroAddress } from 'viem'
+import { privateKeyToAccount } from 'viem/accounts'
 import { ConfigError } from '../config/config-error.ts'
 import type { EvmPaymentSettings } from '../config/payment.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
@@ -27,6 +28,7 @@ import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
+import { gasAccountOf } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -61,7 +63,14 @@ export async function evmPayment(
       ? null
       : localFacilitator({
           ...{ network, rpcUrl, privateKey, clock: systemClock },
-          ...(watching === null ? {} : { failures: watching.failures }),
+          ...(watching === null
+            ? {}
+            : {
+                failures: watching.failures,
+                turns: watching.turnsOf(
+                  gasAccountOf(network.network, privateKeyToAccount(privateKey).address),
+                ),
+              }),
           contractWallets: options.contractWallets,
           contractGasPerHour: options.contractGasPerHour,
           onFailedGas: observeFailedGas(metrics, log),

@@ -11,11 +11,12 @@ import { ChannelChain } from '../payment/channels/channel-chain.ts'
 import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
 import { Collector } from '../payment/channels/collector.ts'
 import { SqliteChannelStore } from '../payment/channels/sqlite-channel-store.ts'
-import { OwnTurns } from '../payment/evm/account-turns.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { isAbsent } from './doctor/files.ts'
+import type { TurnsOf } from './payment-watching.ts'
+import { gasAccountOf } from './payment-watching.ts'
 import { systemClock } from './system-clock.ts'
 
 /** Delay of a withdrawal. The service may be down for most of it without loss. */
@@ -40,6 +41,7 @@ export async function paymentChannels(
   options: ChannelOptions & { readonly dataDir: string },
   log: Logger,
   metrics: Registry,
+  turnsOf: TurnsOf | null,
 ): Promise<PaymentChannels | null> {
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
   const path = join(dataDir, 'channels.db')
@@ -47,11 +49,21 @@ export async function paymentChannels(
     warnOfUnclaimed(path, log)
     return null
   }
-  if (payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
-    throw new Error('checked: channels have a payee, a node and a key')
+  if (
+    turnsOf === null ||
+    payTo === undefined ||
+    rpcUrl === undefined ||
+    facilitatorKey === undefined
+  )
+    throw new Error('checked: channels have a ledger, a payee, a node and a key')
   const network = options.network === 'base' ? base : baseSepolia
   const account = privateKeyToAccount(facilitatorKey)
-  const chain = new ChannelChain({ network, rpcUrl, account, turns: new OwnTurns() })
+  const chain = new ChannelChain({
+    network,
+    rpcUrl,
+    account,
+    turns: turnsOf(gasAccountOf(network.network, account.address)),
+  })
   await checkDeployed(chain, log)
   const store = new SqliteChannelStore(path)
   const registry = new ChannelRegistry({ store, chain, clock: systemClock, freshMs: FRESH_MS })

@@ -3,11 +3,13 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { ConfigError } from '../../config/config-error.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import { OwnTurns, SharedTurns } from '../../payment/evm/account-turns.ts'
 import type { FailedSettlements } from '../../payment/failed-settlements.ts'
 import { disagreement } from '../../payment/ledger/agreement.ts'
 import type { Ledger } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import { SqliteFailedSettlements } from '../../payment/sqlite-failed-settlements.ts'
+import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
 import { sharedSettings } from './shared-settings.ts'
 
@@ -15,6 +17,7 @@ import { sharedSettings } from './shared-settings.ts'
 export type OpenLedger = {
   readonly ledger: Ledger
   readonly failures: FailedSettlements
+  readonly turnsOf: TurnsOf
   close(): Promise<void>
 }
 
@@ -25,7 +28,10 @@ export type OpenLedger = {
 export async function openLedger(options: ServeOptions): Promise<OpenLedger> {
   if (options.ledger !== undefined) return openShared(options.ledger, options)
   const ledger = new SqliteLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
-  return { ledger, failures: ledger.failures, close: () => ledger.close() }
+  return {
+    ...{ ledger, failures: ledger.failures, turnsOf: () => new OwnTurns() },
+    close: () => ledger.close(),
+  }
 }
 
 async function openShared(url: string, options: ServeOptions): Promise<OpenLedger> {
@@ -43,6 +49,7 @@ async function openShared(url: string, options: ServeOptions): Promise<OpenLedge
       ledger,
       // Counted by each gateway.
       failures: SqliteFailedSettlements.inMemory(),
+      turnsOf: (account) => new SharedTurns(db, account),
       close: async () => {
         await ledger.close()
         await db.close()

@@ -72,7 +72,7 @@ async function sellingWith(
   const { engine, maintenance, metrics, log } = context
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
-  const channels = await paymentChannels(options, log, metrics)
+  const channels = await paymentChannels(options, log, metrics, books?.turnsOf ?? null)
   const watches: HealthMonitor[] = []
   const exact =
     books === null
@@ -81,6 +81,7 @@ async function sellingWith(
           clock: clockCheck,
           watches,
           failures: books.failures,
+          turnsOf: books.turnsOf,
         })
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness
