@@ -14,10 +14,10 @@ import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
 import type { LedgerOptions } from './config/ledger.ts'
 import { ledgerOptions } from './config/ledger.ts'
-import { maintenanceOptions } from './config/maintenance.ts'
+import type { MaintenanceOptions } from './config/maintenance.ts'
+import { MAINTENANCE_COMMANDS, maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
 import { mcpOptions } from './config/mcp.ts'
-import type { AdminOptions } from './config/option.ts'
 import type { RecordOptions } from './config/record.ts'
 import { recordOptions } from './config/record.ts'
 import type { ReplayOptions } from './config/replay.ts'
@@ -112,13 +112,13 @@ command(
 
 command(
   'maintenance',
-  'enable or disable maintenance mode on a running service',
+  'enable, disable or show maintenance mode of a running service, or of all gateways of a ledger',
   maintenanceOptions,
 )
-  .addArgument(new Argument('<state>').choices(['on', 'off']))
-  .action(async (state: string, options: AdminOptions) => {
-    const { setMaintenance } = await import('./roles/maintenance.ts')
-    write(`${await setMaintenance(state === 'on', options)}\n`)
+  .addArgument(new Argument('<state>').choices(MAINTENANCE_COMMANDS))
+  .action(async (state: (typeof MAINTENANCE_COMMANDS)[number], options: MaintenanceOptions) => {
+    const { maintenanceCommand } = await import('./roles/maintenance.ts')
+    write(`${await maintenanceCommand(state, options)}\n`)
   })
 
 command('buy', 'make one call to a service and pay for it after confirmation', buyOptions)

@@ -5,12 +5,13 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
 import { usdcDecimal } from '../src/domain/usdc.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { hasPostgres, startPostgres } from './support/postgres.ts'
 import { runCommand, runDemo } from './support/service.ts'
 
 const TABLE = join(import.meta.dirname, '../src/compute/indicators/fixtures/flat-stretch-table.csv')
@@ -260,6 +261,28 @@ describe('perpscope maintenance', () => {
     const { code, errors } = await runCommand(['maintenance', 'on', '--admin-port', '1'])
     expect(code).toBe(1)
     expect(errors).toContain('admin port 1')
+  })
+
+  test.skipIf(!hasPostgres)('sets and shows the mode of a ledger without a gateway', async () => {
+    const server = await startPostgres()
+    onTestFinished(() => server.close())
+    const ledger = ['--ledger', await server.createDatabase()]
+    const run = async (state: string) =>
+      (await runCommand(['maintenance', state, ...ledger])).output
+    expect(await run('status')).toBe('maintenance mode is off and was never on\n')
+    expect(await run('on')).toMatch(/is on/)
+    expect(await run('status')).toMatch(/^maintenance mode is on since 20.*Z\n$/)
+    expect(await run('off')).toMatch(/is off/)
+    expect(await run('status')).toMatch(/^maintenance mode is off since 20.*Z\n$/)
+    const lost = await runCommand([
+      'maintenance',
+      'on',
+      '--ledger',
+      'postgres://x:secret@127.0.0.1:1/x',
+    ])
+    expect(lost.code).toBe(1)
+    expect(lost.errors).toContain('PostgreSQL is not available')
+    expect(lost.errors).not.toContain('secret')
   })
 })
 

@@ -1,5 +1,6 @@
 import { Counter, Registry } from 'prom-client'
 import { describe, expect, test } from 'vitest'
+import { OperatingError } from '../domain/errors.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { SourceHealth } from '../link/message.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
@@ -188,6 +189,23 @@ describe('maintenance', () => {
     expect((await admin.inject('/maintenance')).json().since_iso).toBe('2026-01-01T00:00:01.000Z')
     await admin.inject({ method: 'POST', url: '/maintenance', payload: { on: false } })
     expect((await app.inject('/pulse/BTC')).statusCode).toBe(200)
+  })
+
+  test('that cannot be stored is as before', async () => {
+    const maintenance = {
+      isOn: false,
+      sinceMs: 0,
+      set: () => Promise.reject(new OperatingError('postgres_unavailable', 'it is away')),
+    }
+    const { admin } = fixture({ maintenance })
+    const response = await admin.inject({
+      method: 'POST',
+      url: '/maintenance',
+      payload: { on: true },
+    })
+    expect(response.statusCode).toBe(503)
+    expect(response.json()).toMatchObject({ code: 'ledger_busy', retry_after: 5 })
+    expect((await admin.inject('/maintenance')).json()).toMatchObject({ on: false })
   })
 
   test.each([{ on: 'true' }, {}, { on: true, more: 1 }, [], null])(

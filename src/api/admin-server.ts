@@ -5,12 +5,13 @@ import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import { Type } from 'typebox'
 import type { Clock } from '../domain/clock.ts'
+import { OperatingError } from '../domain/errors.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
 import type { AdminAccess } from './admin-access.ts'
-import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import type { Maintenance, MaintenanceState } from './maintenance-switch.ts'
 import { securityHeaders } from './response-headers.ts'
 import { sendProblem } from './send-problem.ts'
 
@@ -18,7 +19,7 @@ export type AdminServerOptions = {
   readonly access: AdminAccess
   readonly engine: EngineReader
   /** null if this process sells nothing. */
-  readonly maintenance: MaintenanceSwitch | null
+  readonly maintenance: Maintenance | null
   readonly metrics: Registry
   readonly clock: Clock
   readonly logger: FastifyBaseLogger | null
@@ -30,6 +31,7 @@ export type AdminServerOptions = {
 
 const BODY_BYTES_MAX = 1_024
 const REQUEST_TIMEOUT_MS = 5_000
+const RETRY_SECONDS = 5
 
 const MaintenanceRequest = Type.Object(
   { on: Type.Boolean({ description: 'true: every paid call is refused with 503.' }) },
@@ -223,23 +225,31 @@ function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
 
 function maintenanceRoutes(
   app: FastifyInstance,
-  maintenance: MaintenanceSwitch,
+  maintenance: Maintenance,
   clock: Clock,
 ): void {
   app.get('/maintenance', () => maintenanceState(maintenance))
 
   app
     .withTypeProvider<TypeBoxTypeProvider>()
-    .post('/maintenance', { schema: { body: MaintenanceRequest } }, (request) => {
+    .post('/maintenance', { schema: { body: MaintenanceRequest } }, async (request, reply) => {
       const { on } = request.body
-      if (maintenance.set(on, clock.nowMs())) {
-        request.log.warn({ maintenance: on }, 'maintenance mode changed')
+      try {
+        if (await maintenance.set(on, clock.nowMs()))
+          request.log.warn({ maintenance: on }, 'maintenance mode changed')
+      } catch (cause) {
+        if (!(cause instanceof OperatingError)) throw cause
+        request.log.error({ err: cause }, 'maintenance mode could not be stored')
+        return sendProblem(reply, 'ledger_busy', {
+          detail: 'Maintenance mode cannot be stored now; it is as before. Try again.',
+          retryAfterSeconds: RETRY_SECONDS,
+        })
       }
       return maintenanceState(maintenance)
     })
 }
 
-function maintenanceState(maintenance: MaintenanceSwitch) {
+function maintenanceState(maintenance: MaintenanceState) {
   return { on: maintenance.isOn, since_iso: isoInstant(maintenance.sinceMs) }
 }
 

@@ -11,7 +11,7 @@ import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
 import { compressAnswer } from './compress-answer.ts'
 import { discoveryPaths } from './discovery/discovery-routes.ts'
-import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import type { MaintenanceState } from './maintenance-switch.ts'
 import type { ServiceReadiness } from './paid-route.ts'
 import { discoveryHeaders } from './response-headers.ts'
 import { freeDocument, sendDocument } from './send-document.ts'
@@ -20,7 +20,7 @@ import { refuseParameters } from './unknown-parameter.ts'
 export type FreeRoutesOptions = {
   readonly contracts: readonly AnalysisContract[]
   readonly engine: EngineReader
-  readonly maintenance: MaintenanceSwitch
+  readonly maintenance: MaintenanceState
   readonly clock: Clock
   readonly version: string
   readonly readiness?: ServiceReadiness

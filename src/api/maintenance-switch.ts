@@ -1,3 +1,15 @@
+/** Whether all paid calls are refused, and since when. */
+export interface MaintenanceState {
+  readonly isOn: boolean
+  readonly sinceMs: number
+}
+
+/** Maintenance mode of this service, or of all gateways that share a ledger. */
+export interface Maintenance extends MaintenanceState {
+  /** @returns whether the state changed. @throws OperatingError if it cannot be stored */
+  set(on: boolean, nowMs: number): boolean | Promise<boolean>
+}
+
 /** Persists the switch across restarts; `write` may throw. */
 export type MaintenanceStorage = { read(): boolean; write(isOn: boolean): void }
 
@@ -5,7 +17,7 @@ export type MaintenanceStorage = { read(): boolean; write(isOn: boolean): void }
  * The kill switch: while it is on, all paid calls are refused before any other check. It is persisted, so that a
  * restart does not resume sales.
  */
-export class MaintenanceSwitch {
+export class MaintenanceSwitch implements Maintenance {
   readonly #storage: MaintenanceStorage | null
   #isOn: boolean
   #sinceMs: number

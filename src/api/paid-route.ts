@@ -11,7 +11,7 @@ import { previewOf } from './answer-preview.ts'
 import type { AnalysisOffer, OfferedParameter } from './discovery/analysis-offer.ts'
 import { offerOf } from './discovery/analysis-offer.ts'
 import { bazaarOf } from './discovery/bazaar.ts'
-import type { MaintenanceSwitch } from './maintenance-switch.ts'
+import type { MaintenanceState } from './maintenance-switch.ts'
 
 export type ServiceReadiness = {
   /** While the clock is off, no answer has the best grade. */
@@ -22,7 +22,7 @@ export type ServiceReadiness = {
 
 export type PaidRouteOptions = {
   readonly engine: EngineReader
-  readonly maintenance: MaintenanceSwitch
+  readonly maintenance: MaintenanceState
   readonly clock: Clock
   readonly exampleCoin: string
   readonly readiness?: ServiceReadiness

@@ -9,7 +9,7 @@ import { buildAdminServer } from '../api/admin-server.ts'
 import { gatewayFixture } from '../api/testing/gateway-fixture.ts'
 import { adminTokenOf } from './admin-client.ts'
 import { checkService } from './doctor/service.ts'
-import { setMaintenance } from './maintenance.ts'
+import { maintenanceCommand } from './maintenance.ts'
 
 const TOKEN = 'f'.repeat(32)
 const ADMIN = { adminHost: '0.0.0.0', adminPort: 0 }
@@ -60,9 +60,9 @@ test('commands of this machine present the token to a service on every address',
       { ...ADMIN, adminPort },
     ]
     expect(await checkService(known, true)).toMatchObject({ status: 'ok' })
-    await expect(setMaintenance(true, unknown)).rejects.toThrow(/404 .*admin token/)
+    await expect(maintenanceCommand('on', unknown)).rejects.toThrow(/404 .*admin token/)
     expect(maintenance.isOn).toBe(false)
-    await setMaintenance(true, known)
+    await maintenanceCommand('on', known)
     expect(maintenance.isOn).toBe(true)
   } finally {
     await server.close()

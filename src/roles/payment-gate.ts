@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-refusals.ts'
 import type { PaymentGate } from '../api/analysis-routes.ts'
-import type { MaintenanceSwitch } from '../api/maintenance-switch.ts'
+import type { MaintenanceState } from '../api/maintenance-switch.ts'
 import type { SalesSettings } from '../config/payment.ts'
 import type { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
 import { finalityOf } from '../payment/finality.ts'
@@ -24,7 +24,7 @@ type Parts = {
   readonly methods: readonly PaymentMethod[]
   readonly ledger: Ledger
   readonly receipts: OfferReceipts | null
-  readonly maintenance: MaintenanceSwitch
+  readonly maintenance: MaintenanceState
   readonly log: Logger
   readonly metrics: Registry
   readonly sales: SalesReadiness | null

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { MirrorReader } from '../../api/free-routes.ts'
-import type { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
+import type { MaintenanceState } from '../../api/maintenance-switch.ts'
 import { buildServer } from '../../api/server.ts'
 import { contracts } from '../../compute/analyses/registry.ts'
 import { version } from '../../config/environment.ts'
@@ -18,7 +18,7 @@ const EXAMPLE_COIN = 'BTC'
 type Context = {
   readonly engine: EngineReader
   readonly selling: Selling
-  readonly maintenance: MaintenanceSwitch
+  readonly maintenance: MaintenanceState
   readonly clock: SteadyClock
   readonly log: Logger
   /** If the engine is another process. */

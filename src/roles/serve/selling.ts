@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PaymentGate } from '../../api/analysis-routes.ts'
-import type { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
+import type { MaintenanceState } from '../../api/maintenance-switch.ts'
 import { version } from '../../config/environment.ts'
 import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
@@ -42,7 +42,7 @@ export type Selling = {
 
 type Context = {
   readonly engine: EngineReader
-  readonly maintenance: MaintenanceSwitch
+  readonly maintenance: MaintenanceState
   readonly clock: SteadyClock
   readonly metrics: Registry
   readonly log: Logger
