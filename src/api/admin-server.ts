@@ -223,11 +223,7 @@ function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
   }
 }
 
-function maintenanceRoutes(
-  app: FastifyInstance,
-  maintenance: Maintenance,
-  clock: Clock,
-): void {
+function maintenanceRoutes(app: FastifyInstance, maintenance: Maintenance, clock: Clock): void {
   app.get('/maintenance', () => maintenanceState(maintenance))
 
   app

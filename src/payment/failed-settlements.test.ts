@@ -1,6 +1,12 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../test/support/manual-clock.ts'
+import type { PostgresServer } from '../../test/support/postgres.ts'
+import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
 import type { FailedSettlement, FailedSettlements } from './failed-settlements.ts'
 import { AT_ONCE, AT_ONCE_MAX, BARRING_STRIKES } from './failed-settlements.ts'
+import type { Ledger } from './ledger/ledger.ts'
+import { Postgres } from './ledger/postgres.ts'
+import { PostgresLedger } from './ledger/postgres-ledger.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import { ledgerEntry, NOW_MS } from './testing/ledger-entry.ts'
 
@@ -20,19 +26,44 @@ type Rig = {
   close(): Promise<void>
 }
 
+const sales = (ledger: Ledger) => ({
+  sell: async (nonce: string, payer: string) => {
+    const entry = ledgerEntry(nonce)
+    const key = { ...entry.key, payer }
+    await ledger.begin({ ...entry, key }, NOW_MS)
+    await ledger.move(key, 'settled', '0xabc', NOW_MS)
+  },
+  sweep: (nowMs: number) => ledger.sweep(nowMs, 10),
+})
+
 async function sqlite(): Promise<Rig> {
   const ledger = new SqliteLedger(':memory:')
+  const { failures } = ledger
+  return { ...sales(ledger), failures, other: failures, close: () => ledger.close() }
+}
+
+let server: Promise<PostgresServer> | null = null
+
+afterAll(async () => (await server)?.close())
+
+async function postgres(): Promise<Rig> {
+  server ??= startPostgres()
+  const url = await (await server).createDatabase()
+  const open = async (gateway: string) => {
+    const db = new Postgres({ url, applicationName: `perpscope test ${gateway}` })
+    return { db, ledger: await PostgresLedger.open({ db, gateway, clock: new ManualClock() }) }
+  }
+  const [one, two] = [await open('one'), await open('two')]
   return {
-    failures: ledger.failures,
-    other: ledger.failures,
-    sell: async (nonce, payer) => {
-      const entry = ledgerEntry(nonce)
-      const key = { ...entry.key, payer }
-      await ledger.begin({ ...entry, key }, NOW_MS)
-      await ledger.move(key, 'settled', '0xabc', NOW_MS)
+    ...sales(one.ledger),
+    failures: one.ledger.failures,
+    other: two.ledger.failures,
+    close: async () => {
+      for (const { db, ledger } of [one, two]) {
+        await ledger.close()
+        await db.close()
+      }
     },
-    sweep: async (nowMs) => ledger.sweep(nowMs, 10),
-    close: async () => ledger.close(),
   }
 }
 
@@ -58,7 +89,14 @@ const reserved = (payer: string, cost = 300_000n) => ({
   cost,
 })
 
-describe.each([['SQLite', sqlite]])('failed settlements in %s', (_name, open) => {
+describe('failed settlements in SQLite', () => failedSettlementsSuite(sqlite))
+
+describe.skipIf(!hasPostgres)('failed settlements in PostgreSQL', () =>
+  failedSettlementsSuite(postgres),
+)
+
+/** What every store promises. */
+function failedSettlementsSuite(open: () => Promise<Rig>): void {
   const rigs: Rig[] = []
 
   afterEach(async () => {
@@ -179,4 +217,4 @@ describe.each([['SQLite', sqlite]])('failed settlements in %s', (_name, open) =>
     expect(await sweep(NOW_MS + 6 * DAY_MS)).toBe(0)
     expect(await sweep(NOW_MS + 8 * DAY_MS)).toBe(1)
   })
-})
+}

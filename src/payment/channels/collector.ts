@@ -8,6 +8,7 @@ import type { TransactionResult } from './channel-chain.ts'
 import type { ChannelRegistry } from './channel-registry.ts'
 import type { Channel } from './channel-store.ts'
 import { claimOf } from './channel-store.ts'
+import type { CollectorLease } from './collector-lease.ts'
 
 export type CollectorOptions = {
   readonly registry: ChannelRegistry
@@ -17,6 +18,8 @@ export type CollectorOptions = {
   /** Unclaimed USDC atoms from which a claim is due. */
   readonly unclaimedMax: bigint
   readonly emit: (event: PaymentEvent) => void
+  /** With several gateways only its holder claims. */
+  readonly lease?: CollectorLease
 }
 
 /** Signed amount that is not claimed yet. */
@@ -48,7 +51,9 @@ export class Collector {
   }
 
   start(): void {
-    this.#pass = this.#watch()
+    const { lease } = this.#options
+    if (lease === undefined) this.#watchNow()
+    else lease.start(() => this.#watchNow())
   }
 
   /** Waits for the transaction in progress. */
@@ -56,6 +61,7 @@ export class Collector {
     this.#isStopped = true
     this.#cancel()
     await this.#pass
+    await this.#options.lease?.stop()
   }
 
   async unclaimed(): Promise<Unclaimed> {
@@ -72,15 +78,24 @@ export class Collector {
     return turn
   }
 
+  #watchNow(): void {
+    this.#cancel()
+    this.#pass = this.#pass.then(() => this.#watch())
+  }
+
+  /** Until the stop or the loss of the lease. */
   async #watch(): Promise<void> {
     const { clock, withdrawDelaySeconds } = this.#options
+    if (!this.#mayClaim) return
     const watchMs = (withdrawDelaySeconds * 1_000) / 16
     const periodMs = Math.min(Math.max(watchMs, WATCH_MS_MIN), WATCH_MS_MAX)
     const went = await this.#collected((channels) => this.#isDue(channels))
     if (this.#isStopped) return
-    this.#cancel = clock.after(went ? periodMs : RETRY_MS, () => {
-      this.#pass = this.#pass.then(() => this.#watch())
-    })
+    this.#cancel = clock.after(went ? periodMs : RETRY_MS, () => this.#watchNow())
+  }
+
+  get #mayClaim(): boolean {
+    return this.#options.lease?.isHeld ?? true
   }
 
   #isDue(channels: readonly Channel[]): boolean {
@@ -99,7 +114,7 @@ export class Collector {
       let went = true
       if (isDue(channels)) {
         const claims = channels.map(claimOf).filter((claim) => claim !== null)
-        for (let from = 0; from < claims.length; from += CLAIMS_MAX) {
+        for (let from = 0; from < claims.length && this.#mayClaim; from += CLAIMS_MAX) {
           went = (await this.#claim(claims.slice(from, from + CLAIMS_MAX))) && went
         }
       }

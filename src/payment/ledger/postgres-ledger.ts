@@ -3,6 +3,10 @@ import type { PaymentPayload } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import type { Finality } from '../finality.ts'
+import {
+  failedSettlementTables,
+  PostgresFailedSettlements,
+} from '../postgres-failed-settlements.ts'
 import type { Difference, Gateway, SharedSettings } from './agreement.ts'
 import { differencesOf } from './agreement.ts'
 import type {
@@ -57,6 +61,7 @@ const isAlive = `EXISTS (SELECT FROM perpscope.gateways g
  * froze cannot undo what another one found out.
  */
 export class PostgresLedger implements Ledger {
+  readonly failures: PostgresFailedSettlements
   readonly #db: Postgres
   readonly #gateway: string
   readonly #clock: Clock
@@ -65,6 +70,7 @@ export class PostgresLedger implements Ledger {
   #stopHeartbeat = () => {}
 
   private constructor({ db, clock, gateway }: PostgresLedgerOptions) {
+    this.failures = new PostgresFailedSettlements(db)
     this.#db = db
     this.#clock = clock
     this.#gateway = gateway
@@ -72,7 +78,8 @@ export class PostgresLedger implements Ledger {
 
   /** @throws OperatingError without the server, and for tables of a later version */
   static async open(options: PostgresLedgerOptions): Promise<PostgresLedger> {
-    await migrateTables(options.db, ledgerTables)
+    for (const tables of [ledgerTables, failedSettlementTables])
+      await migrateTables(options.db, tables)
     return new PostgresLedger(options)
   }
 
@@ -233,7 +240,8 @@ export class PostgresLedger implements Ledger {
                LIMIT $2 FOR UPDATE SKIP LOCKED) AND state = 'released' RETURNING id`,
           [nowMs - RELEASED_KEPT_MS, rowsMax],
         )
-        return Math.max(answers.length, released.length)
+        const failures = await this.failures.sweep(query, nowMs, rowsMax)
+        return Math.max(answers.length, released.length, failures)
       }),
     )
   }
