@@ -9,12 +9,12 @@ type Packed = {
   /** The bytes before {@link Document.tail}; {@link sharedBytes}. */
   readonly head: Uint8Array
   readonly end: Uint8Array | undefined
-  /** {@link DocumentFacts} as JSON in UTF-8. */
+  /** {@link PackedFacts} as JSON in UTF-8. */
   readonly facts: Uint8Array
 }
 
 /** All members of a document except its bytes. */
-export type DocumentFacts = Omit<Document, 'bytes' | 'tail'>
+export type PackedFacts = Omit<Document, 'bytes' | 'tail'>
 
 /**
  * A document whose parts and views are JSON in shared memory until they are read. As objects they take 5 kB in each
@@ -28,7 +28,7 @@ export class PackedDocument implements Document, Packed {
   // Not named as in `Document`, whose readers would add it to `bytes`.
   readonly end: Uint8Array | undefined
   readonly facts: Uint8Array
-  #read: DocumentFacts | null = null
+  #read: PackedFacts | null = null
 
   constructor({ key, version, renderedAtMs, head, end, facts }: Packed) {
     this.key = key
@@ -60,7 +60,7 @@ export class PackedDocument implements Document, Packed {
   }
 
   /** Always the same objects for the same document. */
-  #facts(): DocumentFacts {
+  #facts(): PackedFacts {
     this.#read ??= factsFrom(this.facts)
     return this.#read
   }
@@ -92,8 +92,8 @@ function factsOf({ bytes: _, tail: __, ...facts }: Document): Uint8Array {
  * The members in the order of the document, which the checksums of recordings cover.
  * @throws SyntaxError, and TypeError for other JSON than {@link packDocument} writes
  */
-export function factsFrom(facts: Uint8Array): DocumentFacts {
-  const read: DocumentFacts = JSON.parse(new TextDecoder().decode(facts))
+export function factsFrom(facts: Uint8Array): PackedFacts {
+  const read: PackedFacts = JSON.parse(new TextDecoder().decode(facts))
   const { parts, numbered } = read
   return {
     ...read,

@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Document } from '../domain/document.ts'
-import type { DocumentFacts, PackedDocument } from '../domain/packed-document.ts'
+import type { PackedDocument, PackedFacts } from '../domain/packed-document.ts'
 import { packDocument } from '../domain/packed-document.ts'
 import type { DocumentStoreOptions } from './document-store.ts'
 import { DocumentStore } from './document-store.ts'
@@ -128,7 +128,7 @@ describe('documents on disk', () => {
     expect(reloaded(), 'for good').toEqual([])
   })
 
-  const written = (change: Partial<Record<keyof DocumentFacts, unknown>>, bytes?: Uint8Array) => {
+  const written = (change: Partial<Record<keyof PackedFacts, unknown>>, bytes?: Uint8Array) => {
     const { bytes: own, ...facts } = plainDocument('BTC', 1)
     const text = Buffer.from(JSON.stringify({ ...facts, ...change }))
     return Buffer.concat([lengthOf(text.length), text, bytes ?? own])

@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { DocumentKey, Part } from '../domain/document.ts'
 import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
-import type { DocumentFacts } from '../domain/packed-document.ts'
+import type { PackedFacts } from '../domain/packed-document.ts'
 import { factsFrom, PackedDocument } from '../domain/packed-document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import {
@@ -208,7 +208,7 @@ function documentFrom(content: Buffer, key: string): PackedDocument | null {
   const bytesAt = HEAD_BYTES + content.readUInt32LE()
   if (bytesAt > content.length) return null
   const [facts, bytes] = [content.subarray(HEAD_BYTES, bytesAt), content.subarray(bytesAt)]
-  let read: DocumentFacts
+  let read: PackedFacts
   try {
     read = factsFrom(facts)
   } catch {
@@ -226,7 +226,7 @@ function shared(bytes: Buffer): Uint8Array {
   return copy
 }
 
-function isFactsOf(read: DocumentFacts, key: string, length: number): boolean {
+function isFactsOf(read: PackedFacts, key: string, length: number): boolean {
   const { key: ownKey, version, renderedAtMs, parts, views } = read
   return (
     ownKey === key &&

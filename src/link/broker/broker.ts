@@ -19,7 +19,7 @@ export interface Broker {
   /** Deletes the stored frames of all other subjects. @returns false if the lease is no longer held */
   retain(lease: Lease, subjects: readonly string[]): Promise<boolean>
   /** Stays subscribed through lost connections until it is closed. */
-  subscribe(subscriber: Subscriber): Subscription
+  subscribe(subscriber: Subscriber): BrokerSubscription
   /** The stored frames. Read after the subscription is active, because frames in between would be lost otherwise. */
   snapshot(onFrame: (frame: Uint8Array) => void): Promise<void>
 }
@@ -48,11 +48,11 @@ export type Subscriber = {
   readonly onFrame: (frame: Uint8Array) => void
 }
 
-export type Subscription = { close(): void }
+export type BrokerSubscription = { close(): void }
 
 /** Ordered by epoch, then by sequence. */
-export type Position = { readonly epoch: number; readonly sequence: number }
+export type FramePosition = { readonly epoch: number; readonly sequence: number }
 
-export function isNewer(one: Position, other: Position): boolean {
+export function isNewer(one: FramePosition, other: FramePosition): boolean {
   return one.epoch > other.epoch || (one.epoch === other.epoch && one.sequence > other.sequence)
 }

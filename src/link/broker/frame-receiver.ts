@@ -3,9 +3,9 @@ import { subjectOf, WHOLE_MARKET } from '../../domain/document.ts'
 import { tradableOf } from '../../domain/listing.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { SubjectMessage } from '../message.ts'
-import type { Position } from './broker.ts'
+import type { FramePosition } from './broker.ts'
 import { isNewer } from './broker.ts'
-import type { CarriedMessage, Frame } from './frame.ts'
+import type { CarriedMessage, CarrierFrame } from './frame.ts'
 import { decodeFrame } from './frame.ts'
 
 /** A new leader publishes every subject within this time, also the unchanged ones. */
@@ -16,10 +16,10 @@ export type Receipt = 'heartbeat' | 'applied' | 'older' | 'refused'
 
 /** `epoch`: of the leader that rendered it. */
 type Held = { readonly epoch: number; readonly document: Document }
-type HeldSubject = Position & { readonly documents: ReadonlyMap<DocumentKey, Held> }
-type HeldUniverse = Position & { readonly coins: ReadonlySet<string> }
+type HeldSubject = FramePosition & { readonly documents: ReadonlyMap<DocumentKey, Held> }
+type HeldUniverse = FramePosition & { readonly coins: ReadonlySet<string> }
 
-const NOTHING: Position = { epoch: 0, sequence: 0 }
+const NOTHING: FramePosition = { epoch: 0, sequence: 0 }
 
 /** Applies frames to a replica in any order of arrival: of each subject the newest position wins. */
 export class FrameReceiver {
@@ -62,14 +62,17 @@ export class FrameReceiver {
     return this.#replace(frame, message)
   }
 
-  #beat({ message, ...position }: Frame): Receipt {
+  #beat({ message, ...position }: CarrierFrame): Receipt {
     if (position.epoch < this.#epoch || !isNewer(position, this.#heartbeat)) return 'older'
     this.#heartbeat = position
     if (message !== null) this.#replica.apply(message, this.#nowMs())
     return 'heartbeat'
   }
 
-  #list({ epoch, sequence }: Position, message: CarriedMessage & { kind: 'universe' }): Receipt {
+  #list(
+    { epoch, sequence }: FramePosition,
+    message: CarriedMessage & { kind: 'universe' },
+  ): Receipt {
     const position = { epoch, sequence }
     if (!isNewer(position, this.#universe ?? NOTHING)) return 'older'
     const coins = new Set(tradableOf(message.listings))
@@ -80,7 +83,7 @@ export class FrameReceiver {
     return 'applied'
   }
 
-  #replace({ epoch, sequence }: Position, { subject, documents }: SubjectMessage): Receipt {
+  #replace({ epoch, sequence }: FramePosition, { subject, documents }: SubjectMessage): Receipt {
     const position = { epoch, sequence }
     const held = this.#subjects.get(subject)
     if (!isNewer(position, held ?? NOTHING) || this.#isDelisted(subject, position)) return 'older'
@@ -107,7 +110,7 @@ export class FrameReceiver {
   }
 
   /** A frame that was delayed until after the delisting of its coin. */
-  #isDelisted(subject: string, position: Position): boolean {
+  #isDelisted(subject: string, position: FramePosition): boolean {
     const universe = this.#universe
     if (universe === null || subject === WHOLE_MARKET || universe.coins.has(subject)) return false
     return isNewer(universe, position)

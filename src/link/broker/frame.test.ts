@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest'
 import type { Document } from '../../domain/document.ts'
 import { arbitraryDocument } from '../testing/arbitrary-document.ts'
 import { STORE_OK } from '../testing/store-ok.ts'
-import type { Frame } from './frame.ts'
+import type { CarrierFrame } from './frame.ts'
 import { decodeFrame, FrameEncoder } from './frame.ts'
 
 const SUBJECT = 'kPEPE'
@@ -13,7 +13,7 @@ const documents = fc.uniqueArray(arbitraryDocument(SUBJECT), {
   maxLength: 4,
   selector: ({ key }) => key,
 })
-const frames: fc.Arbitrary<Frame> = fc.record({
+const frames: fc.Arbitrary<CarrierFrame> = fc.record({
   epoch: fc.maxSafeNat(),
   sequence: fc.maxSafeNat(),
   message: documents.map((made) => ({ kind: 'subject', subject: SUBJECT, documents: made })),
@@ -76,7 +76,7 @@ describe('frame', () => {
       },
     ]
     const heartbeat = { startedAtMs: 5, feeds: [], sources: [], store: STORE_OK, counts: { a: 1 } }
-    const sent: Frame[] = [
+    const sent: CarrierFrame[] = [
       { epoch: 1, sequence: 1, message: { kind: 'universe', listings } },
       { epoch: 1, sequence: 2, message: { kind: 'heartbeat', heartbeat } },
       { epoch: 1, sequence: 3, message: null },
@@ -104,7 +104,7 @@ function withChecksum(bytes: Uint8Array): Uint8Array {
 }
 
 /** Whether every range and index of the documents exists. */
-function isSafe(frame: Frame | null): boolean {
+function isSafe(frame: CarrierFrame | null): boolean {
   if (frame?.message?.kind !== 'subject') return true
   return frame.message.documents.every(({ bytes, parts, views, numbered }) => {
     const areInside = parts.every((part) => {

@@ -4,7 +4,7 @@ import { subjectOf } from '../../domain/document.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { LISTINGS_MAX } from '../../domain/listing.ts'
 import type { EngineMessage, Heartbeat } from '../message.ts'
-import type { Position } from './broker.ts'
+import type { FramePosition } from './broker.ts'
 import { ByteReader } from './byte-reader.ts'
 import { ByteWriter } from './byte-writer.ts'
 import { readDocument, writeDocument } from './document-codec.ts'
@@ -16,7 +16,7 @@ import { readDocument, writeDocument } from './document-codec.ts'
 export const LINK_FORMAT = 1
 
 /** A message of the leading engine. `message` is null in a heartbeat of a leader whose engine has sent nothing new. */
-export type Frame = Position & { readonly message: CarriedMessage | null }
+export type CarrierFrame = FramePosition & { readonly message: CarriedMessage | null }
 
 export type CarriedMessage = Exclude<EngineMessage, { readonly kind: 'documents' }>
 
@@ -24,7 +24,7 @@ export type CarriedMessage = Exclude<EngineMessage, { readonly kind: 'documents'
 export type FindHeldOf = (
   key: DocumentKey,
   version: number,
-  position: Position,
+  position: FramePosition,
 ) => Document | undefined
 
 const kinds = ['subject', 'universe', 'heartbeat'] as const
@@ -38,7 +38,7 @@ export class FrameEncoder {
   readonly #writer = new ByteWriter()
 
   /** @returns bytes of their own */
-  encode({ epoch, sequence, message }: Frame): Uint8Array {
+  encode({ epoch, sequence, message }: CarrierFrame): Uint8Array {
     const to = this.#writer
     to.clear()
     to.u32(0)
@@ -61,7 +61,7 @@ export class FrameEncoder {
 export function decodeFrame(
   bytes: Uint8Array,
   findHeld: FindHeldOf = () => undefined,
-): Frame | null {
+): CarrierFrame | null {
   try {
     return frameFrom(new ByteReader(bytes), bytes, findHeld)
   } catch (cause) {
@@ -70,7 +70,7 @@ export function decodeFrame(
   }
 }
 
-function frameFrom(from: ByteReader, bytes: Uint8Array, findHeld: FindHeldOf): Frame | null {
+function frameFrom(from: ByteReader, bytes: Uint8Array, findHeld: FindHeldOf): CarrierFrame | null {
   if (from.u32() !== crc32(bytes.subarray(CHECKSUM_BYTES))) return null
   if (from.u16() !== LINK_FORMAT) return null
   const kind = kinds[from.u8()]
@@ -84,7 +84,7 @@ function frameFrom(from: ByteReader, bytes: Uint8Array, findHeld: FindHeldOf): F
 function messageFrom(
   from: ByteReader,
   kind: (typeof kinds)[number],
-  position: Position,
+  position: FramePosition,
   findHeld: FindHeldOf,
 ): CarriedMessage | null | undefined {
   if (kind === 'subject') {

@@ -1,7 +1,7 @@
 import { backOffMs } from '../../domain/back-off.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { EngineReplica } from '../engine-replica.ts'
-import type { Broker, Subscription } from './broker.ts'
+import type { Broker, BrokerSubscription } from './broker.ts'
 import { FrameReceiver } from './frame-receiver.ts'
 
 /** Without a heartbeat for longer, the connection is replaced, whatever its state. */
@@ -39,7 +39,7 @@ export class Mirror {
   readonly #startedAtMs: number
   #heartbeatAtMs: number | null = null
   #connectedAtMs: number
-  #subscription: Subscription | null = null
+  #subscription: BrokerSubscription | null = null
   /** Counted, because what a replaced connection still delivers is ignored. */
   #connections = 0
   #isSynchronized = false

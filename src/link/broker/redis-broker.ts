@@ -2,11 +2,11 @@ import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type {
   Broker,
+  BrokerSubscription,
   Lease,
   PublishOutcome,
   SubjectFrame,
   Subscriber,
-  Subscription,
 } from './broker.ts'
 import type { RedisClient } from './redis-client.ts'
 import { REPLY_MS_MAX, redisClient } from './redis-client.ts'
@@ -76,7 +76,7 @@ export class RedisBroker implements Broker {
     return (await this.#run(RETAIN, keys, [token, ...subjects])) === 1
   }
 
-  subscribe({ onActive, onFrame }: Subscriber): Subscription {
+  subscribe({ onActive, onFrame }: Subscriber): BrokerSubscription {
     const client = this.#newClient()
     let isSubscribed = false
     // The client subscribes again by itself before it reports a new connection as ready.

@@ -1,6 +1,6 @@
 import type {
+  FramePosition,
   Lease,
-  Position,
   PublishOutcome,
   SubjectFrame,
 } from '../../../src/link/broker/broker.ts'
@@ -13,7 +13,7 @@ export type BrokerDefect =
   /** A publication is fenced by the lease only, so a delayed one replaces a newer one. */
   | 'no-position-check'
 
-type Stored = Position & { readonly bytes: Uint8Array }
+type Stored = FramePosition & { readonly bytes: Uint8Array }
 
 /** What the scripts of `RedisBroker` do, in one process. `nowMs` is the time of the server. */
 export class BrokerState {
@@ -32,7 +32,7 @@ export class BrokerState {
     this.#frames = new Map()
   }
 
-  stored(subject: string): Position | undefined {
+  stored(subject: string): FramePosition | undefined {
     return this.#frames.get(subject)
   }
 

@@ -1,12 +1,12 @@
 import type { Clock } from '../../../src/domain/clock.ts'
 import type {
   Broker,
+  BrokerSubscription,
+  FramePosition,
   Lease,
-  Position,
   PublishOutcome,
   SubjectFrame,
   Subscriber,
-  Subscription,
 } from '../../../src/link/broker/broker.ts'
 import type { BrokerState } from './broker-state.ts'
 
@@ -36,7 +36,11 @@ type Connection = { readonly path: Path; readonly subscriber: Subscriber; lastAt
 /** Called for every effect on the state. */
 export type BrokerTap = {
   /** @param before position of the frame that was replaced */
-  readonly onPublished: (lease: Lease, frame: SubjectFrame, before: Position | undefined) => void
+  readonly onPublished: (
+    lease: Lease,
+    frame: SubjectFrame,
+    before: FramePosition | undefined,
+  ) => void
   readonly onSent: (lease: Lease) => void
 }
 
@@ -147,7 +151,7 @@ export class SimulatedBroker implements Broker {
     for (const frame of await this.#request(({ state }) => state.frames())) onFrame(frame)
   }
 
-  subscribe(subscriber: Subscriber): Subscription {
+  subscribe(subscriber: Subscriber): BrokerSubscription {
     const { clock } = this.#server
     let isClosed = false
     let close: () => void = () => {}
