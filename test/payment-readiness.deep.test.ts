@@ -188,7 +188,7 @@ describe('a ledger that cannot be written', () => {
     const sizeBefore = statSync(`${ledgerPath}-wal`).size
     expect(await ledger.writeFault()).toBeNull()
     expect(statSync(`${ledgerPath}-wal`).size).toBeGreaterThan(sizeBefore)
-    expect(Object.values(ledger.counts())).toEqual([0, 0, 0, 0, 0, 0])
+    expect(Object.values(await ledger.counts())).toEqual([0, 0, 0, 0, 0, 0])
   })
 })
 
