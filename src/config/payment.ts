@@ -31,7 +31,7 @@ export const ledgerSettings = {
   ledger: setting(
     '--ledger <url>',
     'PERPSCOPE_LEDGER',
-    'PostgreSQL 15 or later for payments and answers, shared by several gateways; prefer the variable for a URL with a ' +
+    'PostgreSQL 15 or later for payments, answers and maintenance mode, shared by several gateways; prefer the variable for a URL with a ' +
       'password, other users can read flags (default: ledger.db in the data directory)',
   ),
 }

@@ -10,13 +10,12 @@ import { batchSettlement } from '../payment/channels/batch-settlement.ts'
 import { ChannelChain } from '../payment/channels/channel-chain.ts'
 import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
 import { Collector } from '../payment/channels/collector.ts'
-import { SqliteChannelStore } from '../payment/channels/sqlite-channel-store.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { isAbsent } from './doctor/files.ts'
-import type { TurnsOf } from './payment-watching.ts'
 import { gasAccountOf } from './payment-watching.ts'
+import type { OpenLedger } from './serve/open-ledger.ts'
 import { systemClock } from './system-clock.ts'
 
 /** Delay of a withdrawal. The service may be down for most of it without loss. */
@@ -41,7 +40,7 @@ export async function paymentChannels(
   options: ChannelOptions & { readonly dataDir: string },
   log: Logger,
   metrics: Registry,
-  turnsOf: TurnsOf | null,
+  books: Pick<OpenLedger, 'turnsOf' | 'openChannels'> | null,
 ): Promise<PaymentChannels | null> {
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
   const path = join(dataDir, 'channels.db')
@@ -49,12 +48,7 @@ export async function paymentChannels(
     warnOfUnclaimed(path, log)
     return null
   }
-  if (
-    turnsOf === null ||
-    payTo === undefined ||
-    rpcUrl === undefined ||
-    facilitatorKey === undefined
-  )
+  if (books === null || payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
     throw new Error('checked: channels have a ledger, a payee, a node and a key')
   const network = options.network === 'base' ? base : baseSepolia
   const account = privateKeyToAccount(facilitatorKey)
@@ -62,10 +56,10 @@ export async function paymentChannels(
     network,
     rpcUrl,
     account,
-    turns: turnsOf(gasAccountOf(network.network, account.address)),
+    turns: books.turnsOf(gasAccountOf(network.network, account.address)),
   })
   await checkDeployed(chain, log)
-  const store = new SqliteChannelStore(path)
+  const { store, lease } = await books.openChannels()
   const registry = new ChannelRegistry({ store, chain, clock: systemClock, freshMs: FRESH_MS })
   const common = {
     registry,
@@ -76,6 +70,7 @@ export async function paymentChannels(
   const collector = new Collector({
     ...common,
     unclaimedMax: UNCLAIMED_MAX,
+    ...(lease && { lease }),
     emit: ({ cause, ...event }) => {
       if (event.kind === 'failed') log.error({ ...event, err: cause }, 'payment channels')
       else log.info(event, 'payment channels')

@@ -12,6 +12,7 @@ import type { Ledger } from '../payment/ledger/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
 import { payments } from '../payment/plugin.ts'
+import type { RateLimits } from '../payment/rate-limit.ts'
 import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import { observePayments } from './payment-metrics.ts'
 import { systemClock } from './system-clock.ts'
@@ -28,11 +29,13 @@ type Parts = {
   readonly log: Logger
   readonly metrics: Registry
   readonly sales: SalesReadiness | null
+  readonly rateLimits: RateLimits
 }
 
 /** Registers the payment plugin at the gateway. */
 export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
-  const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
+  const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales, rateLimits } =
+    parts
   const inFlightPayments = new InFlightPayments()
   const observe = observePayments(metrics, { ledger, inFlightPayments })
   return async (app) => {
@@ -40,6 +43,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
       methods,
       ledger,
       inFlightPayments,
+      rateLimits,
       limits: { paidCallsPerWalletPerMinute: options.salesPerWalletPerMinute },
       finality: (amount) => finalityOf(options.finality, amount),
       exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },

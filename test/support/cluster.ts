@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
 import type { RedisServer } from './redis.ts'
 import { startRedis } from './redis.ts'
-import { freePort, until } from './service.ts'
+import { fewCoins, freePort, until } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 
@@ -62,7 +62,7 @@ export async function buildCluster({
     const simulator = launch(
       MAIN,
       [
-        ...['simulate', '--engines', String(engineCount)],
+        ...['simulate', ...fewCoins, '--engines', String(engineCount)],
         ...['--weight-per-minute', '60000', '--past', past],
       ],
       'pipe',

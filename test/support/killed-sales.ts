@@ -7,7 +7,7 @@ export const PRICE = 25_000n
 const PAYMENTS_PER_KILL = 6
 
 /** Each payment is by a new wallet, because the purchases of one wallet are limited per minute. */
-export async function newPayment({ chain }: Rig): Promise<string> {
+export async function newPayment({ chain }: Pick<Rig, 'chain'>): Promise<string> {
   const buyer = newBuyer()
   await chain.fundUsdc(buyer.address, PRICE)
   const choices = {
@@ -18,7 +18,7 @@ export async function newPayment({ chain }: Rig): Promise<string> {
   return encodedPayment(await signedPayload(buyer, choices))
 }
 
-export function buy({ url }: Rig, payment: string): Promise<Response> {
+export function buy({ url }: Pick<Rig, 'url'>, payment: string): Promise<Response> {
   return fetch(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
 }
 

@@ -2,7 +2,7 @@ import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { warmUpLog } from '../warm-up.ts'
-import { connectBroker } from './broker-connection.ts'
+import { brokerUrlOf, connectBroker } from './broker-connection.ts'
 import { lockDataFolder, protectDataFolder } from './data-folder.ts'
 import { originOf } from './engine-origin.ts'
 import { adminListener, foundationOf } from './foundation.ts'
@@ -18,7 +18,7 @@ export async function serveEngine(options: ServeOptions): Promise<void> {
   const { log, clock, metrics } = foundation
   protectDataFolder(dataDir, log)
   const engine = newReplica()
-  const broker = connectBroker(options.broker, log)
+  const broker = connectBroker(brokerUrlOf(options), log)
   const publications = publishing(engine, broker, originOf(source), foundation)
   const engineThread = await localEngine(options, publications.target, foundation).catch(
     (cause) => {

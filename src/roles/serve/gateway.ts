@@ -1,17 +1,16 @@
-import { join } from 'node:path'
-import { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { Mirror } from '../../link/broker/mirror.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
-import { MaintenanceFile } from '../../store/maintenance-file.ts'
+import type { RateLimits } from '../../payment/rate-limit.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
-import { systemClock } from '../system-clock.ts'
-import { connectBroker } from './broker-connection.ts'
+import { brokerUrlOf, connectBroker } from './broker-connection.ts'
 import { originOf } from './engine-origin.ts'
 import type { Foundation } from './foundation.ts'
 import { adminListener, foundationOf } from './foundation.ts'
+import { brokerRateLimits } from './gateway-limits.ts'
 import { newReplica } from './local-engine.ts'
 import { agreeWithEngine, mirrorOf } from './mirroring.ts'
+import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { publicServer } from './public-server.ts'
 import type { ServicePart } from './running-service.ts'
 import { runService } from './running-service.ts'
@@ -20,17 +19,20 @@ import { logUp, openSelling } from './selling.ts'
 /** `--role gateway`: serves and sells the documents of the leading engine. */
 export async function serveGateway(options: ServeOptions): Promise<void> {
   const foundation = await foundationOf(options)
-  const broker = connectBroker(options.broker, foundation.log)
+  const url = brokerUrlOf(options)
+  const broker = connectBroker(url, foundation.log)
+  const limits = brokerRateLimits(url, foundation.log)
   const engine = newReplica()
   const mirror = mirrorOf(engine, broker, foundation)
   const link = {
     stop: () => {
       mirror.stop()
+      limits.stop()
       broker.close()
     },
   }
   try {
-    await serveFrom(engine, mirror, link, options, foundation)
+    await serveFrom({ engine, mirror, link, ...limits }, options, foundation)
   } catch (cause) {
     // Its connections would keep the process of a refused start alive.
     link.stop()
@@ -38,10 +40,15 @@ export async function serveGateway(options: ServeOptions): Promise<void> {
   }
 }
 
+type Source = {
+  readonly engine: EngineReplica
+  readonly mirror: Mirror
+  readonly link: ServicePart
+  readonly rateLimits: RateLimits
+}
+
 async function serveFrom(
-  engine: EngineReplica,
-  mirror: Mirror,
-  link: ServicePart,
+  { engine, mirror, link, rateLimits }: Source,
   options: ServeOptions,
   foundation: Foundation,
 ): Promise<void> {
@@ -50,12 +57,10 @@ async function serveFrom(
   mirror.start()
   const checks = await agreeWithEngine(engine, originOf(options.source), foundation)
   countFeedEvents(engine, metrics)
-  const maintenance = new MaintenanceSwitch(
-    systemClock.nowMs(),
-    new MaintenanceFile(join(options.dataDir, 'maintenance')),
-  )
-  const common = { engine, maintenance, ...foundation }
-  const selling = await openSelling(options, common)
+  const books = options.payment === 'open' ? null : await openLedger(options, log)
+  const maintenance = books?.maintenance ?? ownMaintenance(options.dataDir)
+  const common = { engine, maintenance, ...foundation, rateLimits }
+  const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling, mirror })
   const admin = adminListener(options, foundation, {
     ...{ engine, maintenance, restartEngine: null },

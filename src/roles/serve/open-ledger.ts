@@ -1,14 +1,21 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
+import type { Logger } from 'pino'
+import type { Maintenance } from '../../api/maintenance-switch.ts'
+import { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import { reasonOf } from '../../domain/errors.ts'
+import type { ChannelStore } from '../../payment/channels/channel-store.ts'
+import type { CollectorLease } from '../../payment/channels/collector-lease.ts'
+import { SqliteChannelStore } from '../../payment/channels/sqlite-channel-store.ts'
 import { OwnTurns, SharedTurns } from '../../payment/evm/account-turns.ts'
 import type { FailedSettlements } from '../../payment/failed-settlements.ts'
 import { disagreement } from '../../payment/ledger/agreement.ts'
 import type { Ledger } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
-import { SqliteFailedSettlements } from '../../payment/sqlite-failed-settlements.ts'
+import { MaintenanceFile } from '../../store/maintenance-file.ts'
 import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
 import { sharedSettings } from './shared-settings.ts'
@@ -18,39 +25,61 @@ export type OpenLedger = {
   readonly ledger: Ledger
   readonly failures: FailedSettlements
   readonly turnsOf: TurnsOf
+  readonly maintenance: Maintenance
+  /** @throws OperatingError if the vouchers cannot be trusted */
+  openChannels(): Promise<OpenChannels>
   close(): Promise<void>
+}
+
+type OpenChannels = {
+  readonly store: ChannelStore
+  /** Of the claims on chain, if gateways share the channels. */
+  readonly lease?: CollectorLease
 }
 
 /**
  * Opens `--ledger`, or ledger.db in the data directory.
  * @throws ConfigError if this gateway differs from those at work. @throws OperatingError if the ledger cannot be used
  */
-export async function openLedger(options: ServeOptions): Promise<OpenLedger> {
-  if (options.ledger !== undefined) return openShared(options.ledger, options)
-  const ledger = new SqliteLedger(join(options.dataDir, 'ledger.db'), (task) => setImmediate(task))
+export async function openLedger(options: ServeOptions, log: Logger): Promise<OpenLedger> {
+  const { dataDir } = options
+  if (options.ledger !== undefined) return openShared(options.ledger, options, log)
+  const ledger = new SqliteLedger(join(dataDir, 'ledger.db'), (task) => setImmediate(task))
   return {
     ...{ ledger, failures: ledger.failures, turnsOf: () => new OwnTurns() },
+    maintenance: ownMaintenance(dataDir),
+    openChannels: async () => ({ store: new SqliteChannelStore(join(dataDir, 'channels.db')) }),
     close: () => ledger.close(),
   }
 }
 
-async function openShared(url: string, options: ServeOptions): Promise<OpenLedger> {
-  const [{ Postgres }, { PostgresLedger }] = await Promise.all([
-    import('../../payment/ledger/postgres.ts'),
-    import('../../payment/ledger/postgres-ledger.ts'),
-  ])
+/** Maintenance mode of this process alone, in its data directory. */
+export function ownMaintenance(dataDir: string): MaintenanceSwitch {
+  return new MaintenanceSwitch(
+    systemClock.nowMs(),
+    new MaintenanceFile(join(dataDir, 'maintenance')),
+  )
+}
+
+async function openShared(url: string, options: ServeOptions, log: Logger): Promise<OpenLedger> {
+  // Without --ledger none of this is loaded.
+  const { connectSharedLedger } = await import('./shared-ledger.ts')
   const gateway = `${hostname()}:${options.port}-${randomUUID().slice(0, 8)}`
-  const db = new Postgres({ url, applicationName: `perpscope ${gateway}` })
+  const { db, ledger, openMaintenance, openChannels } = await connectSharedLedger(url, gateway)
   try {
-    const ledger = await PostgresLedger.open({ db, clock: systemClock, gateway })
     const differences = await ledger.join(sharedSettings(options))
     if (differences.length > 0) throw new ConfigError(disagreement(differences))
+    const maintenance = await openMaintenance((cause) =>
+      log.warn(
+        { reason: reasonOf(cause) },
+        'maintenance mode cannot be read from PostgreSQL; the last known one stays',
+      ),
+    )
     return {
-      ledger,
-      // Counted by each gateway.
-      failures: SqliteFailedSettlements.inMemory(),
+      ...{ ledger, failures: ledger.failures, maintenance, openChannels },
       turnsOf: (account) => new SharedTurns(db, account),
       close: async () => {
+        maintenance.close()
         await ledger.close()
         await db.close()
       },

@@ -28,14 +28,14 @@ type Context = {
 /** The public server with all analyses. */
 export function publicServer(options: ServeOptions, context: Context): FastifyInstance {
   const { engine, maintenance, clock, log, mirror } = context
-  const { gate, sales, methods, receipts, clockCheck } = context.selling
+  const { gate, sales, methods, receipts, clockCheck, rateLimits } = context.selling
   const isSold = gate !== null
   return buildServer({
     ...{ contracts, engine, maintenance, clock, version },
     ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
     payment: gate,
-    quoteLimit: isSold ? quoteLimit(options.quotesPerAddressPerMinute) : null,
+    quoteLimit: isSold ? quoteLimit(options.quotesPerAddressPerMinute, rateLimits) : null,
     readiness: { isClockOff: () => clockCheck.fault !== null, sales },
     logger: log,
     accessLog: options.accessLog === 'on',

@@ -11,6 +11,8 @@ import type { ClockCheck } from '../../payment/clock-check.ts'
 import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
 import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
+import type { RateLimits } from '../../payment/rate-limit.ts'
+import { localRateLimits } from '../../payment/rate-limit.ts'
 import type { SalesReadiness } from '../../payment/sales-readiness.ts'
 import {
   examineFacilitators,
@@ -23,7 +25,6 @@ import { paymentMethods } from '../payment-methods.ts'
 import { clockCheckOf, measureReadiness, salesReadiness } from '../sales-readiness.ts'
 import { systemClock } from '../system-clock.ts'
 import type { OpenLedger } from './open-ledger.ts'
-import { openLedger } from './open-ledger.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { ServicePart } from './running-service.ts'
 
@@ -35,6 +36,7 @@ export type Selling = {
   readonly methods: readonly PaymentMethod[]
   readonly receipts: OfferReceipts | null
   readonly clockCheck: ClockCheck
+  readonly rateLimits: RateLimits
   /** Without payment the clock alone. */
   checks(): readonly { readonly check: string; readonly fault: HealthFault | null }[]
   readonly parts: readonly ServicePart[]
@@ -45,16 +47,21 @@ type Context = {
   readonly maintenance: MaintenanceState
   readonly clock: SteadyClock
   readonly metrics: Registry
+  /** Of this process alone by default. */
+  readonly rateLimits?: RateLimits
   readonly log: Logger
 }
 
 /**
  * Opens everything that sells answers.
+ * @param books null if answers are free; closed with the other parts
  * @throws ConfigError when what is configured can never take a payment
  */
-export async function openSelling(options: ServeOptions, context: Context): Promise<Selling> {
-  // Opened first, because payment methods read the barred payers. If the start is refused, the process ends with its lock.
-  const books = options.payment === 'open' ? null : await openLedger(options)
+export async function openSelling(
+  books: OpenLedger | null,
+  options: ServeOptions,
+  context: Context,
+): Promise<Selling> {
   try {
     return await sellingWith(books, options, context)
   } catch (cause) {
@@ -69,10 +76,10 @@ async function sellingWith(
   options: ServeOptions,
   context: Context,
 ): Promise<Selling> {
-  const { engine, maintenance, metrics, log } = context
+  const { engine, maintenance, metrics, log, rateLimits = localRateLimits } = context
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
-  const channels = await paymentChannels(options, log, metrics, books?.turnsOf ?? null)
+  const channels = await paymentChannels(options, log, metrics, books)
   const watches: HealthMonitor[] = []
   const exact =
     books === null
@@ -110,11 +117,12 @@ async function sellingWith(
             log,
             metrics,
             sales,
+            rateLimits,
           },
         })
   const parts = [ledgerWatch, ...watches, hosted, channels].filter((part) => part !== null)
   return {
-    ...{ gate, sales, methods, receipts, clockCheck, checks },
+    ...{ gate, sales, methods, receipts, clockCheck, checks, rateLimits },
     parts: [...parts, { stop: () => books?.close() }],
   }
 }

@@ -1,14 +1,11 @@
-import { join } from 'node:path'
-import { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
 import type { ServeOptions } from '../../config/serve.ts'
-import { MaintenanceFile } from '../../store/maintenance-file.ts'
 import { collectWhenLoaded } from '../lean-process.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
-import { systemClock } from '../system-clock.ts'
 import { warmUpLog } from '../warm-up.ts'
 import { lockDataFolder, protectDataFolder } from './data-folder.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
+import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { publicServer } from './public-server.ts'
 import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
@@ -23,12 +20,10 @@ export async function serveAll(options: ServeOptions): Promise<void> {
   const engine = newReplica()
   const engineThread = await localEngine(options, engine, foundation)
   countFeedEvents(engine, metrics)
-  const maintenance = new MaintenanceSwitch(
-    systemClock.nowMs(),
-    new MaintenanceFile(join(dataDir, 'maintenance')),
-  )
+  const books = options.payment === 'open' ? null : await openLedger(options, log)
+  const maintenance = books?.maintenance ?? ownMaintenance(dataDir)
   const common = { engine, maintenance, ...foundation }
-  const selling = await openSelling(options, common)
+  const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling })
   const admin = adminListener(options, foundation, {
     ...{ engine, maintenance, checks: selling.checks },

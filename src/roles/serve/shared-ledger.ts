@@ -1,0 +1,39 @@
+import { CollectorLease, collectorTables } from '../../payment/channels/collector-lease.ts'
+import {
+  channelTables,
+  PostgresChannelStore,
+} from '../../payment/channels/postgres-channel-store.ts'
+import { Postgres } from '../../payment/ledger/postgres.ts'
+import { PostgresLedger } from '../../payment/ledger/postgres-ledger.ts'
+import { migrateTables } from '../../payment/ledger/postgres-schema.ts'
+import { maintenanceTables, SharedMaintenance } from '../../payment/shared-maintenance.ts'
+import { systemClock } from '../system-clock.ts'
+
+/**
+ * Connects to the PostgreSQL of all gateways.
+ * @param gateway of this process; another one after each start
+ * @throws OperatingError if it cannot be used
+ */
+export async function connectSharedLedger(url: string, gateway: string) {
+  const db = new Postgres({ url, applicationName: `perpscope ${gateway}` })
+  try {
+    const ledger = await PostgresLedger.open({ db, clock: systemClock, gateway })
+    await migrateTables(db, maintenanceTables)
+    return {
+      ...{ db, ledger },
+      openMaintenance: (onFailure: (cause: unknown) => void) =>
+        SharedMaintenance.open({ db, url, clock: systemClock, onFailure }),
+      openChannels: async () => {
+        await migrateTables(db, channelTables)
+        await migrateTables(db, collectorTables)
+        return {
+          store: new PostgresChannelStore(db),
+          lease: new CollectorLease({ db, gateway, clock: systemClock }),
+        }
+      },
+    }
+  } catch (cause) {
+    await db.close()
+    throw cause
+  }
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import type { Cluster, ClusterProcess } from './support/cluster.ts'
+import { buildCluster } from './support/cluster.ts'
+import { buy, newPayment, PRICE } from './support/killed-sales.ts'
+import type { PostgresServer } from './support/postgres.ts'
+import { hasPostgres, startPostgres } from './support/postgres.ts'
+import { redisBinary } from './support/redis.ts'
+import { freePort, runCommand, until } from './support/service.ts'
+
+const QUOTES_PER_MINUTE = 400
+const OTHER_PAYEE = `0x${'a1'.repeat(20)}`
+
+/** Real processes over real servers: what one gateway begins, any other finishes. */
+describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a ledger', () => {
+  let chain: EvmChain
+  let postgres: PostgresServer
+  let ledger: string
+  let cluster: Cluster
+  let one: ClusterProcess
+  let other: ClusterProcess
+  let flags: readonly string[]
+  let key: Readonly<Record<string, string>>
+
+  beforeAll(async () => {
+    chain = await startEvmChain({ clock: systemClock })
+    postgres = await startPostgres()
+    ledger = await postgres.createDatabase()
+    flags = [
+      ...['--ledger', ledger, '--pay-to', chain.accounts.merchant.address],
+      ...['--rpc-url', chain.rpcUrl, '--public-url', 'https://perpscope.example'],
+      ...['--quotes-per-address-per-minute', String(QUOTES_PER_MINUTE)],
+      ...['--trust-proxy', 'loopback'],
+    ]
+    key = { PERPSCOPE_FACILITATOR_KEY: chain.accounts.facilitator.privateKey }
+    cluster = await buildCluster({ engines: 1, gatewayFlags: flags, gatewayEnv: key })
+    for (const process of [...cluster.engines, ...cluster.gateways]) await process.start()
+    ;[one, other] = cluster.gateways as [ClusterProcess, ClusterProcess]
+    for (const gateway of cluster.gateways)
+      await until('both gateways quote', async () => (await quote(gateway)).status === 402)
+  })
+
+  afterAll(async () => {
+    await cluster?.close()
+    await postgres?.close()
+    await chain?.close()
+  })
+
+  const quote = ({ url }: ClusterProcess) => fetch(`${url}/pulse/BTC`)
+  const received = () => chain.balanceOf(chain.accounts.merchant.address)
+  const payments = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => newPayment({ chain })))
+
+  test('copies of a payment at both at once get one answer, and it is paid once', async () => {
+    const before = await received()
+    const wallets = await payments(10)
+    const answers = await Promise.all(
+      wallets.map(async (payment) => {
+        const replies = await Promise.all([one, other, one, other].map((at) => buy(at, payment)))
+        expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+        return new Set(await Promise.all(replies.map((reply) => reply.text())))
+      }),
+    )
+    expect(answers.map(({ size }) => size)).toEqual(wallets.map(() => 1))
+    expect((await received()) - before).toBe(PRICE * BigInt(wallets.length))
+  })
+
+  test('what a killed gateway sold or left open, the other one answers', async () => {
+    const before = await received()
+    const wallets = await payments(12)
+    const calls = wallets.map((payment) => buy(one, payment).catch(() => null))
+    await one.stop('SIGKILL')
+    await Promise.all(calls)
+    for (const payment of wallets)
+      await until('the other one answers', async () => (await buy(other, payment)).status === 200)
+    expect((await received()) - before).toBe(PRICE * BigInt(wallets.length))
+    await one.start()
+    await until('it quotes again', async () => (await quote(one)).status === 402)
+  })
+
+  test('maintenance mode is that of both, and survives their restart', async () => {
+    const [payment = ''] = await payments(1)
+    const command = async (state: string) =>
+      expect((await runCommand(['maintenance', state, '--ledger', ledger])).code).toBe(0)
+    await command('on')
+    for (const gateway of cluster.gateways)
+      await until('it sells nothing', async () => (await quote(gateway)).status === 503)
+    await other.stop()
+    await other.start()
+    await until('its documents are there', async () => (await fetch(`${other.url}/coins`)).ok)
+    expect((await buy(other, payment)).status).toBe(503)
+    await command('off')
+    for (const gateway of cluster.gateways)
+      await until('it sells again', async () => (await quote(gateway)).status === 402)
+  })
+
+  test('without PostgreSQL nothing is charged, free paths go on, and it recovers by itself', async () => {
+    const before = await received()
+    const [payment = ''] = await payments(1)
+    await postgres.crash()
+    const refused = await buy(one, payment)
+    expect(refused.status).toBe(503)
+    expect(await refused.json()).toMatchObject({ charged: false })
+    expect((await fetch(`${one.url}/coins`)).status).toBe(200)
+    await postgres.start()
+    await until('the same payment buys', async () => (await buy(one, payment)).status === 200)
+    expect((await received()) - before).toBe(PRICE)
+  })
+
+  test('a gateway with another payee does not start beside them', async () => {
+    const { code, errors } = await runCommand(
+      [
+        ...['serve', '--role', 'gateway', '--source', cluster.source, ...flags],
+        ...['--pay-to', OTHER_PAYEE, '--broker', cluster.broker.url],
+        ...['--port', String(await freePort()), '--admin-port', String(await freePort())],
+      ],
+      { env: key },
+    )
+    expect(code).toBe(78)
+    expect(errors).toMatch(/--pay-to/)
+  })
+
+  test('they count the quotes of an address together', async () => {
+    const caller = { 'x-forwarded-for': '203.0.113.9' }
+    const statuses: number[] = []
+    for (let call = 0; call < QUOTES_PER_MINUTE + 40; call += 1) {
+      const { url } = call % 2 === 0 ? one : other
+      statuses.push((await fetch(`${url}/pulse/BTC`, { headers: caller })).status)
+    }
+    expect(statuses.filter((status) => status === 402)).toHaveLength(QUOTES_PER_MINUTE)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(40)
+  })
+})
