@@ -59,7 +59,7 @@ describe.runIf(process.platform === 'linux')(
 
     test('with its id, its flags and its streams, and without a warning', async () => {
       const { args, env } = startOf(await started({}))
-      expect(args).toContain('--max-semi-space-size=4')
+      expect(args).toContain('--max-semi-space-size=2')
       expect(args).toContain('--max-old-space-size=1024')
       expect(args).toContain('--enable-source-maps')
       expect(args.filter((arg) => arg === 'serve')).toHaveLength(1)
@@ -69,13 +69,13 @@ describe.runIf(process.platform === 'linux')(
 
     test('without a flag that the operator has chosen', async () => {
       const { args } = startOf(await started({ NODE_OPTIONS: '--max_old_space_size=2048' }))
-      expect(args).toContain('--max-semi-space-size=4')
+      expect(args).toContain('--max-semi-space-size=2')
       expect(args.join(' ')).not.toContain('--max-old-space-size')
     })
 
     test('not where the operator has chosen for themselves', async () => {
       const { args, env } = startOf(await started({ MALLOC_ARENA_MAX: '7' }))
-      expect(args).not.toContain('--max-semi-space-size=4')
+      expect(args).not.toContain('--max-semi-space-size=2')
       expect(env).toContain('MALLOC_ARENA_MAX=7')
     })
   },
