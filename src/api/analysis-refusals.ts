@@ -156,6 +156,8 @@ const failedChecks = {
   ledger_writable: 'The payment ledger is not writable now.',
   can_settle: 'No payment method can settle now.',
   clock: 'The server clock is wrong now.',
+  engine_agrees: 'The market engine does not fit this gateway now.',
+  engine_clock: 'The clocks of the market engine and this gateway differ now.',
 } as const satisfies Record<CheckedSales['check'], string>
 
 export function notReady({ check }: CheckedSales): Refusal {

@@ -148,7 +148,9 @@ describe('the order of checks', () => {
   })
 
   test('puts sales readiness after the answer and before the quote', async () => {
-    const checks: SalesCheck[] = ['ledger_writable', 'can_settle', 'clock']
+    const checks: SalesCheck[] = [
+      ...(['ledger_writable', 'can_settle', 'clock', 'engine_agrees', 'engine_clock'] as const),
+    ]
     for (const check of checks) {
       const sales = { hindrance: () => ({ check, fault: { reason: 'secret', sinceMs: 0 } }) }
       const readiness = { isClockOff: () => false, sales: sales as unknown as SalesReadiness }

@@ -65,6 +65,16 @@ describe('sales', () => {
     expect(unsettled.hindrance({ isPaid: true })).toBeNull()
   })
 
+  test('are hindered while the engine of another process does not fit, also for a signed payment', async () => {
+    const clock = new ManualClock()
+    const ledger = new HealthMonitor({ clock, chance: () => 0, probe: () => null })
+    const engine = [{ check: 'engine_agrees', fault }] as const
+    const sales = new SalesReadiness({
+      ...{ methods: [method()], ledger, clock: new ClockCheck({ clock }), engine: () => engine },
+    })
+    expect(sales.hindrance({ isPaid: true })).toEqual({ check: 'engine_agrees', fault })
+  })
+
   test('that were settled prove that the ledger is written', async () => {
     const sales = await salesOf([method()], 'the disk is full')
     sales.record({ kind: 'verified', route: null })

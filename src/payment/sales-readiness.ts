@@ -4,7 +4,12 @@ import type { PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 
 /** Requirements of a sale apart from its answer. */
-export type SalesCheck = 'ledger_writable' | 'can_settle' | 'clock'
+export type SalesCheck =
+  | 'ledger_writable'
+  | 'can_settle'
+  | 'clock'
+  | 'engine_agrees'
+  | 'engine_clock'
 
 export type CheckedSales = { readonly check: SalesCheck; readonly fault: HealthFault | null }
 
@@ -13,6 +18,8 @@ export type SalesReadinessOptions = {
   /** Of the ledger. */
   readonly ledger: HealthMonitor
   readonly clock: ClockCheck
+  /** Of an engine in another process. */
+  readonly engine?: () => readonly CheckedSales[]
 }
 
 /** Whether a quote can be honoured: the ledger is writable, a payment method can settle and the clock is right. */
@@ -25,11 +32,12 @@ export class SalesReadiness {
 
   /** In the order of refusals. Reads known state and does not wait. */
   checks(): readonly CheckedSales[] {
-    const { ledger, methods, clock } = this.#options
+    const { ledger, methods, clock, engine } = this.#options
     return [
       { check: 'ledger_writable', fault: ledger.fault },
       { check: 'can_settle', fault: settlementFault(methods) },
       { check: 'clock', fault: clock.fault },
+      ...(engine?.() ?? []),
     ]
   }
 

@@ -8,6 +8,7 @@ import type { HealthFault } from '../payment/health-monitor.ts'
 import { HealthMonitor } from '../payment/health-monitor.ts'
 import type { Ledger } from '../payment/ledger/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
+import type { CheckedSales } from '../payment/sales-readiness.ts'
 import { SalesReadiness } from '../payment/sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -44,12 +45,13 @@ export function salesReadiness(
   methods: readonly PaymentMethod[],
   ledger: Ledger | null,
   clock: ClockCheck,
+  engine: () => readonly CheckedSales[],
   log: Logger,
 ): { readonly sales: SalesReadiness | null; start(): void; stop(): void } {
   if (ledger === null) return { sales: null, start: () => {}, stop: () => {} }
   const watch = watchOf('the ledger', () => ledger.writeFault(), log)
   return {
-    sales: new SalesReadiness({ methods, ledger: watch, clock }),
+    sales: new SalesReadiness({ methods, ledger: watch, clock, engine }),
     start: () => watch.start(),
     stop: () => watch.stop(),
   }

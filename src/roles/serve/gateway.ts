@@ -55,16 +55,15 @@ async function serveFrom(
   const { host, port } = options
   const { log, metrics } = foundation
   mirror.start()
-  const checks = await agreeWithEngine(engine, originOf(options.source), foundation)
+  const engineChecks = await agreeWithEngine(engine, originOf(options.source), foundation)
   countFeedEvents(engine, metrics)
   const books = options.payment === 'open' ? null : await openLedger(options, log)
   const maintenance = books?.maintenance ?? ownMaintenance(options.dataDir)
-  const common = { engine, maintenance, ...foundation, rateLimits }
+  const common = { engine, maintenance, ...foundation, rateLimits, engineChecks }
   const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling, mirror })
   const admin = adminListener(options, foundation, {
-    ...{ engine, maintenance, restartEngine: null },
-    checks: () => [...checks(), ...selling.checks()],
+    ...{ engine, maintenance, restartEngine: null, checks: selling.checks },
   })
   await runService([{ server, option: '--port', host, port }, admin], [...selling.parts, link], log)
   logUp(options, log)

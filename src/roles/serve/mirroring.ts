@@ -7,6 +7,7 @@ import { Mirror } from '../../link/broker/mirror.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import type { EngineOrigin } from '../../link/message.ts'
 import type { HealthFault } from '../../payment/health-monitor.ts'
+import type { CheckedSales } from '../../payment/sales-readiness.ts'
 import { monotonicMs, systemClock } from '../system-clock.ts'
 import { differencesOf } from './engine-origin.ts'
 import type { Foundation } from './foundation.ts'
@@ -27,14 +28,14 @@ export function mirrorOf(replica: EngineReplica, broker: Broker, foundation: Fou
 }
 
 /**
- * Waits for the first heartbeat, if an engine leads. @returns checks of the engine for `/readyz`
+ * Waits for the first heartbeat, if an engine leads. @returns checks of the engine, which can change at any time
  * @throws ConfigError if the engine's documents do not fit this gateway
  */
 export async function agreeWithEngine(
   replica: EngineReplica,
   required: Omit<EngineOrigin, 'sentAtMs'>,
   { log }: Foundation,
-): Promise<() => readonly { readonly check: string; readonly fault: HealthFault | null }[]> {
+): Promise<() => readonly CheckedSales[]> {
   const sinceMs = systemClock.nowMs()
   while (replica.origin === null && systemClock.nowMs() - sinceMs < FIRST_HEARTBEAT_MS_MAX)
     await new Promise<void>((resolve) => systemClock.after(POLL_MS, resolve))

@@ -13,7 +13,7 @@ import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts
 import type { PaymentMethod } from '../../payment/payment.ts'
 import type { RateLimits } from '../../payment/rate-limit.ts'
 import { localRateLimits } from '../../payment/rate-limit.ts'
-import type { SalesReadiness } from '../../payment/sales-readiness.ts'
+import type { CheckedSales, SalesReadiness } from '../../payment/sales-readiness.ts'
 import {
   examineFacilitators,
   hostedFacilitators,
@@ -47,6 +47,8 @@ type Context = {
   readonly maintenance: MaintenanceState
   readonly clock: SteadyClock
   readonly metrics: Registry
+  /** Of an engine in another process. */
+  readonly engineChecks?: () => readonly CheckedSales[]
   /** Of this process alone by default. */
   readonly rateLimits?: RateLimits
   readonly log: Logger
@@ -76,7 +78,8 @@ async function sellingWith(
   options: ServeOptions,
   context: Context,
 ): Promise<Selling> {
-  const { engine, maintenance, metrics, log, rateLimits = localRateLimits } = context
+  const { engine, maintenance, metrics, log } = context
+  const { rateLimits = localRateLimits, engineChecks = () => [] } = context
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const channels = await paymentChannels(options, log, metrics, books)
@@ -98,8 +101,15 @@ async function sellingWith(
   ]
   if (hosted !== null) await examineFacilitators(hosted)
   if (hosted !== null) measureFacilitators(hosted, metrics)
-  const { sales, ...ledgerWatch } = salesReadiness(methods, books?.ledger ?? null, clockCheck, log)
-  const checks = () => sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }]
+  const { sales, ...ledgerWatch } = salesReadiness(
+    methods,
+    books?.ledger ?? null,
+    clockCheck,
+    engineChecks,
+    log,
+  )
+  const checks = () =>
+    sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }, ...engineChecks()]
   measureReadiness({ checks, methods, clock: clockCheck }, metrics)
   const receipts = receiptsOf(options)
   if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')
