@@ -58,7 +58,9 @@ const optional = {
   timeframe: textSchema('Timeframe with too few candles.'),
   have: countSchema('Available items.'),
   need: countSchema('Required items.'),
-  check: textSchema('Failed check: ledger_writable, can_settle or clock.'),
+  check: textSchema(
+    'Failed check: ledger_writable, can_settle, clock, engine_agrees or engine_clock.',
+  ),
   missing: textSchema('Kind of the counted items.'),
   ready_in_seconds: nullableSecondsSchema('Seconds until the minimum is reached; null if unknown.'),
   ready_at_iso: nullableSchema('string', 'Instant of the minimum, UTC, ISO 8601; null if unknown.'),
