@@ -11,14 +11,10 @@ import Table from 'cli-table3'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { analyses as sold } from '../src/compute/analyses/registry.ts'
 import type { Analyses } from '../src/compute/processor.ts'
-import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
-import { poolEvents, rateEvents } from '../src/compute/testing/chain-tape.ts'
-import { coinHistory } from '../src/compute/testing/coin-history.ts'
-import { externalEvents } from '../src/compute/testing/external-events.ts'
-import { book, context, NOW_MS, warmTape, wave } from '../src/compute/testing/tape.ts'
+import { PUBLISH_PERIOD_MS } from '../src/compute/processor.ts'
 import type { Document } from '../src/domain/document.ts'
 import { viewsOf } from '../src/domain/document.ts'
-import { renderMarket } from '../src/workers/market-worker.ts'
+import { FullMarket } from './full-market.ts'
 
 const isQuick = process.argv.includes('--quick')
 const COINS = isQuick ? 20 : 200
@@ -35,54 +31,9 @@ const analyses: Analyses = {
   coin: sold.coin.map((analysis) => ({ ...analysis, periodMs: PUBLISH_PERIOD_MS })),
 }
 
-const coins = Array.from({ length: COINS }, (_, index) => (index === 0 ? 'BTC' : `COIN${index}`))
-
-/** A processor in which every coin has its full history. */
-function warm(products: Analyses): Processor {
-  const processor = new Processor(products, '0.0.0')
-  const [[universe] = []] = warmTape('BTC')
-  assert(universe?.kind === 'universe', 'a tape begins with the universe')
-  const [listing] = universe.listings
-  assert(listing !== undefined, 'and lists a coin')
-  const listings = coins.map((coin) => ({ ...listing, coin }))
-  processor.process([{ ...universe, listings }])
-  for (const [index, coin] of coins.entries()) {
-    const amplitude = 0.02 + (0.05 * index) / COINS
-    for (const batch of warmTape(coin, (timeframe, count) => wave(timeframe, count, amplitude)))
-      processor.process(batch.filter(({ kind }) => kind !== 'universe'))
-    for (const batch of coinHistory(coin, index)) processor.process(batch)
-  }
-  return processor
-}
-
-/** New events of the venue and of external sources for every coin, so that all documents are due. */
-function stir(processor: Processor, round: number): void {
-  const timeMs = NOW_MS + round * 1_000
-  const times = { timeExchangeMs: timeMs, timeReceivedMs: timeMs }
-  for (const [index, coin] of coins.entries()) {
-    const markPrice = 110 * (1 + 1e-4 * Math.sin(round + index))
-    const prices = { markPrice, oraclePrice: markPrice, midPrice: markPrice }
-    processor.process([context(coin, { ...times, ...prices })])
-    processor.process([book(coin, times)])
-    processor.process(externalEvents(coin, markPrice, timeMs))
-  }
-  processor.process([...rateEvents(timeMs), ...poolEvents(timeMs)])
-}
-
-function renderAll(processor: Processor, products: Analyses, round: number): Document[] {
-  const nowMs = NOW_MS + round * 1_000
-  const documents: Document[] = []
-  for (let phase = 0; phase < PUBLISH_PHASES; phase += 1)
-    documents.push(...processor.publish(nowMs))
-  for (const { contract } of products.market)
-    documents.push(renderMarket(processor.gather(contract.id, nowMs)))
-  return documents
-}
-
 type Contender = {
   readonly id: string
-  readonly products: Analyses
-  readonly processor: Processor
+  readonly market: FullMarket
   readonly msPerCycle: number[]
   readonly floorMs: number[]
   documents: readonly Document[]
@@ -90,9 +41,9 @@ type Contender = {
 
 collectGarbage()
 const before = process.memoryUsage()
-const whole = warm(analyses)
-stir(whole, 0)
-renderAll(whole, analyses, 0)
+const whole = new FullMarket(COINS, analyses)
+whole.stir(0)
+whole.render(0)
 collectGarbage()
 const after = process.memoryUsage()
 const bytesPerCoin =
@@ -133,14 +84,18 @@ console.log(
 )
 console.log(`sha256 of the last documents: ${checksum(contenders[0]?.documents ?? [])}`)
 
-function contender(id: string, products: Analyses, processor = warm(products)): Contender {
-  return { id, products, processor, msPerCycle: [], floorMs: [], documents: [] }
+function contender(
+  id: string,
+  products: Analyses,
+  market = new FullMarket(COINS, products),
+): Contender {
+  return { id, market, msPerCycle: [], floorMs: [], documents: [] }
 }
 
 function takeTurn(one: Contender, round: number): void {
-  stir(one.processor, round)
+  one.market.stir(round)
   const startedMs = performance.now()
-  one.documents = renderAll(one.processor, one.products, round)
+  one.documents = one.market.render(round)
   const renderedMs = performance.now()
   let bytes = 0
   let floorMs = 0
