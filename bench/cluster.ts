@@ -5,17 +5,34 @@
  */
 import { loadavg } from 'node:os'
 import Table from 'cli-table3'
+import { hasPostgres } from '../test/support/postgres.ts'
 import { redisBinary } from '../test/support/redis.ts'
 import { fanOut } from './cluster-fan-out.ts'
 import type { ClusterLine } from './cluster-line.ts'
+import { salesLines } from './cluster-sales.ts'
+import { takeoverLines } from './cluster-takeover.ts'
 
 const isQuick = process.argv.includes('--quick')
+const size = isQuick
+  ? {
+      fanOut: { coins: 20, seconds: 3 },
+      takeover: { coins: 20, documentBytes: 500 },
+      sales: { races: 20, killedCalls: 20, cpuCalls: 20 },
+    }
+  : {
+      fanOut: { coins: 200, seconds: 20 },
+      takeover: { coins: 200, documentBytes: 3_000 },
+      sales: { races: 500, killedCalls: 1_000, cpuCalls: 200 },
+    }
 const lines: ClusterLine[] = []
 
 if (redisBinary === null)
   console.log('skipped: neither valkey-server nor redis-server is installed')
-else
-  lines.push(...(await fanOut(isQuick ? { coins: 20, seconds: 3 } : { coins: 200, seconds: 20 })))
+else {
+  lines.push(...(await fanOut(size.fanOut)), ...(await takeoverLines(size.takeover)))
+  if (hasPostgres) lines.push(...(await salesLines(size.sales)))
+  else console.log('sales are skipped: PostgreSQL is not installed')
+}
 
 const table = new Table({ head: ['line', 'measured', 'bar', ''], style: { head: [], border: [] } })
 for (const { what, measured, bar, isMet } of lines)

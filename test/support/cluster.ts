@@ -110,7 +110,10 @@ async function leaderOf(engines: readonly ClusterProcess[]): Promise<ClusterProc
 }
 
 /** @returns NaN for a metric without a value */
-export async function metricOf({ adminUrl }: ClusterProcess, name: string): Promise<number> {
+export async function metricOf(
+  { adminUrl }: Pick<ClusterProcess, 'adminUrl'>,
+  name: string,
+): Promise<number> {
   const signal = AbortSignal.timeout(1_000)
   const text = await (await fetch(`${adminUrl}/metrics`, { signal })).text()
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))

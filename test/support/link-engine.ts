@@ -21,6 +21,8 @@ export type LinkEngineSettings = {
 
 export type LinkEngineReport = {
   readonly epoch: number | null
+  /** Number of publications that the broker refused because another engine leads. */
+  readonly refusedPublications: number
   /** By `textOf`; empty while the market is open. */
   readonly documents: readonly string[]
 }
@@ -79,7 +81,11 @@ async function connected(): Promise<void> {
 function report(): void {
   const { lease } = leadership
   const documents = isOpen ? [] : coins.flatMap((coin) => replica.documentsOf(coin).map(textOf))
-  const message = { epoch: lease?.epoch ?? null, documents: documents.toSorted() }
+  const message = {
+    epoch: lease?.epoch ?? null,
+    refusedPublications: publisher.counts().fenced,
+    documents: documents.toSorted(),
+  }
   process.send?.(message satisfies LinkEngineReport)
 }
 

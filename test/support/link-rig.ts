@@ -89,6 +89,11 @@ export class LinkEngineProcess {
     return this.#report !== null && this.#report.epoch !== null
   }
 
+  /** Number of publications that the broker refused because another engine leads. */
+  get refusedPublications(): number {
+    return this.#report?.refusedPublications ?? 0
+  }
+
   /** Resolves when it is connected to the broker. */
   async starts(): Promise<void> {
     await until('an engine is connected', async () => this.#report !== null)
