@@ -777,6 +777,7 @@ describe('before anything is sold', () => {
     const [well, gone, other] = [await facilitator(), await facilitator(), await facilitator(KEY)]
     await gone.goDown()
     const options = {
+      role: 'all',
       payment: 'x402',
       network: 'base',
       host: '127.0.0.1',

@@ -29,7 +29,12 @@ export async function serveEngine(options: ServeOptions): Promise<void> {
   )
   countFeedEvents(engine, metrics)
   const admin = adminListener(options, foundation, {
-    ...{ engine, maintenance: null, restartEngine: engineThread.restart },
+    ...{
+      engine,
+      maintenance: null,
+      restartEngine: engineThread.restart,
+      checks: publications.checks,
+    },
   })
   const connection = { stop: () => broker.close() }
   await runService(

@@ -1,19 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { Counter, Gauge } from 'prom-client'
-import type { SteadyClock } from '../../domain/steady-clock.ts'
 import type { Broker } from '../../link/broker/broker.ts'
 import { Leadership } from '../../link/broker/leadership.ts'
 import { Publisher } from '../../link/broker/publisher.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import type { ReplicaTarget } from '../../link/engine-supervisor.ts'
 import type { EngineOrigin } from '../../link/message.ts'
+import type { HealthFault } from '../../payment/health-monitor.ts'
 import { monotonicMs, systemClock } from '../system-clock.ts'
+import { EngineFitness } from './engine-fitness.ts'
 import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
 export type Publishing = ServicePart & {
   /** Receives the messages of the engine, which it also keeps in the replica. */
   readonly target: ReplicaTarget
+  /** Whether this engine leads or could take over. */
+  checks(): readonly { readonly check: string; readonly fault: HealthFault | null }[]
 }
 
 /** Publishes the documents of this process while it leads. */
@@ -24,9 +27,10 @@ export function publishing(
   foundation: Foundation,
 ): Publishing {
   const { log, clock } = foundation
+  const fitness = new EngineFitness(replica, clock.nowMs())
   const leadership: Leadership = new Leadership({
     ...{ broker, engineId: randomUUID(), clock: systemClock, monotonicMs },
-    isFit: fitness(replica, clock),
+    isFit: () => fitness.isFit(clock.nowMs()),
     onChange: (lease) => {
       if (lease === null) log.warn('this engine no longer leads; it stands by')
       else log.info({ epoch: lease.epoch }, 'this engine leads')
@@ -35,6 +39,7 @@ export function publishing(
   const publisher = new Publisher({ replica, broker, leadership, clock: systemClock, monotonicMs })
   measure(leadership, publisher, foundation)
   return {
+    checks: () => [{ check: 'can_lead', fault: fitness.fault(clock.nowMs()) }],
     target: {
       apply: (message, nowMs) =>
         publisher.apply(
@@ -56,24 +61,6 @@ export function publishing(
     handOver: () => leadership.stop(),
     stop: () => publisher.stop(),
   }
-}
-
-/**
- * An engine may lead once it receives data from the venue and has rendered coins, and as long as it works. Before that it
- * has documents of an earlier run at most.
- */
-function fitness(replica: EngineReplica, clock: SteadyClock): () => boolean {
-  let isWarm = false
-  return () => {
-    if (replica.state(clock.nowMs()) !== 'available') isWarm = false
-    else if (!isWarm) isWarm = replica.coins().length > 0 && isFed(replica)
-    return isWarm
-  }
-}
-
-function isFed(replica: EngineReplica): boolean {
-  const feeds = replica.feeds()
-  return feeds.length > 0 && feeds.every(({ state }) => state !== 'down')
 }
 
 function measure(leadership: Leadership, publisher: Publisher, { metrics }: Foundation): void {
