@@ -42,16 +42,13 @@ const analyses = {
 export type FanOutSize = { readonly coins: number; readonly seconds: number }
 
 /** Publishes the documents of a rendered market at the cadence of an engine, to 2 and to 8 gateways. */
-export async function fanOut({ coins, seconds }: FanOutSize): Promise<readonly ClusterLine[]> {
+export async function* fanOutLines({ coins, seconds }: FanOutSize): AsyncGenerator<ClusterLine> {
   const market = new FullMarket(coins, analyses)
   const renderings = Array.from({ length: RENDERINGS }, (_, round) => {
     market.stir(round)
     return Map.groupBy(market.render(round).map(packDocument), ({ key }) => subjectOf(key))
   })
-  const lines: ClusterLine[] = []
-  for (const gateways of [2, 8])
-    lines.push(...(await fanOutTo(gateways, market.coins, renderings, seconds)))
-  return lines
+  for (const gateways of [2, 8]) yield* await fanOutTo(gateways, market.coins, renderings, seconds)
 }
 
 /** The documents of each subject, in the form in which they leave the thread of the engine. */

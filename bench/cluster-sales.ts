@@ -34,7 +34,7 @@ type Market = {
 type Reply = { readonly status: number; readonly text: string }
 
 /** Sales of two gateway processes that share a PostgreSQL ledger, while parts of it end. */
-export async function salesLines(size: SalesSize): Promise<readonly ClusterLine[]> {
+export async function* salesLines(size: SalesSize): AsyncGenerator<ClusterLine> {
   const cleanups: (() => Promise<unknown>)[] = []
   try {
     const chain = await startEvmChain({ clock: systemClock })
@@ -45,11 +45,9 @@ export async function salesLines(size: SalesSize): Promise<readonly ClusterLine[
     cleanups.push(() => cluster.close())
     const [one, other] = cluster.gateways as [ClusterProcess, ClusterProcess]
     const market = { chain, postgres, one, other }
-    return [
-      await racedPayments(market, size.races),
-      await killedGateway(market, size.killedCalls),
-      await cpuOfCalls(market, size.cpuCalls),
-    ]
+    yield await racedPayments(market, size.races)
+    yield await killedGateway(market, size.killedCalls)
+    yield await cpuOfCalls(market, size.cpuCalls)
   } finally {
     for (const cleanup of cleanups.reverse()) await cleanup()
   }

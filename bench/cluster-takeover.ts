@@ -17,10 +17,8 @@ const CONTINUED_MS = 1_500
 export type TakeoverSize = { readonly coins: number; readonly documentBytes: number }
 
 /** Ends or stops the leader of two engine processes, and measures when both gateways have documents of the next one. */
-export async function takeoverLines(size: TakeoverSize): Promise<readonly ClusterLine[]> {
-  const lines: ClusterLine[] = []
-  for (const { signal, limitMs } of takeovers) lines.push(await takeover(signal, limitMs, size))
-  return lines
+export async function* takeoverLines(size: TakeoverSize): AsyncGenerator<ClusterLine> {
+  for (const { signal, limitMs } of takeovers) yield await takeover(signal, limitMs, size)
 }
 
 async function takeover(

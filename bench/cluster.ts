@@ -7,7 +7,7 @@ import { loadavg } from 'node:os'
 import Table from 'cli-table3'
 import { hasPostgres } from '../test/support/postgres.ts'
 import { redisBinary } from '../test/support/redis.ts'
-import { fanOut } from './cluster-fan-out.ts'
+import { fanOutLines } from './cluster-fan-out.ts'
 import type { ClusterLine } from './cluster-line.ts'
 import { salesLines } from './cluster-sales.ts'
 import { takeoverLines } from './cluster-takeover.ts'
@@ -29,8 +29,9 @@ const lines: ClusterLine[] = []
 if (redisBinary === null)
   console.log('skipped: neither valkey-server nor redis-server is installed')
 else {
-  lines.push(...(await fanOut(size.fanOut)), ...(await takeoverLines(size.takeover)))
-  if (hasPostgres) lines.push(...(await salesLines(size.sales)))
+  await measure(fanOutLines(size.fanOut))
+  await measure(takeoverLines(size.takeover))
+  if (hasPostgres) await measure(salesLines(size.sales))
   else console.log('sales are skipped: PostgreSQL is not installed')
 }
 
@@ -45,3 +46,10 @@ console.log(
 )
 if (lines.some(({ isMet, isWrong }) => isWrong || (!isQuick && isMet === false)))
   process.exitCode = 1
+
+async function measure(measured: AsyncGenerator<ClusterLine>): Promise<void> {
+  for await (const line of measured) {
+    lines.push(line)
+    process.stderr.write(`${line.what}: ${line.measured}\n`)
+  }
+}
