@@ -2,25 +2,23 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import type { Cluster, ClusterProcess } from '../test/support/cluster.ts'
-import { buildCluster, metricOf } from '../test/support/cluster.ts'
+import { buildCluster } from '../test/support/cluster.ts'
 import { newPayment, PRICE } from '../test/support/killed-sales.ts'
 import type { PostgresServer } from '../test/support/postgres.ts'
 import { startPostgres } from '../test/support/postgres.ts'
-import { fromElsewhere, startRig, until } from '../test/support/service.ts'
+import { fromElsewhere, until } from '../test/support/service.ts'
 import type { ClusterLine } from './cluster-line.ts'
 
 const COPIES = 4
 const RACES_AT_ONCE = 8
 const POSTGRES_AWAY_MS = 1_000
 const BUYERS = 50
-const IDLE_MS = 5_000
 const REPEAT_AFTER_MS = 200
 const REPEATED_MS_MAX = 60_000
 
 export type SalesSize = {
   readonly races: number
   readonly killedCalls: number
-  readonly cpuCalls: number
 }
 
 type Market = {
@@ -47,7 +45,6 @@ export async function* salesLines(size: SalesSize): AsyncGenerator<ClusterLine> 
     const market = { chain, postgres, one, other }
     yield await racedPayments(market, size.races)
     yield await killedGateway(market, size.killedCalls)
-    yield await cpuOfCalls(market, size.cpuCalls)
   } finally {
     for (const cleanup of cleanups.reverse()) await cleanup()
   }
@@ -147,42 +144,7 @@ async function killedGateway(market: Market, calls: number): Promise<ClusterLine
   }
 }
 
-/** CPU of the process per paid call, less that of the same time without calls. */
-async function cpuOfCalls({ chain, one }: Market, calls: number): Promise<ClusterLine> {
-  const whole = await startRig()
-  try {
-    await quotes(whole)
-    const embedded = await cpuPerCall(whole, whole.chain, calls)
-    const shared = await cpuPerCall(one, chain, calls)
-    return {
-      what: `CPU of a paid call, ${calls} in sequence`,
-      measured: `role all with ledger.db ${embedded.toFixed(2)} ms, a gateway with PostgreSQL ${shared.toFixed(2)} ms, ${(shared / embedded).toFixed(2)} times`,
-      bar: '',
-      isMet: null,
-    }
-  } finally {
-    await whole.close()
-  }
-}
-
-type Seller = Pick<ClusterProcess, 'url' | 'adminUrl'>
-
-async function cpuPerCall(seller: Seller, chain: EvmChain, calls: number): Promise<number> {
-  await answerOf(seller, await newPayment({ chain }))
-  const payments: string[] = []
-  while (payments.length < calls) payments.push(await newPayment({ chain }))
-  const idleFrom = await cpuMs(seller)
-  await wait(IDLE_MS)
-  const idleShare = ((await cpuMs(seller)) - idleFrom) / IDLE_MS
-  const [from, fromMs] = [await cpuMs(seller), performance.now()]
-  for (const payment of payments) await answerOf(seller, payment)
-  const tookMs = performance.now() - fromMs
-  return ((await cpuMs(seller)) - from - idleShare * tookMs) / calls
-}
-
-async function cpuMs(seller: Seller): Promise<number> {
-  return (await metricOf(seller, 'process_cpu_seconds_total')) * 1_000
-}
+type Seller = Pick<ClusterProcess, 'url'>
 
 /** Repeats until the payment has its answer, for as long as it is valid. */
 async function answerOf(gateway: Seller, payment: string): Promise<Reply> {

@@ -17,12 +17,12 @@ const size = isQuick
   ? {
       fanOut: { coins: 20, seconds: 3 },
       takeover: { coins: 20, documentBytes: 500 },
-      sales: { races: 20, killedCalls: 20, cpuCalls: 20 },
+      sales: { races: 20, killedCalls: 20 },
     }
   : {
       fanOut: { coins: 200, seconds: 20 },
       takeover: { coins: 200, documentBytes: 3_000 },
-      sales: { races: 500, killedCalls: 1_000, cpuCalls: 200 },
+      sales: { races: 500, killedCalls: 1_000 },
     }
 const lines: ClusterLine[] = []
 

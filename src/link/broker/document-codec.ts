@@ -10,7 +10,7 @@ import type {
   View,
   Warning,
 } from '../../domain/document.ts'
-import { warnings } from '../../domain/document.ts'
+import { bytesOf, warnings } from '../../domain/document.ts'
 import { timeframes } from '../../domain/timeframe.ts'
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
@@ -41,14 +41,14 @@ const outcomeKinds = [
 
 /** The length in front lets a reader skip a document that it holds. */
 export function writeDocument(to: ByteWriter, document: Document): void {
-  const { key, version, renderedAtMs, nextUpdateMs, bytes, parts, views, numbered } = document
+  const { key, version, renderedAtMs, nextUpdateMs, parts, views, numbered } = document
   const lengthAt = to.length
   to.u32(0)
   to.text(key)
   to.f64(version)
   to.f64(renderedAtMs)
   writeOptional(to, nextUpdateMs, (value) => to.f64(value))
-  to.bytes(bytes)
+  to.bytes(bytesOf(document))
   writeList(to, parts, (part) => writePart(to, part))
   writeList(to, Object.entries(views), ([viewKey, view]) => {
     to.text(viewKey)

@@ -2,6 +2,7 @@ import { crc32 } from 'node:zlib'
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { Document } from '../../domain/document.ts'
+import { bytesOf } from '../../domain/document.ts'
 import { arbitraryDocument } from '../testing/arbitrary-document.ts'
 import { STORE_OK } from '../testing/store-ok.ts'
 import type { CarrierFrame } from './frame.ts'
@@ -28,6 +29,20 @@ describe('frame', () => {
     bytes.fill(0)
     expect(decoded).toEqual(frame)
   })
+
+  test.prop([frames, fc.uint8Array({ minLength: 1, maxLength: 20 })])(
+    'carries the bytes that documents of an hour share as those of the document',
+    (frame, tail) => {
+      if (frame.message?.kind !== 'subject') throw new Error('all are of a subject')
+      const { message } = frame
+      const shared = message.documents.map((document) => ({ ...document, tail }))
+      const carried = decodeFrame(
+        encoder.encode({ ...frame, message: { ...message, documents: shared } }),
+      )?.message
+      if (carried?.kind !== 'subject') throw new Error('the frame is refused')
+      expect(carried.documents.map(({ bytes }) => bytes)).toEqual(shared.map(bytesOf))
+    },
+  )
 
   test.prop([frames, fc.nat(), fc.integer({ min: 1, max: 255 })])(
     'is refused if any byte differs',
