@@ -24,7 +24,7 @@ export const BARRED_WALLETS_OF_CODE = 3
 export const AT_ONCE = 3
 export const AT_ONCE_MAX = 50
 /**
- * Window of the gas limit for contract wallets. A reservation that nobody releases, because its gateway ended, counts
+ * Window of the gas limit for contract wallets. A reservation without a release, because its gateway ended, counts
  * for this long.
  */
 export const FAILURE_WINDOW_MS = 3_600_000

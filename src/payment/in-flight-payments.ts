@@ -15,8 +15,8 @@ export type InFlightPayment = {
 const IN_FLIGHT_MAX = 5_000
 
 /**
- * Payments in flight, one for each key: the first request does the work. Held in memory, because the ledger allows one
- * process only.
+ * Payments in flight in this process, one for each key: the first request does the work. Of copies in several processes,
+ * `Ledger.begin` lets one win.
  */
 export class InFlightPayments {
   readonly #inFlightPayments = new Map<string, InFlightPayment>()

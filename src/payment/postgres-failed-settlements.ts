@@ -39,7 +39,7 @@ export const failedSettlementTables: PostgresTables = {
 /** Class of the advisory locks on the gas limit of a network, so that they collide with no other lock. */
 const LOCK_CLASS = 7_403
 
-/** Failed settlements that several gateways share, beside the payments of their ledger. */
+/** Failed settlements that several gateways share, in the database of their ledger. */
 export class PostgresFailedSettlements implements FailedSettlements {
   readonly #db: Postgres
 

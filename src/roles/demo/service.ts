@@ -4,7 +4,7 @@ import { superviseCommand } from '../child-process.ts'
 import type { DemoProgress } from './progress.ts'
 import type { Cleanup } from './purchases.ts'
 
-/** The real venue allows 1,200 a minute; ours may answer at once, so that nobody waits for a demo. */
+/** The real venue allows 1,200 a minute; the simulated one allows more, so that the demo starts sooner. */
 export const SIMULATED_WEIGHT_PER_MINUTE = 60_000
 
 export type Chains = { readonly base: EvmChain; readonly solana: SolanaChain }

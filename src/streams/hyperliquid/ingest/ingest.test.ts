@@ -184,7 +184,7 @@ test('so is what comes over a new connection, however well another one has shown
   ingest.process({ kind: 'frame', socket: 1, text: bookFrame(nowMs - 300) }, nowMs)
   expect(
     ingest.process({ kind: 'frame', socket: 1, text: contextFrame(8) }, nowMs).batch,
-    'as soon as a frame tells',
+    'as soon as a frame shows it',
   ).toContainEqual(expect.objectContaining({ kind: 'context', timeReceivedMs: nowMs }))
 })
 
