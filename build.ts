@@ -17,6 +17,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
 import { clientTypes } from './client-types.ts'
+import { buildConsole } from './console-build.ts'
 import { shipped } from './shipped.ts'
 
 const OUT = 'dist'
@@ -117,9 +118,15 @@ copyFileSync(
   `${OUT}/viewer/openapi-explorer.min.js`,
 )
 
+const console = await buildConsole(`${OUT}/console`)
+
 writeFileSync(
   `${OUT}/THIRD-PARTY-NOTICES.txt`,
-  notices(bundles.flatMap(({ metafile }) => Object.keys(metafile.inputs))),
+  notices(
+    [...bundles.map(({ metafile }) => metafile), console].flatMap(({ inputs }) =>
+      Object.keys(inputs),
+    ),
+  ),
 )
 
 /** Their licences ask that whoever passes their code on says whose it is. */

@@ -284,6 +284,7 @@ function gateway(dress: Partial<ServerOptions>) {
   render()
   clock.every(1_000, render)
   return buildServer({
+    console: null,
     contracts: [pulseLike],
     engine,
     maintenance: new MaintenanceSwitch(clock.nowMs()),

@@ -429,6 +429,7 @@ function gateway() {
   clock.every(1_000, render)
   const options = paymentOptions(new SqliteLedger(':memory:'), stubbed)
   return buildServer({
+    console: null,
     contracts: [pulseLike],
     engine,
     maintenance: new MaintenanceSwitch(clock.nowMs()),

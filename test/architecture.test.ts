@@ -95,6 +95,10 @@ const layers: Readonly<
     ],
   },
   client: { folders: ['domain', 'compute'], packages: ['typebox'] },
+  console: {
+    folders: ['domain', 'client'],
+    packages: ['preact', '@preact/signals', 'lightweight-charts', 'uplot', 'viem'],
+  },
   config: {
     folders: ['domain', 'payment', 'streams'],
     packages: ['commander', '@solana/kit', 'node:fs', 'node:net', 'node:path'],
@@ -131,13 +135,13 @@ const ambient: readonly (readonly [RegExp, string, readonly string[]])[] = [
   [
     /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bhrtime\b/,
     'the clock',
-    ['src/roles/', 'src/client/platform.ts'],
+    ['src/roles/', 'src/client/platform.ts', 'src/console/'],
   ],
   [/\bMath\.random\b|\brandomBytes\b|\brandomUUID\b/, 'chance', ['src/roles/']],
   [
     /\bset(Timeout|Interval|Immediate)\(|AbortSignal\.timeout\(/,
     'a timer',
-    ['src/roles/', 'src/client/platform.ts'],
+    ['src/roles/', 'src/client/platform.ts', 'src/console/'],
   ],
   [/\bprocess\.env\b/, 'the environment', ['src/config/environment.ts']],
 ]
@@ -154,7 +158,7 @@ const bannedNames =
 
 /** Code that ships. Tests and their support may do what they need. */
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+  .filter((file) => /\.tsx?$/.test(file) && !file.endsWith('.test.ts'))
   .filter((file) => !file.includes('/testing/'))
   .map((file) => ({ file, text: readFileSync(join(SRC, file), 'utf8') }))
 

@@ -478,6 +478,7 @@ describe('perpscope doctor', () => {
       port: ANY_PORT,
       adminHost: '127.0.0.1',
       adminPort: ANY_PORT,
+      sampleCoin: 'BTC',
       dataDir,
       payment: 'open',
       publicUrl: 'https://perpscope.example',

@@ -337,7 +337,7 @@ function fixture(overrides: Partial<AdminServerOptions> = {}) {
   const { clock, engine, maintenance } = gateway
   const options = {
     ...{ access: new AdminAccess(null), clock, engine, maintenance, metrics },
-    ...{ logger: null, restartEngine: null },
+    ...{ logger: null, console: null, restartEngine: null },
   }
   return { ...gateway, metrics, admin: buildAdminServer({ ...options, ...overrides }) }
 }

@@ -11,9 +11,12 @@ import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
 import type { AdminAccess } from './admin-access.ts'
+import type { ConsoleOptions } from './console/console-routes.ts'
+import { adminConsole } from './console/console-routes.ts'
+import type { LiveSource } from './console/live-source.ts'
 import type { Maintenance, MaintenanceState } from './maintenance-switch.ts'
 import { securityHeaders } from './response-headers.ts'
-import { sendProblem } from './send-problem.ts'
+import { refusal, sendProblem } from './send-problem.ts'
 
 export type AdminServerOptions = {
   readonly access: AdminAccess
@@ -25,9 +28,16 @@ export type AdminServerOptions = {
   readonly logger: FastifyBaseLogger | null
   /** null if the engine is another process. */
   readonly restartEngine: (() => void | Promise<void>) | null
+  /** The operator's console; null serves none. */
+  readonly console: AdminConsoleSettings | null
   /** Sales checks; only the clock if answers are free. */
   readonly checks?: () => readonly { readonly check: string; readonly fault: HealthFault | null }[]
 }
+
+type AdminConsoleSettings = Pick<
+  ConsoleOptions,
+  'page' | 'contracts' | 'charts' | 'facts' | 'isClockOff'
+>
 
 const BODY_BYTES_MAX = 1_024
 const REQUEST_TIMEOUT_MS = 5_000
@@ -52,13 +62,26 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   })
   app.addHook('onRequest', access.check)
   app.addHook('onSend', (_request, reply, payload, done) => {
-    reply.headers(securityHeaders).header('cache-control', 'no-store')
+    reply.headers(securityHeaders)
+    if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
     done(null, payload)
   })
   app.setNotFoundHandler((_request, reply) =>
     sendProblem(reply, 'not_found', { detail: 'This path does not exist.' }),
   )
   app.setErrorHandler((error, request, reply) => refuseOrFail(error, request, reply))
+
+  const settings = options.console
+  if (settings !== null) {
+    const more: LiveSource = {
+      open: () => refusal('not_found', { detail: 'No report has this name.', param: 'document' }),
+    }
+    adminConsole(app, { ...settings, engine, clock, more })
+    app.get('/', (request, reply) => {
+      if (!settings.page.sendIfPreferred(request, reply))
+        sendProblem(reply, 'not_found', { detail: 'This path is a page for browsers.' })
+    })
+  }
 
   app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'))
 

@@ -14,6 +14,7 @@ import {
   unknownAge,
   unknownCoin,
 } from './analysis-refusals.ts'
+import type { CallParts } from './analysis-request.ts'
 import { requestReader } from './analysis-request.ts'
 import type { Selection } from './answer-selection.ts'
 import type { RequestedCoin } from './fill-document.ts'
@@ -48,13 +49,15 @@ export type CallReaderOptions = {
   readonly isFree: boolean
 }
 
+type CallRequest = CallParts & Pick<FastifyRequest, 'headers'>
+
 /** Both forms of `{coin}`: the router decodes the percent-encoded one. */
 const COIN_PLACEHOLDER = /^\{(coin|token)\}$/
 
 /** Reads the calls of one analysis, or says why a call is invalid. */
 export function callReader(contract: AnalysisContract, options: CallReaderOptions) {
   const read = requestReader(contract)
-  return (request: FastifyRequest, nowMs: number): AnalysisCall | Refusal => {
+  return (request: CallRequest, nowMs: number): AnalysisCall | Refusal => {
     const asked = read(request)
     if (asked.kind === 'refusal') return asked
     const named =
@@ -82,7 +85,7 @@ const wholeMarket: NamedCoin = { kind: 'named', coin: '', requested: undefined }
 function coinNamed(
   contract: AnalysisContract,
   ticker: string,
-  request: FastifyRequest,
+  request: CallRequest,
   nowMs: number,
   { engine, exampleCoin, isFree }: CallReaderOptions,
 ): NamedCoin | Refusal {

@@ -18,7 +18,10 @@ type AnalysisRequest = {
   readonly selection: Selection | null
 }
 
-export type RequestReader = (request: FastifyRequest) => AnalysisRequest | Refusal
+/** What a call consists of, whatever carries it. */
+export type CallParts = Pick<FastifyRequest, 'params' | 'query'>
+
+export type RequestReader = (request: CallParts) => AnalysisRequest | Refusal
 
 const COIN_CHARACTERS_MAX = 64
 
@@ -49,7 +52,7 @@ type ViewRequest = Omit<AnalysisRequest, 'ticker'>
 
 function viewReader(contract: AnalysisContract, known: readonly string[]) {
   const selectionOf = selectionReader(contract)
-  return (request: FastifyRequest): ViewRequest | Refusal => {
+  return (request: CallParts): ViewRequest | Refusal => {
     const unknown = unknownQueryParameter(request.query, known)
     if (unknown !== null) return unknown
     const view = viewOf(contract, request)
@@ -63,7 +66,7 @@ function viewReader(contract: AnalysisContract, known: readonly string[]) {
 /** The same name for all spellings of a call for one document; null for invalid parameters. */
 export function documentNames(contract: AnalysisContract) {
   const read = requestReader(contract)
-  return (request: FastifyRequest): string | null => {
+  return (request: CallParts): string | null => {
     const asked = read(request)
     if (asked.kind === 'refusal') return null
     const { ticker, view, selection } = asked
@@ -77,28 +80,28 @@ function queryParametersOf(contract: AnalysisContract): readonly string[] {
   return [...own, ...(hasCompactView(contract) ? ['view'] : []), 'fields']
 }
 
-function viewOf(contract: AnalysisContract, request: FastifyRequest): string | Refusal {
+function viewOf(contract: AnalysisContract, request: CallParts): string | Refusal {
   const view = viewKeyOf(contract, (name) => once(request, name))
   if (typeof view === 'string') return view
   const { name, problem, allowed } = view
   return refusal(problem, { detail: detailOf(request, view), param: name, allowed })
 }
 
-function unselectable(request: FastifyRequest, fault: SelectionFault): Refusal {
+function unselectable(request: CallParts, fault: SelectionFault): Refusal {
   const { name, allowed } = fault
   return refusal('invalid_parameter', { detail: detailOf(request, fault), param: name, allowed })
 }
 
 type Rule = { readonly name: string; readonly rule: string }
 
-function detailOf(request: FastifyRequest, { name, rule }: Rule): string {
+function detailOf(request: CallParts, { name, rule }: Rule): string {
   return once(request, name) === null
     ? `${name} may occur only once. ${name} ${rule}.`
     : `${name} ${rule}.`
 }
 
 /** The raw value of a query parameter; null if it occurs more than once. */
-function once(request: FastifyRequest, name: string): string | null | undefined {
+function once(request: CallParts, name: string): string | null | undefined {
   const query = request.query as Readonly<Record<string, string | string[] | undefined>>
   const raw = query[name]
   return Array.isArray(raw) ? null : raw

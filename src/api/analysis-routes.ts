@@ -15,6 +15,8 @@ import { answerTag, callReader, findAnswer } from './analysis-call.ts'
 import { notReady, qualityFell, underMaintenance } from './analysis-refusals.ts'
 import { lowerQuality, quotedQuality } from './answer-preview.ts'
 import { compressAnswer } from './compress-answer.ts'
+import type { ConsolePage } from './console/console-page.ts'
+import { prefersPage } from './console/prefers-page.ts'
 import { fillDocument } from './fill-document.ts'
 import type { PaidRouteOptions } from './paid-route.ts'
 import { paidRoute } from './paid-route.ts'
@@ -27,6 +29,8 @@ export type AnalysisRoutesOptions = PaidRouteOptions & {
   readonly payment: PaymentGate | null
   /** Limits the quotes of one address; null for no limit. */
   readonly quoteLimit: onRequestHookHandler | null
+  /** What a browser gets instead of a quote or a refusal; null for JSON alone. */
+  readonly consolePage: ConsolePage | null
 }
 
 /**
@@ -58,12 +62,13 @@ export async function analysisRoutes(
   app: FastifyInstance,
   options: AnalysisRoutesOptions,
 ): Promise<void> {
-  const { contracts, maintenance, payment, quoteLimit } = options
+  const { consolePage, contracts, maintenance, payment, quoteLimit } = options
   app.decorateRequest('analysisCall', null)
   await payment?.(app)
   // Per route, because a hook of the whole app would run before the hooks of the payment.
+  const showPage = consolePage === null ? [] : [pageForBrowsers(consolePage)]
   app.addHook('onRoute', (route) => {
-    route.onSend = [route.onSend ?? [], compressAnswer].flat()
+    route.onSend = [route.onSend ?? [], showPage, compressAnswer].flat()
   })
 
   const refuseMaintenance = (
@@ -172,6 +177,20 @@ function sendAnswer(contract: AnalysisContract, options: AnalysisRoutesOptions) 
     }
     const bytes = fillDocument(document, answer, facts, call.selection)
     void reply.headers(answerHeaders).header('etag', etag).send(bytes)
+  }
+}
+
+/** A browser that opens a paid path gets a page that shows the quote, with the headers of the quote. */
+function pageForBrowsers(page: ConsolePage) {
+  return (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    payload: unknown,
+    done: (error: Error | null, body?: unknown) => void,
+  ): void => {
+    const isForBrowser =
+      reply.statusCode >= 400 && !hasPayment(request.headers) && prefersPage(request.raw)
+    done(null, isForBrowser ? page.inPlaceOfRefusal(reply) : payload)
   }
 }
 

@@ -10,6 +10,7 @@ import type { Mirror } from '../link/broker/mirror.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { FeedHealth } from '../link/message.ts'
 import { compressAnswer } from './compress-answer.ts'
+import type { ConsolePage } from './console/console-page.ts'
 import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceState } from './maintenance-switch.ts'
 import type { ServiceReadiness } from './paid-route.ts'
@@ -26,6 +27,8 @@ export type FreeRoutesOptions = {
   readonly readiness?: ServiceReadiness
   /** If the engine is another process. */
   readonly mirror?: MirrorReader
+  /** What browsers get at `/`; null for JSON alone. */
+  readonly consolePage: ConsolePage | null
 }
 
 /** How well this process follows the engine. */
@@ -39,7 +42,10 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
   const startedAtMs = clock.nowMs()
   const indexDocument = freeDocument(JSON_MEDIA_TYPE, JSON.stringify(index(options)))
 
-  app.get('/', (request, reply) => sendDocument(request, reply, indexDocument))
+  app.get('/', (request, reply) => {
+    if (options.consolePage?.sendIfPreferred(request, reply)) return
+    sendDocument(request, reply, indexDocument, { vary: 'Accept' })
+  })
 
   app.get('/health', { onSend: compressAnswer }, (_request, reply) => {
     void reply

@@ -15,11 +15,29 @@ export type FreeDocument = {
 }
 
 const AGE_SECONDS_MAX = 300
+const VARY = 'Origin, Accept-Encoding'
 
-export function freeDocument(mediaType: string, content: string | Buffer): FreeDocument {
+/** @param coded the content, if it was compressed in advance */
+export function freeDocument(
+  mediaType: string,
+  content: string | Buffer,
+  coded?: Readonly<Record<Coding, Buffer>>,
+): FreeDocument {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-  return { mediaType, bytes, entityTag: `"${digest}"`, coded: new Map() }
+  const known = Object.entries(coded ?? {}) as [Coding, Buffer][]
+  return {
+    mediaType,
+    bytes,
+    entityTag: `"${digest}"`,
+    coded: new Map(known.map(([coding, body]) => [coding, Promise.resolve(body)])),
+  }
+}
+
+type Caching = {
+  readonly cacheControl?: string
+  /** A request header that selects the document. */
+  readonly vary?: string
 }
 
 /** Answers with a document, or with 304 if the caller has it. */
@@ -27,14 +45,15 @@ export function sendDocument(
   request: FastifyRequest,
   reply: FastifyReply,
   document: FreeDocument,
+  { cacheControl = `public, max-age=${AGE_SECONDS_MAX}`, vary }: Caching = {},
 ): void {
   const { mediaType, bytes } = document
   const coding = codingFor(request.raw, bytes.length)
   const entityTag = tagOf(document, coding)
   void reply.headers({
     ...discoveryHeaders,
-    'cache-control': `public, max-age=${AGE_SECONDS_MAX}`,
-    vary: 'Origin, Accept-Encoding',
+    'cache-control': cacheControl,
+    vary: vary === undefined ? VARY : `${vary}, ${VARY}`,
     etag: entityTag,
   })
   if (isNamedBy(request.headers['if-none-match'], entityTag)) {

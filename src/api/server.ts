@@ -7,6 +7,9 @@ import type { AnalysisRoutesOptions } from './analysis-routes.ts'
 import { analysisRoutes } from './analysis-routes.ts'
 import { refuseBrokenRequest } from './broken-request.ts'
 import { endConnectionsWithTheirCalls, limitConnections } from './connections.ts'
+import type { ConsolePage } from './console/console-page.ts'
+import { publicConsole } from './console/console-routes.ts'
+import type { ChartDocument } from './console/live-documents.ts'
 import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import type { ServiceFacts } from './discovery/service-facts.ts'
 import type { Defer } from './fair-queue.ts'
@@ -22,8 +25,10 @@ import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
 
-export type ServerOptions = AnalysisRoutesOptions &
-  FreeRoutesOptions & {
+export type ServerOptions = Omit<AnalysisRoutesOptions, 'consolePage'> &
+  Omit<FreeRoutesOptions, 'consolePage'> & {
+    /** null serves JSON to browsers too. */
+    readonly console: ConsoleSettings | null
     /** null logs nothing. */
     readonly logger: FastifyBaseLogger | null
     /** Without it the caller's address is that of the connection, and `X-Forwarded-For` is ignored. */
@@ -38,6 +43,13 @@ export type ServerOptions = AnalysisRoutesOptions &
       'publicUrl' | 'waysToPay' | 'limits' | 'receiptSigner' | 'docsViewer' | 'contactEmail'
     >
   }
+
+/** The console of this server, and the coin that it shows for free. */
+type ConsoleSettings = {
+  readonly page: ConsolePage
+  readonly charts: readonly ChartDocument[]
+  readonly sampleCoin: string
+}
 
 const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
@@ -114,14 +126,21 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     })
   })
 
-  freeRoutes(app, options)
+  const consolePage = options.console?.page ?? null
+  freeRoutes(app, { ...options, consolePage })
+  if (options.console !== null)
+    publicConsole(app, {
+      ...{ ...options, ...options.console },
+      isClockOff: () => options.readiness?.isClockOff() ?? false,
+      facts: { version: options.version, ...options.discovery },
+    })
   discoveryRoutes(app, { ...options, ...options.discovery })
   const calls = new FairQueue(JSON_RPC_CALLS_MAX, defer)
   mcpRoutes(app, { ...options, ...options.discovery }, calls)
   a2aRoutes(app, { ...options, ...options.discovery }, calls)
   // A scope of its own, so that the payment hooks apply to the paid routes only.
   void app.register((paid, _, done) => {
-    analysisRoutes(paid, options).then(() => done(), done)
+    analysisRoutes(paid, { ...options, consolePage }).then(() => done(), done)
   })
   return app
 }

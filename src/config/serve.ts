@@ -48,6 +48,11 @@ export const serveSettings = {
     'PERPSCOPE_CONTACT_EMAIL',
     'contact of the operator in published documents (default: none)',
   ),
+  sampleCoin: setting(
+    '--sample-coin <coin>',
+    'PERPSCOPE_SAMPLE_COIN',
+    'coin that the page at / shows for free, one minute late',
+  ).default('BTC'),
   ...paymentSettings,
   accessLog: setting('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'log one line per request')
     .choices(['on', 'off'])

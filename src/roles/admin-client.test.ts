@@ -49,6 +49,7 @@ describe('the admin token', () => {
 test('commands of this machine present the token to a service on every address', async () => {
   const { clock, engine, maintenance } = gatewayFixture()
   const server = buildAdminServer({
+    console: null,
     ...{ access: new AdminAccess(TOKEN), clock, engine, maintenance, metrics: new Registry() },
     ...{ logger: null, restartEngine: null },
   })

@@ -165,6 +165,7 @@ async function startGateway(
   const methods = options.methods ?? [exactEvm({ network: base, payTo, facilitator })]
   const sales = options.checked?.({ ledger, methods }) ?? null
   const app = buildServer({
+    console: null,
     contracts: [pulseLike, gatedLike],
     engine,
     maintenance,

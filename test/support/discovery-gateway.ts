@@ -90,6 +90,7 @@ export function discoveryGateway(
   const methods =
     ledger === null ? [] : [exactEvm({ network: base, payTo: PAY_TO, facilitator: agreeable })]
   const app = buildServer({
+    console: null,
     contracts,
     engine,
     maintenance,

@@ -32,6 +32,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
   const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
   const maintenance = new MaintenanceSwitch(clock.nowMs())
   const app = buildServer({
+    console: null,
     contracts: [pulseLike, gatedLike],
     engine,
     maintenance,

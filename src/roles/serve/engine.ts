@@ -32,6 +32,7 @@ export async function serveEngine(options: ServeOptions): Promise<void> {
     ...{
       engine,
       maintenance: null,
+      selling: null,
       restartEngine: engineThread.restart,
       checks: publications.checks,
     },

@@ -3,12 +3,16 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { AdminAccess } from '../../api/admin-access.ts'
 import type { AdminServerOptions } from '../../api/admin-server.ts'
 import { buildAdminServer } from '../../api/admin-server.ts'
+import { contracts } from '../../compute/analyses/registry.ts'
+import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
 import { adminTokenOf } from '../admin-client.ts'
+import { readConsolePage } from '../console-files.ts'
 import { processLogger } from '../logger.ts'
 import { steadySystemClock } from '../system-clock.ts'
 import type { Listener } from './running-service.ts'
+import type { Selling } from './selling.ts'
 
 /** What every role needs. */
 export type Foundation = {
@@ -24,13 +28,32 @@ export async function foundationOf(options: ServeOptions): Promise<Foundation> {
   return { log: await processLogger(options), clock: steadySystemClock(), metrics }
 }
 
+/** What the admin port of a role shows and controls. */
+type RoleOfAdmin = Omit<
+  AdminServerOptions,
+  'access' | 'logger' | 'clock' | 'metrics' | 'console'
+> & {
+  /** null if this process sells nothing. */
+  readonly selling: Pick<Selling, 'methods' | 'receipts' | 'clockCheck'> | null
+}
+
 /** @throws ConfigError if the token of the admin port is unusable */
 export function adminListener(
   options: ServeOptions,
   { log: logger, clock, metrics }: Foundation,
-  admin: Omit<AdminServerOptions, 'access' | 'logger' | 'clock' | 'metrics'>,
+  { selling, ...admin }: RoleOfAdmin,
 ): Listener {
   const access = new AdminAccess(adminTokenOf(options))
-  const server = buildAdminServer({ access, logger, clock, metrics, ...admin })
+  const page = readConsolePage()
+  const console = page && {
+    ...{ page, contracts, charts: [] },
+    facts: {
+      version,
+      waysToPay: selling?.methods ?? [],
+      receiptSigner: selling?.receipts?.signer,
+    },
+    isClockOff: () => selling !== null && selling.clockCheck.fault !== null,
+  }
+  const server = buildAdminServer({ access, logger, clock, metrics, console, ...admin })
   return { server, option: '--admin-port', host: options.adminHost, port: options.adminPort }
 }

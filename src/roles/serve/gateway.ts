@@ -63,7 +63,7 @@ async function serveFrom(
   const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling, mirror })
   const admin = adminListener(options, foundation, {
-    ...{ engine, maintenance, restartEngine: null, checks: selling.checks },
+    ...{ engine, maintenance, selling, restartEngine: null, checks: selling.checks },
   })
   await runService([{ server, option: '--port', host, port }, admin], [...selling.parts, link], log)
   logUp(options, log)

@@ -9,6 +9,7 @@ import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import { quoteLimit } from '../../payment/quote-limit.ts'
+import { readConsolePage } from '../console-files.ts'
 import { readDocsViewer } from '../docs-viewer.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Selling } from './selling.ts'
@@ -30,10 +31,12 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
   const { engine, maintenance, clock, log, mirror } = context
   const { gate, sales, methods, receipts, clockCheck, rateLimits } = context.selling
   const isSold = gate !== null
+  const page = readConsolePage()
   return buildServer({
     ...{ contracts, engine, maintenance, clock, version },
     ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
+    console: page === null ? null : { page, charts: [], sampleCoin: options.sampleCoin },
     payment: gate,
     quoteLimit: isSold ? quoteLimit(options.quotesPerAddressPerMinute, rateLimits) : null,
     readiness: { isClockOff: () => clockCheck.fault !== null, sales },

@@ -26,7 +26,7 @@ export async function serveAll(options: ServeOptions): Promise<void> {
   const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling })
   const admin = adminListener(options, foundation, {
-    ...{ engine, maintenance, checks: selling.checks },
+    ...{ engine, maintenance, selling, checks: selling.checks },
     restartEngine: engineThread.restart,
   })
   await runService(

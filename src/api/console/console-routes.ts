@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify'
+import type { Clock } from '../../domain/clock.ts'
+import type { ConsoleFacts, ConsoleOffer } from '../../domain/console-protocol.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { pathOf, pathTemplateOf } from '../../domain/contract.ts'
+import { usdcDecimal } from '../../domain/usdc.ts'
+import type { EngineReader } from '../../link/engine-replica.ts'
+import type { ServiceFacts } from '../discovery/service-facts.ts'
+import { freeDocument, sendDocument } from '../send-document.ts'
+import type { ConsolePage } from './console-page.ts'
+import { CONSOLE_PATH } from './console-page.ts'
+import { definitions } from './definitions.ts'
+import { DelayedDocuments, SAMPLE_DELAY_MS } from './delayed-documents.ts'
+import type { ChartDocument } from './live-documents.ts'
+import { LiveDocuments } from './live-documents.ts'
+import type { LiveSource } from './live-source.ts'
+import { liveStream } from './live-stream.ts'
+
+export type ConsoleOptions = {
+  readonly page: ConsolePage
+  readonly contracts: readonly AnalysisContract[]
+  /** Documents for charts, which are not sold; those with schemas have definitions. */
+  readonly charts: readonly ChartDocument[]
+  readonly engine: EngineReader
+  readonly clock: Clock
+  readonly isClockOff: () => boolean
+  readonly facts: Pick<ServiceFacts, 'version' | 'waysToPay' | 'receiptSigner'>
+}
+
+/** The console of the public port: one coin, a minute late. */
+export function publicConsole(
+  app: FastifyInstance,
+  options: ConsoleOptions & { readonly sampleCoin: string },
+): void {
+  const { sampleCoin, clock } = options
+  const delayed = new DelayedDocuments(new LiveDocuments(options), namesOf(options), clock)
+  const stop = delayed.start()
+  app.addHook('onClose', (_app, done) => {
+    stop()
+    done()
+  })
+  const sample = { coin: sampleCoin, delaySeconds: SAMPLE_DELAY_MS / 1_000 }
+  consoleRoutes(app, options, { source: delayed, port: 'public', sample })
+}
+
+/** The console of the admin port: every document, and what `more` adds. */
+export function adminConsole(
+  app: FastifyInstance,
+  options: ConsoleOptions & { readonly more: LiveSource },
+): void {
+  const documents = new LiveDocuments(options)
+  const source: LiveSource = {
+    open: (name) => (name.startsWith('/desk/') ? options.more.open(name) : documents.open(name)),
+  }
+  consoleRoutes(app, options, { source, port: 'admin', sample: null })
+}
+
+type Audience = Pick<ConsoleFacts, 'port' | 'sample'> & { readonly source: LiveSource }
+
+function consoleRoutes(
+  app: FastifyInstance,
+  options: ConsoleOptions,
+  { source, port, sample }: Audience,
+): void {
+  const { page, contracts, engine, clock } = options
+  page.routes(app)
+  liveStream(app, { source, engine, clock })
+  const offers = contracts.map(consoleOffer)
+  const { version, waysToPay, receiptSigner = null } = options.facts
+  app.get(`${CONSOLE_PATH}/service.json`, (_request, reply) => {
+    const facts: ConsoleFacts = {
+      ...{ version, port, sample, offers, receiptSigner },
+      payment: waysToPay.length === 0 ? 'free' : 'paid',
+      waysToPay: waysToPay.map(({ scheme, network, asset, payTo }) => ({
+        ...{ scheme, network, asset, payTo },
+      })),
+      coins: engine.coins(),
+    }
+    return reply.header('cache-control', 'no-store').send(facts)
+  })
+  const described = freeDocument(
+    'application/json; charset=utf-8',
+    JSON.stringify(definitions([...contracts, ...options.charts])),
+  )
+  app.get(`${CONSOLE_PATH}/definitions.json`, (request, reply) =>
+    sendDocument(request, reply, described),
+  )
+}
+
+/** All documents of the sample coin; the pulse on all timeframes as well. */
+function namesOf({
+  contracts,
+  charts,
+  sampleCoin,
+}: ConsoleOptions & { readonly sampleCoin: string }): readonly string[] {
+  const ofCoin = [...contracts, ...charts].filter(({ scope }) => scope === 'coin')
+  return [
+    ...ofCoin.map((described) => pathOf(described, sampleCoin)),
+    `/pulse/${sampleCoin}?timeframes=15m,1h,4h`,
+  ]
+}
+
+function consoleOffer(contract: AnalysisContract): ConsoleOffer {
+  const { id, scope, guide } = contract
+  return {
+    ...{ id, scope, path: pathTemplateOf(contract) },
+    title: guide.title,
+    useWhen: guide.useWhen,
+    returns: guide.returns,
+    priceUsdc: usdcDecimal(contract.priceUsdcAtomic),
+  }
+}

@@ -1,0 +1,57 @@
+import type { Clock } from '../../domain/clock.ts'
+import type { Refusal } from '../send-problem.ts'
+import { refusal } from '../send-problem.ts'
+import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
+
+/** Older than any answer that is still for sale. */
+export const SAMPLE_DELAY_MS = 60_000
+const CAPTURE_PERIOD_MS = 5_000
+
+/** The documents of one coin as they were a minute ago: what a visitor sees without paying. */
+export class DelayedDocuments implements LiveSource {
+  readonly #source: LiveSource
+  readonly #names: readonly string[]
+  readonly #clock: Clock
+  /** By name, in the order of time; the first is the one that is shown. */
+  readonly #captured = new Map<string, LiveVersion[]>()
+
+  constructor(source: LiveSource, names: readonly string[], clock: Clock) {
+    this.#source = source
+    this.#names = names
+    this.#clock = clock
+  }
+
+  /** @returns a function that stops it */
+  start(): () => void {
+    return this.#clock.every(CAPTURE_PERIOD_MS, () => this.#capture())
+  }
+
+  open(name: string): LiveDocument | Refusal {
+    if (!this.#names.includes(name))
+      return refusal('not_found', {
+        detail: 'This document is not shown for free.',
+        param: 'document',
+        allowed: this.#names,
+      })
+    return { kind: 'document', newest: () => this.#shown(name) }
+  }
+
+  #shown(name: string): LiveVersion | null {
+    const untilMs = this.#clock.nowMs() - SAMPLE_DELAY_MS
+    return this.#captured.get(name)?.findLast(({ atMs }) => atMs <= untilMs) ?? null
+  }
+
+  #capture(): void {
+    const untilMs = this.#clock.nowMs() - SAMPLE_DELAY_MS
+    for (const name of this.#names) {
+      const opened = this.#source.open(name)
+      const version = opened.kind === 'document' ? opened.newest() : null
+      const kept = this.#captured.get(name) ?? []
+      // Text is made now, because its ages are those of this instant.
+      if (version !== null && 'answer' in version.body)
+        kept.push({ version: version.version, atMs: version.atMs, body: version.body })
+      const shown = kept.findLastIndex(({ atMs }) => atMs <= untilMs)
+      this.#captured.set(name, kept.slice(Math.max(0, shown)))
+    }
+  }
+}

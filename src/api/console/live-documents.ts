@@ -1,0 +1,129 @@
+import type { FastifyRequest } from 'fastify'
+import type { Clock } from '../../domain/clock.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
+import { documentKey, viewOf, WHOLE_MARKET } from '../../domain/document.ts'
+import type { EngineReader } from '../../link/engine-replica.ts'
+import type { FoundAnswer } from '../analysis-call.ts'
+import { callReader, findAnswer } from '../analysis-call.ts'
+import { engineRefusal } from '../analysis-refusals.ts'
+import type { CallParts } from '../analysis-request.ts'
+import { fillDocument } from '../fill-document.ts'
+import type { Refusal } from '../send-problem.ts'
+import { refusal } from '../send-problem.ts'
+import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
+
+/** A document that the engine renders for charts and nobody sells. */
+export type ChartDocument = Pick<AnalysisContract, 'id' | 'scope' | 'document'>
+
+export type LiveDocumentsOptions = {
+  readonly contracts: readonly AnalysisContract[]
+  readonly charts: readonly ChartDocument[]
+  readonly engine: EngineReader
+  readonly clock: Clock
+  readonly isClockOff: () => boolean
+}
+
+type LiveCall = CallParts & Pick<FastifyRequest, 'headers'>
+
+/** Every document of the engine, as a buyer would get it at this moment. */
+export class LiveDocuments implements LiveSource {
+  readonly #options: LiveDocumentsOptions
+  readonly #read: ReadonlyMap<string, (parts: LiveCall) => LiveDocument | Refusal>
+
+  constructor(options: LiveDocumentsOptions) {
+    this.#options = options
+    const { contracts, charts } = options
+    this.#read = new Map([
+      ...contracts.map((contract) => [contract.id, this.#ofAnalysis(contract)] as const),
+      ...charts.map((chart) => [chart.id, this.#ofChart(chart)] as const),
+    ])
+  }
+
+  open(name: string): LiveDocument | Refusal {
+    const url = URL.parse(name, 'http://localhost')
+    const [id = '', coin = '', ...more] = url?.pathname.slice(1).split('/') ?? []
+    const read = more.length === 0 ? this.#read.get(id) : undefined
+    if (url === null || read === undefined)
+      return refusal('not_found', { detail: 'No document has this name.', param: 'document' })
+    return read({
+      query: Object.fromEntries(url.searchParams),
+      params: { coin: decoded(coin) },
+      headers: {},
+    })
+  }
+
+  #ofAnalysis(contract: AnalysisContract) {
+    const { engine, clock } = this.#options
+    const read = callReader(contract, { engine, exampleCoin: '', isFree: true })
+    return (parts: LiveCall): LiveDocument | Refusal => {
+      const call = read(parts, clock.nowMs())
+      if (call.kind === 'refusal' && !isPassing(call)) return call
+      return {
+        kind: 'document',
+        newest: () => {
+          const nowMs = clock.nowMs()
+          // Read again, because an engine that was away may not have known the coin.
+          const asked = call.kind === 'refusal' ? read(parts, nowMs) : call
+          const found =
+            asked.kind === 'refusal' ? asked : findAnswer(contract, asked, engine, nowMs)
+          return found.kind === 'refusal' ? refused(found, nowMs) : this.#filled(found, nowMs)
+        },
+      }
+    }
+  }
+
+  #ofChart({ id, scope }: ChartDocument) {
+    const { engine, clock } = this.#options
+    return ({ params }: LiveCall): LiveDocument => {
+      const { coin } = params as { readonly coin: string }
+      return {
+        kind: 'document',
+        newest: () => {
+          const nowMs = clock.nowMs()
+          const away = engineRefusal(engine, nowMs)
+          if (away !== null) return refused(away, nowMs)
+          const subject = scope === 'market' ? WHOLE_MARKET : (engine.resolve(coin)?.coin ?? coin)
+          const document = engine.document(documentKey(id, subject))
+          const answer = document && viewOf(document, '')
+          if (document === undefined || answer?.kind !== 'answer') return null
+          return this.#filled({ kind: 'found', document, answer }, nowMs)
+        },
+      }
+    }
+  }
+
+  #filled({ document, answer }: FoundAnswer, nowMs: number): LiveVersion {
+    const { engine, isClockOff } = this.#options
+    const coinsAvailable = engine.coins().length
+    return {
+      version: String(document.version),
+      atMs: nowMs,
+      // The pieces are kept with the document, so a version that every page has costs a look-up.
+      get body() {
+        const facts = { nowMs, executionMs: 0, coinsAvailable, isClockOff: isClockOff() }
+        return { answer: fillDocument(document, answer, facts).toString() }
+      },
+    }
+  }
+}
+
+function refused({ code, facts }: Refusal, nowMs: number): LiveVersion {
+  return {
+    version: `refused-${code}`,
+    atMs: nowMs,
+    body: { refusal: JSON.stringify({ code, detail: facts.detail }) },
+  }
+}
+
+/** Whether the same call may succeed later. */
+function isPassing({ code }: Refusal): boolean {
+  return code === 'engine_unavailable' || code === 'engine_timeout'
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

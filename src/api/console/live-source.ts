@@ -1,0 +1,23 @@
+import type { Refusal } from '../send-problem.ts'
+
+/** What a page can follow: documents by the path of their call, such as `/pulse/BTC?timeframes=1h`. */
+export interface LiveSource {
+  /** A document to follow, or why there is none of this name. */
+  open(name: string): LiveDocument | Refusal
+}
+
+export type LiveDocument = {
+  readonly kind: 'document'
+  /** null before there is anything to show. */
+  newest(): LiveVersion | null
+}
+
+/** One version of a document. */
+export type LiveVersion = {
+  /** Differs between versions; no space or comma. */
+  readonly version: string
+  /** Instant for which `text` states ages, Unix milliseconds. */
+  readonly atMs: number
+  /** JSON of the answer, or of the refusal that a call would get now. */
+  readonly body: { readonly answer: string } | { readonly refusal: string }
+}

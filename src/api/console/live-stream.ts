@@ -1,0 +1,183 @@
+import type { ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../domain/clock.ts'
+import type { EngineReader } from '../../link/engine-replica.ts'
+import { callerKey } from '../../payment/rate-limit.ts'
+import type { Refusal } from '../send-problem.ts'
+import { refusal, sendRefusal } from '../send-problem.ts'
+import { CONSOLE_PATH } from './console-page.ts'
+import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
+
+export type LiveStreamOptions = {
+  readonly source: LiveSource
+  readonly engine: EngineReader
+  readonly clock: Clock
+}
+
+/** Documents change about once a second. */
+const PERIOD_MS = 500
+/** A page without an event for 5 s says that the connection is lost. */
+const SERVICE_PERIOD_MS = 2_000
+const DOCUMENTS_MAX = 32
+const STREAMS_MAX = 256
+const STREAMS_PER_ADDRESS_MAX = 64
+/** A page that reads nothing for so long is disconnected. */
+const STALLED_MS_MAX = 30_000
+
+const streamHeaders = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  // nginx would collect the events.
+  'x-accel-buffering': 'no',
+} as const
+
+/**
+ * `GET /console/live?document=<name>&document=<name>`: server-sent events with the newest version of each document. There
+ * is no queue: what a slow page misses, it does not get.
+ */
+export function liveStream(app: FastifyInstance, options: LiveStreamOptions): void {
+  const { clock } = options
+  const streams = new Set<Stream>()
+  let stop: (() => void) | null = null
+  const close = (stream: Stream) => {
+    streams.delete(stream)
+    if (streams.size > 0) return
+    stop?.()
+    stop = null
+  }
+  app.addHook('preClose', (done) => {
+    for (const { response } of streams) response.end()
+    done()
+  })
+
+  app.get(`${CONSOLE_PATH}/live`, { exposeHeadRoute: false }, (request, reply) => {
+    const caller = callerKey(request.ip)
+    const opened = isFull(streams, caller) ? tooMany() : openAll(request, options.source)
+    if ('kind' in opened) {
+      sendRefusal(reply, opened)
+      return
+    }
+    const stream = begin(reply, opened, { caller, nowMs: clock.nowMs() })
+    stream.response.once('close', () => close(stream))
+    streams.add(stream)
+    const sendAll = () => {
+      const rendered = new Map<string, { readonly version: string; readonly data: string }>()
+      for (const each of streams) send(each, options, rendered)
+    }
+    send(stream, options, new Map())
+    stop ??= clock.every(PERIOD_MS, sendAll)
+  })
+}
+
+type Stream = {
+  readonly response: ServerResponse
+  readonly caller: string
+  readonly documents: readonly (readonly [name: string, document: LiveDocument])[]
+  /** In the order of `documents`; '' for none. */
+  readonly sentVersions: string[]
+  sentEngineState: string
+  sentServiceAtMs: number
+  readableAtMs: number
+}
+
+function isFull(streams: ReadonlySet<Stream>, caller: string): boolean {
+  if (streams.size >= STREAMS_MAX) return true
+  let own = 0
+  for (const stream of streams) if (stream.caller === caller) own += 1
+  return own >= STREAMS_PER_ADDRESS_MAX
+}
+
+function tooMany(): Refusal {
+  return refusal('rate_limited', {
+    detail: 'Too many pages of the console are open. Close some, or try again later.',
+    retryAfterSeconds: 30,
+  })
+}
+
+function openAll(request: FastifyRequest, source: LiveSource): Stream['documents'] | Refusal {
+  const names = new URLSearchParams(request.url.split('?')[1]).getAll('document')
+  if (names.length > DOCUMENTS_MAX)
+    return refusal('invalid_parameter', {
+      detail: `document may occur at most ${DOCUMENTS_MAX} times.`,
+      param: 'document',
+    })
+  const documents: [string, LiveDocument][] = []
+  for (const name of new Set(names)) {
+    const opened = source.open(name)
+    documents.push([name, opened.kind === 'document' ? opened : alwaysRefused(opened)])
+  }
+  return documents
+}
+
+/** One unknown name does not end the stream of the others. */
+function alwaysRefused({ code, facts }: Refusal): LiveDocument {
+  const body = { refusal: JSON.stringify({ code, detail: facts.detail }) }
+  return { kind: 'document', newest: () => ({ version: `refused-${code}`, atMs: 0, body }) }
+}
+
+function begin(
+  reply: FastifyReply,
+  documents: Stream['documents'],
+  { caller, nowMs }: { readonly caller: string; readonly nowMs: number },
+): Stream {
+  reply.hijack()
+  const response = reply.raw
+  response.writeHead(200, streamHeaders)
+  return {
+    ...{ response, caller, documents },
+    sentVersions: versionsOf(reply.request.headers['last-event-id'], documents.length),
+    sentEngineState: '',
+    sentServiceAtMs: Number.NEGATIVE_INFINITY,
+    readableAtMs: nowMs,
+  }
+}
+
+/** The versions that a page has, from the id of its last event. */
+function versionsOf(lastEventId: string | string[] | undefined, count: number): string[] {
+  const versions = String(lastEventId ?? '').split(',')
+  return versions.length === count ? versions : Array.from({ length: count }, () => '')
+}
+
+/** @param rendered events of this turn by name, which all pages share */
+function send(
+  stream: Stream,
+  { engine, clock }: LiveStreamOptions,
+  rendered: Map<string, { readonly version: string; readonly data: string }>,
+): void {
+  const { response, documents, sentVersions } = stream
+  const nowMs = clock.nowMs()
+  if (response.writableNeedDrain) {
+    if (nowMs - stream.readableAtMs > STALLED_MS_MAX) response.destroy()
+    return
+  }
+  stream.readableAtMs = nowMs
+  let events = ''
+  const state = engine.state(nowMs)
+  if (state !== stream.sentEngineState || nowMs - stream.sentServiceAtMs >= SERVICE_PERIOD_MS) {
+    events += `event: service\ndata: ${JSON.stringify({ engine: state, now: nowMs })}\n\n`
+    stream.sentEngineState = state
+    stream.sentServiceAtMs = nowMs
+  }
+  for (const [at, [name, document]] of documents.entries()) {
+    const newest = document.newest()
+    if (newest === null || newest.version === sentVersions[at]) continue
+    const known = rendered.get(name)
+    const event =
+      known?.version === newest.version
+        ? known
+        : { version: newest.version, data: dataOf(name, newest) }
+    rendered.set(name, event)
+    sentVersions[at] = newest.version
+    events += `event: document\nid: ${sentVersions.join()}\ndata: ${event.data}\n\n`
+  }
+  if (events !== '') response.write(events)
+}
+
+/** An answer is one line of JSON, so it is one line of the event. */
+function dataOf(name: string, { version, atMs, body }: LiveVersion): string {
+  const head = `{"name":${JSON.stringify(name)},"version":${JSON.stringify(version)},"at":${atMs}`
+  return 'answer' in body
+    ? `${head},"answer":${body.answer}}`
+    : `${head},"refusal":${body.refusal}}`
+}

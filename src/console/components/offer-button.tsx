@@ -1,0 +1,14 @@
+import { facts } from '../live/service.ts'
+import { hrefOf } from '../shell/router.ts'
+
+/** A link to the purchase of one answer. @param name path of its call */
+export function OfferButton({ name }: { readonly name: string }) {
+  const [, analysis = ''] = name.split(/[/?]/)
+  const offer = facts().offers.find(({ id }) => id === analysis)
+  if (offer === undefined) return null
+  return (
+    <a class="button" href={hrefOf('buy', name)}>
+      Buy this answer for {offer.priceUsdc} USDC
+    </a>
+  )
+}

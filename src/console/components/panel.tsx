@@ -1,0 +1,67 @@
+import type { ReadonlySignal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import type { DocumentState } from '../live/documents.ts'
+import { Freshness } from './freshness.tsx'
+import { OfferButton } from './offer-button.tsx'
+
+type PanelProps<Answer> = {
+  readonly title: string
+  /** Path of the call whose answer the panel shows. */
+  readonly name: string
+  readonly state: ReadonlySignal<DocumentState<Answer>>
+  /** `wide` takes the whole row. */
+  readonly width?: 'wide' | 'half'
+  readonly children: (answer: Answer, state: DocumentState) => ComponentChildren
+}
+
+/** A titled part of a view that shows one document, or why there is none. */
+export function Panel<Answer>({
+  title,
+  name,
+  state,
+  width = 'half',
+  children,
+}: PanelProps<Answer>) {
+  const id = useId()
+  const current = state.value
+  return (
+    <section class={`panel panel-${width}`} aria-labelledby={id}>
+      <header>
+        <h2 id={id}>{title}</h2>
+        {current.kind === 'answer' && <Freshness state={current} />}
+        {current.kind === 'answer' && current.origin === 'example' && <OfferButton name={name} />}
+      </header>
+      <PanelBody name={name} state={current}>
+        {children}
+      </PanelBody>
+    </section>
+  )
+}
+
+type BodyProps<Answer> = Pick<PanelProps<Answer>, 'name' | 'children'> & {
+  readonly state: DocumentState<Answer>
+}
+
+function PanelBody<Answer>({ name, state, children }: BodyProps<Answer>) {
+  switch (state.kind) {
+    case 'answer':
+      return <>{children(state.answer, state)}</>
+    case 'refused':
+      return <p class="empty">{state.refusal.detail}</p>
+    case 'for-sale':
+      return (
+        <p class="empty">
+          <OfferButton name={name} />
+        </p>
+      )
+    case 'waiting':
+      return (
+        <p class="empty" aria-busy="true">
+          Waiting for data.
+        </p>
+      )
+    default:
+      return state satisfies never
+  }
+}

@@ -1,0 +1,159 @@
+import type { Signal } from '@preact/signals'
+import { effect, signal } from '@preact/signals'
+import type {
+  ConsoleDocumentEvent,
+  ConsoleRefusal,
+  ConsoleServiceEvent,
+} from '../../domain/console-protocol.ts'
+import { connection, facts, setServiceTime } from './service.ts'
+
+/**
+ * Where an answer comes from: `live` and `delayed` by the stream, `bought` by the wallet, `example` recorded when the
+ * service was built.
+ */
+export type Origin = 'live' | 'delayed' | 'bought' | 'example'
+
+export type DocumentState<Answer = unknown> =
+  | { readonly kind: 'waiting' }
+  /** Nobody has bought it in this page. */
+  | { readonly kind: 'for-sale'; readonly analysis: string }
+  | {
+      readonly kind: 'answer'
+      readonly answer: Answer
+      readonly version: string
+      readonly origin: Origin
+      /** Instant of the ages in the answer, Unix milliseconds. */
+      readonly atMs: number
+      /** Why a call would get no answer now; the answer is the last one. */
+      readonly refusal: ConsoleRefusal | null
+    }
+  | { readonly kind: 'refused'; readonly refusal: ConsoleRefusal }
+
+/** Without an event for so long, the connection is lost. */
+const SILENT_MS_MAX = 5_000
+const RECONNECT_MS = 1_000
+
+type Followed = { readonly state: Signal<DocumentState>; readers: number }
+
+const followed = new Map<string, Followed>()
+/** Names that the stream carries. */
+const wanted = signal<readonly string[]>([])
+
+/** The state of a document, which stays up to date while it is followed. */
+export function documentState(name: string): Signal<DocumentState> {
+  return entryOf(name).state
+}
+
+/** @returns a function that ends it */
+export function follow(name: string): () => void {
+  const entry = entryOf(name)
+  entry.readers += 1
+  if (isStreamed(name)) updateWanted()
+  else if (entry.state.peek().kind === 'waiting') void showUnbought(name, entry)
+  return () => {
+    entry.readers -= 1
+    updateWanted()
+  }
+}
+
+/** Shows an answer that was bought in this page. */
+export function showBought(name: string, answer: unknown): void {
+  entryOf(name).state.value = {
+    ...{ kind: 'answer', answer, version: `bought-${Date.now()}`, origin: 'bought' },
+    ...{ atMs: Date.now(), refusal: null },
+  }
+}
+
+function entryOf(name: string): Followed {
+  const known = followed.get(name)
+  if (known !== undefined) return known
+  const made: Followed = { state: signal<DocumentState>({ kind: 'waiting' }), readers: 0 }
+  followed.set(name, made)
+  return made
+}
+
+function updateWanted(): void {
+  const names = [...followed].filter(([name, { readers }]) => readers > 0 && isStreamed(name))
+  const next = names.map(([name]) => name).sort()
+  if (next.join('\n') !== wanted.peek().join('\n')) wanted.value = next
+}
+
+/** The public stream has the documents of the sample coin only. */
+function isStreamed(name: string): boolean {
+  const { sample } = facts()
+  const [, , coin = ''] = name.split(/[/?]/)
+  return sample === null || decodeURIComponent(coin) === sample.coin
+}
+
+async function showUnbought(name: string, { state }: Followed): Promise<void> {
+  const [, analysis = ''] = name.split(/[/?]/)
+  const offer = facts().offers.find(({ id }) => id === analysis)
+  if (offer === undefined) {
+    const detail = 'The service shows this chart for its sample coin only.'
+    state.value = { kind: 'refused', refusal: { code: 'not_found', detail } }
+  } else if (offer.scope === 'coin') state.value = { kind: 'for-sale', analysis }
+  else {
+    const response = await fetch(`/sample/${analysis}`)
+    const answer: unknown = await response.json()
+    if (state.peek().kind === 'answer') return
+    state.value = {
+      ...{ kind: 'answer', answer, version: 'example', origin: 'example' },
+      ...{ atMs: instantOf(answer), refusal: null },
+    }
+  }
+}
+
+function instantOf(answer: unknown): number {
+  return Date.parse((answer as { timestamp_iso: string }).timestamp_iso)
+}
+
+/** Opens the one stream of the page, and opens it again when other documents are wanted. */
+export function startStream(): void {
+  effect(() => openStream(wanted.value))
+}
+
+function openStream(names: readonly string[]): () => void {
+  const query = new URLSearchParams(names.map((name) => ['document', name]))
+  const source = new EventSource(`/console/live?${query}`)
+  let heardAtMs = Date.now()
+  source.addEventListener('service', ({ data }) => {
+    heardAtMs = Date.now()
+    const { engine, now } = JSON.parse(data) as ConsoleServiceEvent
+    setServiceTime(now)
+    connection.value = engine
+  })
+  source.addEventListener('document', ({ data }) => {
+    heardAtMs = Date.now()
+    show(JSON.parse(data) as ConsoleDocumentEvent)
+  })
+  let retry: ReturnType<typeof setTimeout> | undefined
+  let reopened: (() => void) | undefined
+  source.addEventListener('error', () => {
+    // The browser connects again by itself, except after a refusal.
+    if (source.readyState !== EventSource.CLOSED || retry !== undefined) return
+    connection.value = 'lost'
+    retry = setTimeout(() => {
+      reopened = openStream(names)
+    }, RECONNECT_MS)
+  })
+  const watch = setInterval(() => {
+    if (Date.now() - heardAtMs > SILENT_MS_MAX) connection.value = 'lost'
+  }, 500)
+  return () => {
+    clearInterval(watch)
+    clearTimeout(retry)
+    source.close()
+    reopened?.()
+  }
+}
+
+function show({ name, version, at, answer, refusal }: ConsoleDocumentEvent): void {
+  const { state } = entryOf(name)
+  const held = state.peek()
+  if (refusal !== undefined) {
+    state.value = held.kind === 'answer' ? { ...held, refusal } : { kind: 'refused', refusal }
+    return
+  }
+  const origin = facts().sample === null ? 'live' : 'delayed'
+  state.value = { kind: 'answer', answer, version, origin, atMs: at, refusal: null }
+}

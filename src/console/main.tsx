@@ -1,0 +1,24 @@
+import { render } from 'preact'
+import { startStream } from './live/documents.ts'
+import { loadFacts } from './live/service.ts'
+import { App } from './shell/app.tsx'
+import './styles/tokens.css'
+import './styles/layout.css'
+import './styles/components.css'
+
+const root = document.getElementById('console')
+if (root === null) throw new Error('the page has no element for the console')
+
+try {
+  await loadFacts()
+  startStream()
+  render(<App />, root)
+} catch (cause) {
+  render(
+    <p class="notice" role="alert">
+      The service cannot be reached: {cause instanceof Error ? cause.message : String(cause)}.
+      Reload the page.
+    </p>,
+    root,
+  )
+}

@@ -1,0 +1,47 @@
+import { computed, signal } from '@preact/signals'
+
+/** A place in the console: `#/coin/BTC?timeframe=1h`. The whole state of a view is in it, so that it can be shared. */
+export type Place = {
+  readonly view: string
+  /** The coin, for views about one. */
+  readonly subject: string
+  readonly query: URLSearchParams
+}
+
+const hash = signal(location.hash)
+addEventListener('hashchange', () => {
+  hash.value = location.hash
+})
+
+export const place = computed(() => placeOf(hash.value))
+
+/** @param text such as `#/coin/BTC?timeframe=1h` */
+export function placeOf(text: string): Place {
+  const [path = '', query = ''] = text.replace(/^#?\/?/, '').split('?')
+  const [view = '', ...rest] = path.split('/')
+  return { view, subject: decodeURIComponent(rest.join('/')), query: new URLSearchParams(query) }
+}
+
+export function hrefOf(
+  view: string,
+  subject = '',
+  query: URLSearchParams = new URLSearchParams(),
+): string {
+  const path = subject === '' ? `#/${view}` : `#/${view}/${encodeURIComponent(subject)}`
+  const text = query.toString()
+  return text === '' ? path : `${path}?${text}`
+}
+
+export function navigate(href: string): void {
+  location.hash = href
+}
+
+/** Changes one parameter of the current place; null removes it. The history gets no entry. */
+export function setParameter(name: string, value: string | null): void {
+  const { view, subject, query } = place.value
+  const changed = new URLSearchParams(query)
+  if (value === null) changed.delete(name)
+  else changed.set(name, value)
+  history.replaceState(null, '', hrefOf(view, subject, changed))
+  hash.value = location.hash
+}

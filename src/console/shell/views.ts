@@ -1,0 +1,28 @@
+import type { FunctionComponent } from 'preact'
+import type { ConsoleFacts } from '../../domain/console-protocol.ts'
+
+/** A page of the console. Its code is loaded when it is opened. */
+export type View = {
+  readonly id: string
+  readonly title: string
+  readonly ports: readonly ConsoleFacts['port'][]
+  readonly load: () => Promise<FunctionComponent>
+}
+
+const BOTH = ['public', 'admin'] as const
+
+/** In the order of the navigation; the first of a port is its start page. */
+export const views: readonly View[] = [
+  {
+    id: 'offers',
+    title: 'Offers',
+    ports: ['public'],
+    load: async () => (await import('../views/offers/offers.tsx')).Offers,
+  },
+  {
+    id: 'coin',
+    title: 'Coin',
+    ports: BOTH,
+    load: async () => (await import('../views/coin/coin.tsx')).Coin,
+  },
+]
