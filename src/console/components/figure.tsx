@@ -16,7 +16,7 @@ type FigureProps = {
 /** One value with its label; inside a {@link Figures}. */
 export function Figure({ label, analysis, path, tone = 'plain', children }: FigureProps) {
   return (
-    <div class="figure">
+    <div class="figure" data-path={path}>
       <dt>
         <Term analysis={analysis} path={path}>
           {label}

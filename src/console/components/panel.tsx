@@ -26,7 +26,12 @@ export function Panel<Answer>({
   const id = useId()
   const current = state.value
   return (
-    <section class={`panel panel-${width}`} aria-labelledby={id}>
+    <section
+      class={`panel panel-${width}`}
+      aria-labelledby={id}
+      data-document={name}
+      data-version={current.kind === 'answer' ? current.version : undefined}
+    >
       <header>
         <h2 id={id}>{title}</h2>
         {current.kind === 'answer' && <Freshness state={current} />}

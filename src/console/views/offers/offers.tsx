@@ -16,7 +16,7 @@ export function Offers() {
           </>
         )}
       </p>
-      <div class="scroll">
+      <section class="scroll" aria-label="Offers" tabIndex={0}>
         <table>
           <thead>
             <tr>
@@ -39,7 +39,7 @@ export function Offers() {
             ))}
           </tbody>
         </table>
-      </div>
+      </section>
     </>
   )
 }

@@ -1,0 +1,130 @@
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { ConsoleDocumentEvent } from '../../domain/console-protocol.ts'
+import { consolePage } from '../testing/console-fixture.ts'
+import type { GatewayFixture } from '../testing/gateway-fixture.ts'
+import { gatewayFixture } from '../testing/gateway-fixture.ts'
+import { pulseLikeDocument } from '../testing/pulse-like.ts'
+import { SAMPLE_DELAY_MS } from './delayed-documents.ts'
+
+const settings = { page: consolePage(), charts: [], sampleCoin: 'BTC' }
+
+describe('the live stream of the public port', () => {
+  test('shows nothing of the sample coin before a minute has passed, and then what was', async () => {
+    const gateway = await listening()
+    const stream = await gateway.open('/pulse/BTC')
+    gateway.clock.advance(SAMPLE_DELAY_MS)
+    expect(stream.documents()).toEqual([])
+    const firstMs = gateway.clock.nowMs()
+    gateway.render()
+    gateway.clock.advance(5_000)
+    expect(await stream.next()).toMatchObject({ name: '/pulse/BTC', answer: { coin: 'BTC' } })
+    const [{ at = Number.NaN } = {}] = stream.documents()
+    expect(firstMs - at, 'the first is from the start').toBeGreaterThanOrEqual(
+      SAMPLE_DELAY_MS - 5_000,
+    )
+  })
+
+  test.each(['/pulse/kPEPE', '/screener', '/desk/money', '//', '/pulse/BTC?fields=coin'])(
+    'refuses %s',
+    async (name) => {
+      const gateway = await listening()
+      const stream = await gateway.open(name)
+      expect(await stream.next()).toMatchObject({ name, refusal: { code: 'not_found' } })
+      gateway.clock.advance(2 * SAMPLE_DELAY_MS)
+      expect(stream.documents().every(({ answer }) => answer === undefined)).toBe(true)
+    },
+  )
+
+  test('refuses more documents than a page shows', async () => {
+    const gateway = await listening()
+    const names = Array.from({ length: 33 }, (_, at) => `document=/pulse/${at}`).join('&')
+    expect((await gateway.app.inject(`/console/live?${names}`)).statusCode).toBe(400)
+  })
+
+  test('says at once that the engine has ended', async () => {
+    const gateway = await listening()
+    const stream = await gateway.open('/pulse/BTC')
+    gateway.engine.disconnected()
+    gateway.clock.advance(500)
+    await stream.untilText('"engine":"unavailable"')
+  })
+
+  test('sends a version once, and not again to a page that has it', async () => {
+    const gateway = await listening()
+    gateway.clock.advance(SAMPLE_DELAY_MS + 10_000)
+    const stream = await gateway.open('/pulse/BTC')
+    await stream.next()
+    gateway.clock.advance(4_000)
+    expect(stream.documents()).toHaveLength(1)
+    const again = await gateway.open('/pulse/BTC', { 'last-event-id': stream.lastId() })
+    gateway.clock.advance(1_000)
+    await again.untilText('event: service')
+    expect(again.documents()).toEqual([])
+  })
+
+  test('ends when the server closes', async () => {
+    const gateway = await listening()
+    const stream = await gateway.open('/pulse/BTC')
+    await gateway.app.close()
+    await stream.ended
+  })
+})
+
+const opened: GatewayFixture[] = []
+afterEach(() => Promise.all(opened.splice(0).map(({ app }) => app.close())))
+
+/** A gateway on a port, with a manual clock. */
+async function listening() {
+  const gateway = gatewayFixture({ console: settings })
+  opened.push(gateway)
+  await gateway.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = gateway.app.server.address() as AddressInfo
+  let version = 1
+  return {
+    ...gateway,
+    render: () => {
+      version += 1
+      gateway.deliver({
+        kind: 'documents',
+        documents: [
+          { ...pulseLikeDocument({ coin: 'BTC', confirmedAtMs: gateway.clock.nowMs() }), version },
+        ],
+      })
+    },
+    open: (name: string, headers = {}) =>
+      events(`http://127.0.0.1:${port}/console/live?document=${encodeURIComponent(name)}`, headers),
+  }
+}
+
+async function events(url: string, headers: Readonly<Record<string, string>>) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  get(url, { headers }, resolve).once('error', reject)
+  const response = await promise
+  let text = ''
+  let arrived = Promise.withResolvers<void>()
+  response.setEncoding('utf8').on('data', (more) => {
+    text += more
+    arrived.resolve()
+    arrived = Promise.withResolvers()
+  })
+  const untilText = async (wanted: string | RegExp) => {
+    while (text.search(wanted) < 0) await arrived.promise
+  }
+  const documents = (): ConsoleDocumentEvent[] =>
+    Array.from(text.matchAll(/^event: document\nid: .*\ndata: (.*)$/gm), ([, data = '']) =>
+      JSON.parse(data),
+    )
+  return {
+    documents,
+    untilText,
+    next: async () => {
+      await untilText(/^event: document\nid: .*\ndata: .*\n\n/m)
+      return documents()[0]
+    },
+    lastId: () => Array.from(text.matchAll(/^id: (.*)$/gm)).at(-1)?.[1] ?? '',
+    ended: new Promise((done) => response.once('close', done)),
+  }
+}

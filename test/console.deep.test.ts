@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SAMPLE_DELAY_MS } from '../src/api/console/delayed-documents.ts'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import type { WatchedPage } from './support/console-browser.ts'
+import {
+  ConsoleBrowser,
+  chromiumPath,
+  inaccessible,
+  sidewaysScroll,
+} from './support/console-browser.ts'
+import type { Rig } from './support/service.ts'
+import { startRig, untilSold } from './support/service.ts'
+
+const WIDTHS = [1440, 820, 390] as const
+
+describe.skipIf(chromiumPath === null)('the console in a browser', () => {
+  let rig: Rig
+  let browser: ConsoleBrowser
+
+  beforeAll(async () => {
+    rig = await startRig()
+    browser = await ConsoleBrowser.start()
+    await untilSold(rig.url, pulse.contract, 'BTC')
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await rig?.close()
+  })
+
+  /** A page whose panels have got their documents, of which the public ones begin a minute after a start. */
+  async function opened(url: string, options = {}): Promise<WatchedPage> {
+    const watched = await browser.open(url, options)
+    await watched.page.locator('main h1').waitFor()
+    await watched.page
+      .locator('[aria-busy=true]')
+      .first()
+      .waitFor({ state: 'detached', timeout: 2 * SAMPLE_DELAY_MS })
+    return watched
+  }
+
+  describe.each(['public', 'admin'] as const)('on the %s port', (port) => {
+    const urlOf = () => (port === 'public' ? rig.url : rig.adminUrl)
+
+    test.each(['dark', 'light'] as const)(
+      'has no error, no foreign request, no barrier and no sideways scroll in any view, %s',
+      async (colorScheme) => {
+        const { page } = await opened(urlOf())
+        const places = await page
+          .locator('nav a')
+          .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
+        await page.context().close()
+        expect(places.length, 'the navigation lists views').toBeGreaterThan(0)
+        for (const place of places) {
+          const shown = await opened(`${urlOf()}/${place}`, { colorScheme })
+          for (const width of WIDTHS) {
+            await shown.page.setViewportSize({ width, height: 1_000 })
+            const where = `${place} at ${width} px`
+            expect(await sidewaysScroll(shown.page), where).toBeLessThanOrEqual(0)
+            if (width !== 820) expect(await inaccessible(shown.page), where).toEqual([])
+          }
+          expect(shown.faults, String(place)).toEqual([])
+          await shown.page.context().close()
+        }
+      },
+    )
+  })
+
+  test('shows the figures of the documents that a buyer gets', async () => {
+    const { page } = await opened(`${rig.adminUrl}/#/coin/BTC`)
+    const sold = new Map<string | undefined, number>()
+    const events = await fetch(`${rig.adminUrl}/console/live?document=/pulse/BTC`)
+    const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const panel = page.locator('[data-document="/pulse/BTC"]').first()
+    /** Both at one moment: a newer version may arrive at any time. */
+    const shown = () =>
+      panel.evaluate((element) => ({
+        version: element.getAttribute('data-version') ?? undefined,
+        price: element.querySelector('[data-path="price.current"] dd')?.textContent,
+      }))
+    let now = await shown()
+    while (!sold.has(now.version)) {
+      const { value = '' } = (await reader?.read()) ?? {}
+      for (const [, data = ''] of value.matchAll(/^event: document\nid: .*\ndata: (.*)$/gm)) {
+        const { version, answer } = JSON.parse(data)
+        sold.set(version, answer.price.current)
+      }
+      now = await shown()
+    }
+    await reader?.cancel()
+    expect(Number(now.price?.replaceAll(',', ''))).toBe(sold.get(now.version))
+  })
+
+  test('says within 5 s that the service has ended, and recovers when it is back', async () => {
+    const { page, faults } = await opened(`${rig.adminUrl}/#/coin/BTC`)
+    await rig.kill()
+    const endedAtMs = performance.now()
+    const notice = page.locator('.connection .notice')
+    await notice.waitFor()
+    expect(performance.now() - endedAtMs).toBeLessThan(6_000)
+    expect(await notice.textContent()).toContain('from before')
+    await rig.start()
+    await notice.waitFor({ state: 'detached' })
+    expect(faults.filter((fault) => !fault.includes('ERR_'))).toEqual([])
+  })
+
+  test('can be used by keyboard alone', async () => {
+    const { page } = await opened(rig.adminUrl)
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').textContent()).toContain('Skip')
+    await page.locator('nav a', { hasText: 'Coin' }).focus()
+    await page.keyboard.press('Enter')
+    const term = page.locator('.term button').first()
+    await term.focus()
+    await page.getByRole('tooltip').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('tooltip').waitFor({ state: 'detached' })
+  })
+})
