@@ -32,6 +32,8 @@ describe('npm run demo', () => {
       expect.stringContaining('screener'),
       expect.stringMatching(/^# perpscope/),
       expect.stringMatching(/<!doctype html>/i),
+      expect.stringMatching(/<!doctype html>/i),
+      expect.stringMatching(/<!doctype html>/i),
     ])
   })
 
@@ -109,8 +111,11 @@ async function pasted(lines: readonly string[], ran: string[]): Promise<void> {
   expect(cwd).toBe(process.cwd())
   for (const command of lines.slice(-7))
     ran.push(await runInShell(`{ ${command}; } 2>&1 || echo FAILED`, cwd))
-  const [, docs = ''] = /^ {2}documentation +(\S+)$/m.exec(lines.join('\n')) ?? []
-  ran.push(await (await fetch(docs)).text())
+  const pages = lines
+    .join('\n')
+    .matchAll(/^ {2}(?:console|operator's desk|documentation) +(\S+)$/gm)
+  for (const [, page = ''] of pages)
+    ran.push(await (await fetch(page, { headers: { accept: 'text/html' } })).text())
 }
 
 function runInShell(command: string, cwd: string): Promise<string> {

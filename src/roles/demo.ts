@@ -130,6 +130,7 @@ async function setUp(
       coin: COIN,
       dataDir,
       ledger: service.ledger,
+      adminUrl: service.adminUrl,
       baseKey: base.accounts.buyer.privateKey,
       solanaKeyFile,
       solanaRpcUrl: solana.rpcUrl,

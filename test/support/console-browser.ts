@@ -10,6 +10,7 @@ export const chromiumPath =
 
 export type PageOptions = {
   readonly width?: number
+  readonly height?: number
   readonly colorScheme?: 'light' | 'dark'
   /** Runs in the page before its own scripts: a wallet, for example. */
   readonly before?: string
@@ -42,9 +43,9 @@ export class ConsoleBrowser {
 
   /** @param url with the place, such as `http://127.0.0.1:8402/#/coin/BTC` */
   async open(url: string, options: PageOptions = {}): Promise<WatchedPage> {
-    const { width = 1440, colorScheme = 'dark', before } = options
+    const { width = 1440, height = 1_000, colorScheme = 'dark', before } = options
     const context = await this.#browser.newContext({
-      viewport: { width, height: 1_000 },
+      viewport: { width, height },
       ...{ colorScheme, reducedMotion: 'reduce' },
     })
     const page = await context.newPage()

@@ -53,14 +53,17 @@ export async function startCluster(
   const url = `http://127.0.0.1:${port}`
   const gateways: ChildProcess[] = []
   const ports: number[] = []
+  let adminPort = 0
   for (let at = 0; at < GATEWAYS; at += 1) {
     const own = await freePort()
+    // The last gateway outlives the demo.
+    adminPort = await freePort()
     ports.push(own)
     gateways.push(
       start(
         [
           ...['--role', 'gateway', '--ledger', ledger.url, '--public-url', url],
-          ...['--port', String(own), '--admin-port', String(await freePort())],
+          ...['--port', String(own), '--admin-port', String(adminPort)],
           ...['--data-dir', join(dataDir, `gateway-${at}`), '--trust-proxy', 'loopback'],
           ...salesFlags(chains),
         ],
@@ -72,6 +75,7 @@ export async function startCluster(
   cleanups.push(() => proxy.close())
   return {
     ledger: `--ledger ${ledger.url}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
     beforePurchase: async (at, progress) => {
       if (at === LEADER_ENDS_AT) {
         progress.stage('ending the leading engine by SIGKILL')

@@ -2,6 +2,8 @@
 export type DemoStand = {
   readonly url: string
   readonly coin: string
+  /** Of the admin port. */
+  readonly adminUrl: string
   readonly dataDir: string
   /** The options of `perpscope ledger`. */
   readonly ledger: string
@@ -18,8 +20,8 @@ export type DemoStand = {
 
 /** The last lines of the demo: addresses and keys, then commands to paste, one per line. */
 export function demoCommands(stand: DemoStand): string {
-  const { url, coin, dataDir, ledger, baseKey, solanaKeyFile, solanaRpcUrl, folder, hasExamples } =
-    stand
+  const { url, adminUrl, coin, dataDir, ledger, folder, hasExamples } = stand
+  const { baseKey, solanaKeyFile, solanaRpcUrl } = stand
   const buy = `npx perpscope buy --url ${url} --yes`
   const commands = [
     `curl -s ${url}/coins`,
@@ -37,6 +39,8 @@ export function demoCommands(stand: DemoStand): string {
   return `
 The service runs until Ctrl-C. Everything is local, and the money is not real.
 
+  console          ${url}/
+  operator's desk  ${adminUrl}/
   documentation    ${url}/docs
   data directory   ${dataDir}
   key on Base      ${baseKey}

@@ -13,6 +13,8 @@ export type Chains = { readonly base: EvmChain; readonly solana: SolanaChain }
 export type DemoService = {
   /** The options of `perpscope ledger` for its payments. */
   readonly ledger: string
+  /** Of the operator's desk. */
+  readonly adminUrl: string
   /** May end a process of the service. */
   beforePurchase(at: number, progress: DemoProgress): Promise<void>
 }
@@ -44,7 +46,11 @@ export function startOneProcess(
       progress.stage(`the service ended (${signal ?? `code ${code}`}); starting it again`),
   )
   cleanups.push(() => service.stop())
-  return { ledger: `--data-dir ${dataDir}`, beforePurchase: async () => undefined }
+  return {
+    ledger: `--data-dir ${dataDir}`,
+    adminUrl: `http://127.0.0.1:${adminPort}`,
+    beforePurchase: async () => undefined,
+  }
 }
 
 export function salesFlags({ base, solana }: Chains): readonly string[] {
