@@ -5,6 +5,7 @@ import { App } from './shell/app.tsx'
 import './styles/tokens.css'
 import './styles/layout.css'
 import './styles/components.css'
+import './styles/charts.css'
 
 const root = document.getElementById('console')
 if (root === null) throw new Error('the page has no element for the console')

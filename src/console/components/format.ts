@@ -68,6 +68,28 @@ export function instant(ms: number): string {
   return new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' }).format(ms)
 }
 
+/** Local time of day with the day, such as `27 Nov, 16:00`. */
+export function clockTime(ms: number): string {
+  return clock.format(ms)
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+
+/** Local time of day on an axis; at midnight the day. */
+export function timeLabel(ms: number): string {
+  const at = new Date(ms)
+  const isMidnight = at.getHours() === 0 && at.getMinutes() === 0
+  return (isMidnight ? dayOnly : timeOnly).format(ms)
+}
+
+const dayOnly = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const timeOnly = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+
 const formats = new Map<string, Intl.NumberFormat>()
 
 function text(value: Maybe, options: Intl.NumberFormatOptions): string {

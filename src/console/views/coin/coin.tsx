@@ -1,5 +1,6 @@
 import { facts } from '../../live/service.ts'
 import { hrefOf, navigate, place } from '../../shell/router.ts'
+import { FundingPanel } from './funding-panel.tsx'
 import { PulsePanel } from './pulse-panel.tsx'
 
 /** Everything about one coin. */
@@ -24,6 +25,7 @@ export function Coin() {
       </div>
       <div class="grid">
         <PulsePanel key={coin} coin={coin} />
+        <FundingPanel key={`funding ${coin}`} coin={coin} />
       </div>
     </>
   )
