@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { Analyses } from '../src/compute/processor.ts'
+import type { DocumentKinds } from '../src/compute/analysis.ts'
 import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { poolEvents, rateEvents } from '../src/compute/testing/chain-tape.ts'
 import { coinHistory } from '../src/compute/testing/coin-history.ts'
@@ -11,10 +11,10 @@ import { renderMarket } from '../src/workers/market-worker.ts'
 /** A market in which every coin has its full history. */
 export class FullMarket {
   readonly coins: readonly string[]
-  readonly #products: Analyses
+  readonly #products: DocumentKinds
   readonly #processor: Processor
 
-  constructor(coinCount: number, products: Analyses) {
+  constructor(coinCount: number, products: DocumentKinds) {
     this.coins = Array.from({ length: coinCount }, (_, at) => (at === 0 ? 'BTC' : `COIN${at}`))
     this.#products = products
     this.#processor = new Processor(products, '0.0.0')

@@ -1,6 +1,6 @@
 import { asyncScheduler, of } from 'rxjs'
 import { WebSocket } from 'ws'
-import { analyses } from '../src/compute/analyses/registry.ts'
+import { documentKinds } from '../src/compute/analyses/registry.ts'
 import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { wave } from '../src/compute/testing/tape.ts'
 import { timeframeMs } from '../src/domain/timeframe.ts'
@@ -99,7 +99,7 @@ function runFloor(orders: Orders): void {
 function runEngine(orders: Orders): void {
   const { startMs, timesMs } = orders
   const replies = new Map(orders.replies)
-  const processor = new Processor(analyses, '0.0.0')
+  const processor = new Processor(documentKinds, '0.0.0')
   const meter = new Meter(orders, () => checksumOf(processor, timesMs.at(-1) ?? startMs))
   const runtime: Runtime = {
     // Replayed at many times the real speed, so the clock follows the recorded send times.

@@ -1,5 +1,5 @@
 /**
- * Cost of re-rendering every document of 200 coins, by analysis, and memory per coin:
+ * Cost of re-rendering every document of 200 coins, by kind, and memory per coin:
  * `node_modules/.bin/tsx bench/render.ts`. The floor is `JSON.stringify` of the same answers as plain objects,
  * measured in turns in the same run. `--quick` only checks that everything is rendered.
  */
@@ -9,8 +9,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import Table from 'cli-table3'
 import { fillDocument } from '../src/api/fill-document.ts'
-import { analyses as sold } from '../src/compute/analyses/registry.ts'
-import type { Analyses } from '../src/compute/processor.ts'
+import { documentKinds as rendered } from '../src/compute/analyses/registry.ts'
+import type { DocumentKinds } from '../src/compute/analysis.ts'
 import { PUBLISH_PERIOD_MS } from '../src/compute/processor.ts'
 import type { Document } from '../src/domain/document.ts'
 import { viewsOf } from '../src/domain/document.ts'
@@ -25,10 +25,10 @@ const MIB = 2 ** 20
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** All analyses are rendered in every cycle, also those that the service renders less often. */
-const analyses: Analyses = {
-  ...sold,
-  coin: sold.coin.map((analysis) => ({ ...analysis, periodMs: PUBLISH_PERIOD_MS })),
+/** All documents are rendered in every cycle, also those that the service renders less often. */
+const kinds: DocumentKinds = {
+  ...rendered,
+  coin: rendered.coin.map((kind) => ({ ...kind, periodMs: PUBLISH_PERIOD_MS })),
 }
 
 type Contender = {
@@ -41,7 +41,7 @@ type Contender = {
 
 collectGarbage()
 const before = process.memoryUsage()
-const whole = new FullMarket(COINS, analyses)
+const whole = new FullMarket(COINS, kinds)
 whole.stir(0)
 whole.render(0)
 collectGarbage()
@@ -50,20 +50,16 @@ const bytesPerCoin =
   (after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers) / COINS
 
 const contenders: Contender[] = [
-  contender('all', analyses, whole),
-  ...analyses.coin.map((analysis) =>
-    contender(analysis.contract.id, { coin: [analysis], market: [] }),
-  ),
-  ...analyses.market.map((analysis) =>
-    contender(analysis.contract.id, { coin: [], market: [analysis] }),
-  ),
+  contender('all', kinds, whole),
+  ...kinds.coin.map((kind) => contender(kind.contract.id, { coin: [kind], market: [] })),
+  ...kinds.market.map((kind) => contender(kind.contract.id, { coin: [], market: [kind] })),
 ]
 
 for (let round = 1; round <= WARM_UP_ROUNDS + ROUNDS; round += 1)
   for (const one of contenders) takeTurn(one, round)
 
 const table = new Table({
-  head: ['analysis', 'documents', 'bytes', 'ms a cycle', 'µs a document', 'against JSON.stringify'],
+  head: ['kind', 'documents', 'bytes', 'ms a cycle', 'µs a document', 'against JSON.stringify'],
   style: { head: [], border: [] },
 })
 for (const { id, documents, msPerCycle, floorMs } of contenders) {
@@ -86,7 +82,7 @@ console.log(`sha256 of the last documents: ${checksum(contenders[0]?.documents ?
 
 function contender(
   id: string,
-  products: Analyses,
+  products: DocumentKinds,
   market = new FullMarket(COINS, products),
 ): Contender {
   return { id, market, msPerCycle: [], floorMs: [], documents: [] }

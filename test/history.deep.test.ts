@@ -7,7 +7,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MeasureLog } from '../src/compute/market/measure-log.ts'
 import { Processor } from '../src/compute/processor.ts'
 import type { Bar } from '../src/domain/bar.ts'
-import type { Clock } from '../src/domain/clock.ts'
 import type { MeasureHistoryEvent } from '../src/domain/external.ts'
 import { memorySeries } from '../src/domain/history.ts'
 import type { EnginePlatform } from '../src/engine/engine.ts'
@@ -289,7 +288,7 @@ function start(
       version: '0.0.0',
     },
     {
-      clock: clockOf(virtual),
+      clock: virtual.clock,
       runtime: virtual.runtime(),
       log: pino({ level: 'silent' }),
       renderer: synchronousRenderer,
@@ -301,7 +300,7 @@ function start(
 
 /** One external source, at a simulated node. */
 function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EnginePlatform['external']> {
-  const upstream = solanaNode(new ReferencePrices({ market, seed: 7 }), clockOf(virtual))
+  const upstream = solanaNode(new ReferencePrices({ market, seed: 7 }), virtual.clock)
   const asked = { method: 'POST', path: '/', query: new URLSearchParams(), headers: {} }
   const post: Post = (_url, request) => {
     const reply = upstream.request?.({ ...asked, body: JSON.stringify(request) })
@@ -310,25 +309,6 @@ function solanaOf(market: Market, virtual: VirtualVenue): NonNullable<EnginePlat
   const none = { get: () => NEVER, follow: () => NEVER }
   return (context) =>
     solanaSource({ urls: ['http://node'] }, context, { ...virtual.runtime(), post, ...none })
-}
-
-function clockOf({ scheduler }: VirtualVenue): Clock {
-  const after: Clock['after'] = (delayMs, task) => {
-    const waiting = scheduler.schedule(task, delayMs)
-    return () => waiting.unsubscribe()
-  }
-  return {
-    nowMs: () => scheduler.now(),
-    after,
-    every: (periodMs, task) => {
-      const again = () => {
-        cancel = after(periodMs, again)
-        task()
-      }
-      let cancel = after(periodMs, again)
-      return () => cancel()
-    },
-  }
 }
 
 function copyOf(dataDir: string, copy: string): string {

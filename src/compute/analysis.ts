@@ -1,6 +1,7 @@
-import type { AnalysisContract } from '../domain/contract.ts'
+import type { AnalysisContract, DocumentContract } from '../domain/contract.ts'
 import type { Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { MarketEvent } from '../domain/event.ts'
+import type { Timeframe } from '../domain/timeframe.ts'
 import type { CoinMarket } from './market/coin-market.ts'
 import type { AnyTrackerKind, MarketState } from './market/market-state.ts'
 import type { DocumentBuilder, Written } from './render/document-builder.ts'
@@ -16,17 +17,24 @@ export type Rendering = {
 }
 
 /**
- * One product about one coin: its contract, its input events, and the rendering of its document. `render` does not throw:
- * without an answer the document contains the reason.
+ * A kind of document about one coin: its form, its input events, and its rendering. `render` does not throw: without an
+ * answer the document contains the reason.
  */
-export type CoinAnalysis = {
-  readonly contract: AnalysisContract & { readonly scope: 'coin' }
+export type CoinDocumentKind = {
+  readonly contract: DocumentContract & { readonly scope: 'coin' }
   readonly inputs: readonly MarketEvent['kind'][]
-  /** State that this analysis derives from events, besides {@link sharedTrackers}; none where absent. */
+  /** State that this kind derives from events, besides {@link sharedTrackers}; none where absent. */
   readonly trackers?: readonly AnyTrackerKind[]
   /** Not rendered more often than this: a whole number of seconds, one where absent. */
   readonly periodMs?: number
+  /** Also rendered, before its period has passed, when a bar of this timeframe has closed. */
+  readonly atCloseOf?: Timeframe
   render(coin: CoinMarket, rendering: Rendering, market: MarketState): Document
+}
+
+/** One product about one coin: a kind of document that is sold. */
+export type CoinAnalysis = CoinDocumentKind & {
+  readonly contract: AnalysisContract & { readonly scope: 'coin' }
 }
 
 /**
@@ -45,20 +53,38 @@ export type Component<Facts> = {
 }
 
 /**
- * One product about all coins. `gather` reads the market quickly; `render` is a pure function of the gathered data and
- * runs in a worker thread. The data cross threads, so they are plain objects and typed arrays.
+ * A kind of document about all coins. `gather` reads the market quickly; `render` is a pure function of the gathered data
+ * and runs in a worker thread. The data cross threads, so they are plain objects and typed arrays.
  */
-export type MarketAnalysis<Gathered> = {
-  readonly contract: AnalysisContract & { readonly scope: 'market' }
+export type MarketDocumentKind<Gathered> = {
+  readonly contract: DocumentContract & { readonly scope: 'market' }
   readonly periodMs: number
-  /** As of {@link CoinAnalysis}. */
+  /** As of {@link CoinDocumentKind}. */
   readonly trackers?: readonly AnyTrackerKind[]
   gather(market: MarketState, nowMs: number): Gathered
   render(gathered: Gathered, rendering: Rendering): Document
 }
 
-/** The input of a worker: the data that the analysis gathered. */
+/** One product about all coins: a kind of document that is sold. */
+export type MarketAnalysis<Gathered> = MarketDocumentKind<Gathered> & {
+  readonly contract: AnalysisContract & { readonly scope: 'market' }
+}
+
+/** Products about one coin, and about all. */
+export type Analyses = {
+  readonly coin: readonly CoinAnalysis[]
+  readonly market: readonly MarketAnalysis<unknown>[]
+}
+
+/** The kinds of documents that an engine renders. */
+export type DocumentKinds = {
+  readonly coin: readonly CoinDocumentKind[]
+  readonly market: readonly MarketDocumentKind<unknown>[]
+}
+
+/** The input of a worker: the data that were gathered for a document. */
 export type MarketJob = {
+  /** Identifier of the kind. */
   readonly analysis: string
   readonly gathered: unknown
   readonly rendering: Rendering

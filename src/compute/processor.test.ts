@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { pulse } from './analyses/pulse/pulse.ts'
 import type { CoinAnalysis, MarketAnalysis, Rendering } from './analysis.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from './processor.ts'
-import { BOUNDARY_MS, context, NOW_MS, universe, warmTape } from './testing/tape.ts'
+import { BOUNDARY_MS, context, history, NOW_MS, universe, warmTape } from './testing/tape.ts'
 
 const MINUTE_MS = 60_000
 
@@ -93,6 +93,43 @@ describe('processor', () => {
     const settled = perRound.slice(5).flat()
     expect(Math.max(...settled.map(({ length }) => length)), 'never two in one phase').toBe(1)
     expect(settled.flat(), 'each twice in ten rounds').toHaveLength(2 * coins.length)
+  })
+
+  test('renders a document with a long period once a period, and when a bar closes', () => {
+    const hourly = { ...bare('hourly', () => true), periodMs: 60_000, atCloseOf: '1h' } as const
+    const processor = new Processor({ coin: [hourly], market: [] }, '0.0.0')
+    for (const batch of warmTape('BTC')) processor.process(batch)
+    const roundAt = (nowMs: number) => {
+      processor.process([confirmed(nowMs)])
+      return Array.from({ length: PUBLISH_PHASES }, () => [...processor.publish(nowMs)]).flat()
+    }
+    const renderedBetween = (fromMs: number, toMs: number) => {
+      let rendered = 0
+      for (let nowMs = fromMs; nowMs < toMs; nowMs += PUBLISH_PERIOD_MS)
+        rendered += roundAt(nowMs).length
+      return rendered
+    }
+    const closingMs = BOUNDARY_MS + 60 * MINUTE_MS
+    expect(roundAt(NOW_MS)).toHaveLength(1)
+    // Candles are confirmed up to then.
+    const stamp = {
+      timeExchangeMs: closingMs - 5 * MINUTE_MS,
+      timeReceivedMs: closingMs - 5 * MINUTE_MS,
+    }
+    processor.process([{ ...history('BTC', '15m', []), ...stamp }])
+    renderedBetween(closingMs - 6 * MINUTE_MS, closingMs - 5 * MINUTE_MS)
+    expect(renderedBetween(closingMs - 5 * MINUTE_MS, closingMs), 'once a minute').toBe(5)
+    expect(renderedBetween(closingMs, closingMs + 3 * MINUTE_MS), 'and at the close').toBe(4)
+  })
+
+  test('renders a restored document with a long period in its phase only', () => {
+    const all = { coin: [{ ...bare('slow', () => true), periodMs: MINUTE_MS }], market: [] }
+    const before = new Processor(all, '0.0.0')
+    before.process([universe(['BTC', 'ETH', 'SOL'])])
+    const after = new Processor(all, '0.0.0')
+    after.restore(before.records.checkpoint(NOW_MS), NOW_MS)
+    const turns = Array.from({ length: PUBLISH_PHASES }, () => [...after.publish(NOW_MS)].length)
+    expect(turns.filter((count) => count > 0)).toEqual([1, 1, 1])
   })
 
   test('publishes a missing answer within the grace period if the coin was answered since the restore', () => {

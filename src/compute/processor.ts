@@ -5,7 +5,9 @@ import { documentKey, hasAnswer, snapshotIdOf, WHOLE_MARKET } from '../domain/do
 import type { Batch } from '../domain/event.ts'
 import { isExternal } from '../domain/external.ts'
 import { LISTINGS_MAX } from '../domain/listing.ts'
-import type { CoinAnalysis, MarketAnalysis, MarketJob, Rendering } from './analysis.ts'
+import type { Timeframe } from '../domain/timeframe.ts'
+import { timeframeMs } from '../domain/timeframe.ts'
+import type { DocumentKinds, MarketDocumentKind, MarketJob, Rendering } from './analysis.ts'
 import { PulsePool } from './indicators/pulse-series.ts'
 import { MarketSampler } from './market/market-sampler.ts'
 import type { AnyTrackerKind } from './market/market-state.ts'
@@ -24,13 +26,8 @@ const SERIES_PER_COIN = 3
 export const PUBLISH_PHASES = 100
 export const PUBLISH_PERIOD_MS = 1_000
 
-export type Analyses = {
-  readonly coin: readonly CoinAnalysis[]
-  readonly market: readonly MarketAnalysis<unknown>[]
-}
-
-/** The trackers of these analyses, each once. */
-export function trackersOf({ coin, market }: Analyses): readonly AnyTrackerKind[] {
+/** The trackers of these kinds of documents, each once. */
+export function trackersOf({ coin, market }: DocumentKinds): readonly AnyTrackerKind[] {
   const own = [...coin, ...market].flatMap(({ trackers = [] }) => trackers)
   return [...new Set([...sharedTrackers, ...own])]
 }
@@ -47,10 +44,10 @@ export class Processor {
   readonly #sampler = new MarketSampler()
   readonly #versions = new DocumentVersions()
   readonly #schedule: RenderSchedule
-  readonly #marketAnalyses: readonly MarketAnalysis<unknown>[]
+  readonly #marketKinds: readonly MarketDocumentKind<unknown>[]
   readonly #engineVersion: string
 
-  constructor({ coin, market }: Analyses, engineVersion: string) {
+  constructor({ coin, market }: DocumentKinds, engineVersion: string) {
     this.#market = new MarketState(
       new PulsePool(LISTINGS_MAX * SERIES_PER_COIN),
       trackersOf({ coin, market }),
@@ -61,7 +58,7 @@ export class Processor {
       phases: PUBLISH_PHASES,
       periodMs: PUBLISH_PERIOD_MS,
     })
-    this.#marketAnalyses = market
+    this.#marketKinds = market
     this.#engineVersion = engineVersion
   }
 
@@ -77,20 +74,23 @@ export class Processor {
     }
   }
 
-  /** Renders the changed analyses of this call's share of the coins. */
+  /** Renders the changed documents of this call's share of the coins. */
   *publish(nowMs: number): Generator<Document> {
     if (this.#schedule.isAdvanceDue) this.#market.advance(nowMs)
-    yield* this.#schedule.next(this.restoreGrace.isActive(nowMs), (due) => this.#render(due, nowMs))
+    yield* this.#schedule.next(this.restoreGrace.isActive(nowMs), {
+      render: (due) => this.#render(due, nowMs),
+      closedBars: (coin, timeframe) => this.#closedBars(coin, timeframe),
+    })
   }
 
   /** Reads the market for a document about all coins, which a worker renders. */
   gather(id: string, nowMs: number): MarketJob {
-    const analysis = this.#marketAnalyses.find(({ contract }) => contract.id === id)
-    assert(analysis !== undefined, `${id} is an analysis of the whole market`)
+    const kind = this.#marketKinds.find(({ contract }) => contract.id === id)
+    assert(kind !== undefined, `${id} is a document about the whole market`)
     this.#market.advance(nowMs)
     return {
       analysis: id,
-      gathered: analysis.gather(this.#market, nowMs),
+      gathered: kind.gather(this.#market, nowMs),
       rendering: this.#rendering(documentKey(id, WHOLE_MARKET), nowMs),
     }
   }
@@ -107,12 +107,18 @@ export class Processor {
     this.restoreGrace.begin(nowMs)
   }
 
-  #render({ coin: name, analysis }: Due, nowMs: number) {
+  #render({ coin: name, kind }: Due, nowMs: number) {
     const coin = this.#market.coin(name)
     if (coin === undefined) return null
-    const rendering = this.#rendering(documentKey(analysis.contract.id, name), nowMs)
-    const document = analysis.render(coin, rendering, this.#market)
+    const rendering = this.#rendering(documentKey(kind.contract.id, name), nowMs)
+    const document = kind.render(coin, rendering, this.#market)
     return { document, hasAnswer: hasAnswer(document) }
+  }
+
+  /** Number of the last closed bar since the Unix epoch; NaN before any history. */
+  #closedBars(name: string, timeframe: Timeframe): number {
+    const closedUntilMs = this.#market.coin(name)?.ladder.closedUntilMs ?? Number.NaN
+    return Math.floor(closedUntilMs / timeframeMs[timeframe])
   }
 
   #rendering(key: DocumentKey, nowMs: number): Rendering {

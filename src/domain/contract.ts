@@ -40,22 +40,26 @@ type CoverageFloor = {
   readonly least: string
 }
 
-/** The contract of one analysis. Route, price, payment terms, freshness check and published documents derive from it. */
-export type AnalysisContract = {
+/** The form of the documents of one identifier, sold or not. */
+export type DocumentContract = {
   readonly id: string
-  /** `meta.offering`. */
-  readonly offering: string
   /** One document per coin, or one for the whole market. */
   readonly scope: 'coin' | 'market'
+  readonly document: TSchema
+  readonly defaultView: string
+  /** Their values in this order form a view key; without parameters it is `defaultView`. */
+  readonly viewParameters: readonly ViewParameter[]
+}
+
+/** The contract of one analysis. Route, price, payment terms, freshness check and published documents derive from it. */
+export type AnalysisContract = DocumentContract & {
+  /** `meta.offering`. */
+  readonly offering: string
   /** Name of the coin in the published path; default `coin`. */
   readonly pathParameter?: 'token'
   readonly summary: string
   readonly guide: AnalysisGuide
   readonly priceUsdcAtomic: bigint
-  readonly document: TSchema
-  readonly defaultView: string
-  /** Their values in this order form a view key; without parameters it is `defaultView`. */
-  readonly viewParameters: readonly ViewParameter[]
   /**
    * Dotted paths that `view=compact` omits in addition to those of all answers; a path reaches into lists and never
    * names `coin` or `token`. Without effect if the analysis has its own parameter `view`.

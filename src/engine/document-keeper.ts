@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Logger } from 'pino'
-import { contracts } from '../compute/analyses/registry.ts'
+import { documentContracts } from '../compute/analyses/registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { PackedDocument } from '../domain/packed-document.ts'
@@ -160,5 +160,5 @@ export class DocumentKeeper {
 
 /** Invalidates the documents when a contract changes without a new version of perpscope. */
 const contractsDigest = crc32(
-  JSON.stringify(contracts, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
+  JSON.stringify(documentContracts, (_, value) => (typeof value === 'bigint' ? `${value}` : value)),
 ).toString(36)

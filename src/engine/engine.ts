@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Observable } from 'rxjs'
-import { analyses } from '../compute/analyses/registry.ts'
+import { documentKinds } from '../compute/analyses/registry.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../compute/processor.ts'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Clock } from '../domain/clock.ts'
@@ -124,7 +124,7 @@ export class Engine {
       },
       nowMs,
     )
-    this.#processor = new Processor(analyses, version)
+    this.#processor = new Processor(documentKinds, version)
     recorder?.started({ version, sockets: SOCKETS, checkpoint }, nowMs)
     this.#marketDocuments = new MarketDocuments({
       ...{ processor: this.#processor, renderer, recorder, log },

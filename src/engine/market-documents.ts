@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { analyses } from '../compute/analyses/registry.ts'
+import { documentKinds } from '../compute/analyses/registry.ts'
 import type { Processor } from '../compute/processor.ts'
 import type { Document } from '../domain/document.ts'
 import { hasAnswer } from '../domain/document.ts'
@@ -15,14 +15,14 @@ type Options = {
   readonly log: Logger
 }
 
-/** Interval at which an analysis without an answer is rendered again. */
+/** Interval at which a document without an answer is rendered again. */
 const UNANSWERED_PERIOD_MS = 1_000
 /** The same within the grace period after a restore, in which no missing answer is published. */
 const RESTORING_PERIOD_MS = 250
 
 /**
- * Schedules the analyses of the whole market: each is gathered once per period, rendered by the renderer, and published
- * when the document is back. An analysis that is still being rendered is not gathered again.
+ * Schedules the documents about the whole market: each is gathered once per period, rendered by the renderer, and
+ * published when it is back. A document that is still being rendered is not gathered again.
  */
 export class MarketDocuments {
   readonly #options: Options
@@ -37,11 +37,11 @@ export class MarketDocuments {
 
   /**
    * Called much more often than the shortest period. Begins at most one document, the most overdue one, because gathering
-   * blocks the engine and all analyses are due at the start.
+   * blocks the engine and all are due at the start.
    */
   tick(): void {
     const nowMs = this.#options.nowMs()
-    const [due] = analyses.market
+    const [due] = documentKinds.market
       .filter(({ contract }) => !this.#rendering.has(contract.id))
       .map(({ contract: { id }, periodMs }) => ({
         id,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
-import { analyses, contracts } from '../compute/analyses/registry.ts'
+import { documentContracts, documentKinds } from '../compute/analyses/registry.ts'
 import { renderMarket } from '../compute/analyses/render-market.ts'
 import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
@@ -127,7 +127,7 @@ export class Replay {
   *documents(): Generator<Document> {
     const coins = this.#run?.processor.view.listings.map(({ coin }) => coin) ?? []
     for (const subject of [...coins, WHOLE_MARKET]) {
-      for (const { id } of contracts) {
+      for (const { id } of documentContracts) {
         const document = this.replica.document(documentKey(id, subject))
         if (document !== undefined) yield document
       }
@@ -163,7 +163,7 @@ export class Replay {
     this.#version = version
     this.#spanMs += spanMsOf(this.#run)
     this.#hasLoss = false
-    const processor = new Processor(analyses, version)
+    const processor = new Processor(documentKinds, version)
     if (checkpoint !== null) {
       processor.restore(restoredCheckpoint(checkpoint), atMs)
       this.replica.apply({ kind: 'universe', listings: processor.view.listings }, atMs)

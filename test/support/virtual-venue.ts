@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { SchedulerLike } from 'rxjs'
 import { concatMap, NEVER, Observable, of, timer } from 'rxjs'
+import type { Clock } from '../../src/domain/clock.ts'
 import { OperatingError } from '../../src/domain/errors.ts'
 import type { Market } from '../../src/simulator/market/market.ts'
 import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
@@ -34,6 +35,11 @@ export class VirtualVenue {
 
   get nowMs(): number {
     return this.#kernel.nowMs
+  }
+
+  /** Virtual time as a clock with timers. */
+  get clock(): Clock {
+    return this.#kernel.clock
   }
 
   get scheduler(): SchedulerLike {

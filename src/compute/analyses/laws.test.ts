@@ -30,7 +30,7 @@ import {
   warmTape,
   wave,
 } from '../testing/tape.ts'
-import { analyses, contracts } from './registry.ts'
+import { analyses, contracts, documentKinds } from './registry.ts'
 
 /** No analysis of a coin rests for more periods than this. */
 const PUBLISHED_WITHIN = 10
@@ -101,10 +101,10 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
 
     test('a restored engine answers like the original one', () => {
       const tape = warm()
-      const first = new Processor(analyses, '0.0.0')
+      const first = new Processor(documentKinds, '0.0.0')
       for (const batch of tape) first.process(batch)
       const history = first.records.takeHistory()
-      const restored = new Processor(analyses, '0.0.0')
+      const restored = new Processor(documentKinds, '0.0.0')
       restored.restore(first.records.checkpoint(NOW_MS), NOW_MS)
       for (const event of remembered(history, NOW_MS)) restored.process([event])
       // What our history remembers, and what the venue tells again within a second of connecting.
@@ -136,11 +136,11 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
 
     test('an engine restored in the middle of a session gives the same answers', () => {
       const session = new Session('BTC', NOW_MS, SEED)
-      const first = new Processor(analyses, '0.0.0')
+      const first = new Processor(documentKinds, '0.0.0')
       for (const batch of [...session.warm(), ...eventsOf(session, 3 * MINUTE_MS)])
         first.process(batch)
       const history = first.records.takeHistory()
-      const restored = new Processor(analyses, '0.0.0')
+      const restored = new Processor(documentKinds, '0.0.0')
       restored.restore(first.records.checkpoint(session.nowMs), session.nowMs)
       for (const event of remembered(history, session.nowMs)) restored.process([event])
       // A restart takes longer than the quotes before it are good for.
@@ -156,14 +156,14 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     })
 
     test('a delisted coin is not rendered', () => {
-      const processor = new Processor(analyses, '0.0.0')
+      const processor = new Processor(documentKinds, '0.0.0')
       processor.process([universe(['BTC'], ['OLD'])])
       processor.process([context('OLD')])
       expect(publishedKeys(processor)).not.toContain(`${id}/OLD`)
     })
 
     test('versions rise with every rendering', () => {
-      const processor = new Processor(analyses, '0.0.0')
+      const processor = new Processor(documentKinds, '0.0.0')
       for (const batch of warm()) processor.process(batch)
       const before = publishAll(processor, id).version
       processor.process([book('BTC'), context('BTC')])
@@ -401,7 +401,7 @@ function remembered({ samples, bars, fundings }: HistoryBatch, nowMs: number): M
 }
 
 function processorOf(tape: readonly Batch[]): Processor {
-  const processor = new Processor(analyses, '0.0.0')
+  const processor = new Processor(documentKinds, '0.0.0')
   for (const batch of tape) processor.process(batch)
   return processor
 }

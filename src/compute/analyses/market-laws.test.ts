@@ -15,7 +15,7 @@ import { coinHistory } from '../testing/coin-history.ts'
 import { randomMarket } from '../testing/random-market.ts'
 import { Session } from '../testing/session.ts'
 import { NOW_MS, universe, warmTape, wave } from '../testing/tape.ts'
-import { analyses } from './registry.ts'
+import { analyses, documentKinds } from './registry.ts'
 
 const COINS = 'BTC ETH SOL HYPE XRP DOGE kPEPE kBONK SUI LINK AVAX ARB'.split(' ')
 const MINUTE_MS = 60_000
@@ -264,7 +264,7 @@ function reframed(tape: readonly Batch[], sizes: readonly number[]): readonly Ba
 /** An engine that starts from what another one saved, and is told what history remembers of its coins. */
 function restoredOf(first: Processor, tape: readonly Batch[], nowMs: number): Processor {
   const history = first.records.takeHistory()
-  const restored = new Processor(analyses, '0.0.0')
+  const restored = new Processor(documentKinds, '0.0.0')
   restored.restore(first.records.checkpoint(nowMs), nowMs)
   const past = tape.flat().filter((event) => event.kind.endsWith('-history') || isExternal(event))
   restored.process([...past, ...COINS.flatMap((coin) => remembered(history, coin, nowMs))])
@@ -298,7 +298,7 @@ function rememberedMeasures({ measures }: HistoryBatch, nowMs: number): readonly
 }
 
 function processorOf(tape: readonly Batch[]): Processor {
-  const processor = new Processor(analyses, '0.0.0')
+  const processor = new Processor(documentKinds, '0.0.0')
   for (const batch of tape) processor.process(batch)
   return processor
 }

@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
-import type { Analyses } from '../processor.ts'
+import type { DocumentKinds } from '../analysis.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { externalEvents } from '../testing/external-events.ts'
 import { NOW_MS, warmTape } from '../testing/tape.ts'
-import { analyses } from './registry.ts'
+import { documentKinds } from './registry.ts'
 
-const alone: readonly (readonly [string, Analyses])[] = [
-  ...analyses.coin.map((one) => [one.contract.id, { coin: [one], market: [] }] as const),
-  ...analyses.market.map((one) => [one.contract.id, { coin: [], market: [one] }] as const),
+const alone: readonly (readonly [string, DocumentKinds])[] = [
+  ...documentKinds.coin.map((one) => [one.contract.id, { coin: [one], market: [] }] as const),
+  ...documentKinds.market.map((one) => [one.contract.id, { coin: [], market: [one] }] as const),
 ]
 
 test.each(alone)('/%s lists the trackers that it reads', (id, only) => {

@@ -1,5 +1,7 @@
-import type { AnalysisContract } from '../../domain/contract.ts'
-import type { Analyses } from '../processor.ts'
+import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
+import type { Analyses, DocumentKinds } from '../analysis.ts'
+import { chart } from '../charts/chart.ts'
+import { overview } from '../charts/overview.ts'
 import { arb } from './arb/arb.ts'
 import { basis } from './basis/basis.ts'
 import { bundleOf } from './bundle/bundle.ts'
@@ -15,7 +17,7 @@ import { sentiment } from './sentiment/sentiment.ts'
 import { spread } from './spread/spread.ts'
 import { volatility } from './volatility/volatility.ts'
 
-/** All analyses of the service: about one coin, and about the whole market. */
+/** All analyses that are sold: about one coin, and about the whole market. */
 export const analyses: Analyses = {
   coin: [
     pulse,
@@ -31,6 +33,17 @@ export const analyses: Analyses = {
   market: [screener, correlation, arb, depeg, sentiment],
 }
 
+/** What an engine renders: the analyses, and the charts of the console, which are not sold. */
+export const documentKinds: DocumentKinds = {
+  coin: [...analyses.coin, chart],
+  market: [...analyses.market, overview],
+}
+
 export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...analyses.market].map(
   ({ contract }) => contract,
 )
+
+export const documentContracts: readonly DocumentContract[] = [
+  ...documentKinds.coin,
+  ...documentKinds.market,
+].map(({ contract }) => contract)

@@ -31,8 +31,7 @@ export function answerMeta(
     offering: facts.offering,
     execution_ms: builder.slot({ kind: 'execution-ms' }),
     ...facts.more,
-    ...builder.memberSlot({ kind: 'freshness' }),
-    as_of: facts.asOf ?? asOf(inputs),
+    ...freshnessMeta(builder, inputs, facts.asOf),
     sources: facts.sources,
     answer_id: answerIdOf(facts),
     snapshot_id: rendering.snapshotId,
@@ -41,7 +40,16 @@ export function answerMeta(
   }
 }
 
-function asOf(inputs: readonly Input[]): Readonly<Record<string, string>> {
+/** Members of `meta` about age and quality. */
+export function freshnessMeta(
+  builder: DocumentBuilder,
+  inputs: readonly Input[],
+  asOf = asOfEach(inputs),
+): Record<string, unknown> {
+  return { ...builder.memberSlot({ kind: 'freshness' }), as_of: asOf }
+}
+
+function asOfEach(inputs: readonly Input[]): Readonly<Record<string, string>> {
   const shown: Record<string, string> = {}
   for (const { name, confirmedAtMs } of inputs) shown[name] = isoInstant(confirmedAtMs)
   return shown

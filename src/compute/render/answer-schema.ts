@@ -19,13 +19,8 @@ export const coinMembers = {
   timestamp_iso: Iso,
 }
 
-/** Members that `meta` has in every answer; `offering` is the analysis's own. */
-export const metaMembers = {
-  provider: Type.Literal(PROVIDER),
-  sample: Type.Optional(
-    Type.Literal(true, { description: 'Present on /sample only: the figures are invented.' }),
-  ),
-  execution_ms: Type.Number({ minimum: 0, description: 'Server-side time of this call, ms.' }),
+/** Members of `meta` about age and quality. */
+export const freshnessMembers = {
   data_age_seconds: Type.Number({
     minimum: 0,
     description: 'Seconds since the source of the oldest required input last confirmed it.',
@@ -49,6 +44,16 @@ export const metaMembers = {
   as_of: Type.Record(Type.String(), Iso, {
     description: 'Last confirmation of each input by its source.',
   }),
+}
+
+/** Members that `meta` has in every answer; `offering` is the analysis's own. */
+export const metaMembers = {
+  provider: Type.Literal(PROVIDER),
+  sample: Type.Optional(
+    Type.Literal(true, { description: 'Present on /sample only: the figures are invented.' }),
+  ),
+  execution_ms: Type.Number({ minimum: 0, description: 'Server-side time of this call, ms.' }),
+  ...freshnessMembers,
   sources: Type.Array(Type.String(), { description: 'Sources of the inputs.' }),
   answer_id: Type.String({ description: 'Identifier of this rendering and view.' }),
   snapshot_id: Type.String({

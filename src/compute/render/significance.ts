@@ -37,7 +37,7 @@ export function orNull(value: number | null, round: (value: number) => number): 
 }
 
 /** Rounds halves away from zero, so that a value and its negative show the same digits. */
-function decimals(value: number, count: number): number {
+export function decimals(value: number, count: number): number {
   const scale = 10 ** count
   const rounded = (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale
   // Beyond 2^53 the product has no fraction to round, and may not be finite.

@@ -1,5 +1,5 @@
 import type { Listing } from '../../domain/listing.ts'
-import { analyses } from '../analyses/registry.ts'
+import { documentKinds } from '../analyses/registry.ts'
 import type { CandleLadder } from '../candles/candle-ladder.ts'
 import type { PulsePool } from '../indicators/pulse-series.ts'
 import { CoinMarket } from '../market/coin-market.ts'
@@ -8,7 +8,7 @@ import { trackersOf } from '../processor.ts'
 
 /** A market that tracks what the service tracks. */
 export function newMarket(pool: PulsePool): MarketState {
-  return new MarketState(pool, trackersOf(analyses))
+  return new MarketState(pool, trackersOf(documentKinds))
 }
 
 /** A coin that tracks what the service tracks. */
@@ -16,6 +16,6 @@ export function newCoin(listing: Listing, ladder: CandleLadder): CoinMarket {
   return new CoinMarket(
     listing,
     ladder,
-    trackersOf(analyses).filter((kind) => kind.scope === 'coin'),
+    trackersOf(documentKinds).filter((kind) => kind.scope === 'coin'),
   )
 }

@@ -1,14 +1,14 @@
 import type { Document } from '../../domain/document.ts'
 import { documentKey } from '../../domain/document.ts'
 import type { MarketEvent } from '../../domain/event.ts'
-import type { CoinAnalysis } from '../analysis.ts'
+import type { CoinDocumentKind } from '../analysis.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from './new-market.ts'
 import { NOW_MS, universe } from './tape.ts'
 
 /** What an analysis makes of a coin after these events, in a market of that coin alone or of `listed`. */
 export function renderCoin(
-  analysis: CoinAnalysis,
+  analysis: CoinDocumentKind,
   coin: string,
   events: readonly MarketEvent[],
   listed: readonly string[] = [coin],

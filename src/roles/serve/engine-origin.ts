@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { contracts } from '../../compute/analyses/registry.ts'
+import { documentContracts } from '../../compute/analyses/registry.ts'
 import { version } from '../../config/environment.ts'
 import type { EngineOrigin } from '../../link/message.ts'
 import { marketOf } from '../venue-source.ts'
@@ -8,7 +8,11 @@ type Origin = Omit<EngineOrigin, 'sentAtMs'>
 
 /** Of this process, as an engine sends it and as a gateway requires it. */
 export function originOf(source: string): Origin {
-  const forms = contracts.map(({ id, defaultView, document }) => [id, defaultView, document])
+  const forms = documentContracts.map(({ id, defaultView, document }) => [
+    id,
+    defaultView,
+    document,
+  ])
   const digest = createHash('sha256').update(JSON.stringify(forms)).digest('hex')
   return { version, market: marketOf(source), documentForm: digest.slice(0, 16) }
 }
