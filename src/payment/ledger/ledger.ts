@@ -3,6 +3,7 @@ import { OperatingError } from '../../domain/errors.ts'
 import type { BufferedResponse } from '../buffered-response.ts'
 import type { AnswerAccess } from '../extensions/answer-access.ts'
 import type { Finality } from '../finality.ts'
+import type { SalesSummary } from './sales-summary.ts'
 
 /** Identifies a payment: no chain settles the same four values twice. */
 export type PaymentKey = {
@@ -134,6 +135,9 @@ export interface Ledger {
   writeFault(): Promise<string | null>
 
   counts(): Promise<LedgerCounts>
+
+  /** Sums for the operator: sales that began since `sinceMs`, and everything that is not settled yet. */
+  summary(sinceMs: number, nowMs: number): Promise<SalesSummary>
 
   close(): Promise<void>
 }

@@ -33,6 +33,8 @@ import type { Postgres, SqlQuery } from './postgres.ts'
 import { PostgresUnavailableError, violates } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { migrateTables } from './postgres-schema.ts'
+import { postgresSummary } from './postgres-summary.ts'
+import type { SalesSummary } from './sales-summary.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
 
@@ -261,6 +263,10 @@ export class PostgresLedger implements Ledger {
     )
     const none = { settling: 0, unknown: 0, unconfirmed: 0, settled: 0, released: 0, lost: 0 }
     return { ...none, ...Object.fromEntries(rows.map(({ state, rows: count }) => [state, count])) }
+  }
+
+  summary(sinceMs: number, nowMs: number): Promise<SalesSummary> {
+    return this.#reached(() => postgresSummary(this.#db.query, sinceMs, nowMs))
   }
 
   /** Others take over the open payments of this gateway at once. */

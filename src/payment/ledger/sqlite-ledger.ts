@@ -25,7 +25,9 @@ import {
   RELEASED_KEPT_MS,
   SETTLING_MS_MAX,
 } from './ledger.ts'
+import type { SalesSummary } from './sales-summary.ts'
 import { MOVED_VERSION, migrate } from './sqlite-schema.ts'
+import { sqliteSummary } from './sqlite-summary.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
 
@@ -68,6 +70,7 @@ export class SqliteLedger implements Ledger {
   readonly #counts: Record<PaymentState, number>
   readonly #statements: ReturnType<typeof statementsOf>
   readonly #moves: ReturnType<typeof movesOf>
+  readonly #summary: ReturnType<typeof sqliteSummary>
   readonly #soon: ((task: () => void) => void) | null
   readonly #waiting: Waiting[] = []
   /** Whether the settlements of an earlier process were marked as unknown. */
@@ -93,6 +96,7 @@ export class SqliteLedger implements Ledger {
     this.failures = new SqliteFailedSettlements(this.#relaxed)
     this.#statements = statementsOf(this.#db)
     this.#moves = movesOf(this.#relaxed)
+    this.#summary = sqliteSummary(this.#db)
     this.#counts = { settling: 0, unknown: 0, unconfirmed: 0, settled: 0, released: 0, lost: 0 }
     for (const { state, rows } of this.#statements.count.iterate()) this.#counts[state] = rows
   }
@@ -279,6 +283,10 @@ export class SqliteLedger implements Ledger {
 
   async counts(): Promise<LedgerCounts> {
     return { ...this.#counts }
+  }
+
+  async summary(sinceMs: number, nowMs: number): Promise<SalesSummary> {
+    return this.#summary(sinceMs, nowMs)
   }
 
   async close(): Promise<void> {

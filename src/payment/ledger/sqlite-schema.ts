@@ -97,18 +97,22 @@ const scripts: ReadonlyMap<unknown, string> = new Map([
   [2, fromVersion2 + failedSettlements],
 ])
 
+/** Belongs to no version: older versions of perpscope read and write a file that has it. */
+const indexOfBegin = 'CREATE INDEX IF NOT EXISTS payments_begun ON payments (begun_ms)'
+
 /**
  * Migrates an empty file or an earlier version.
  * @returns false for a later version
  */
 export function migrate(db: Database.Database): boolean {
   const version = db.pragma('user_version', { simple: true })
-  if (version === SCHEMA_VERSION) return true
   const script = scripts.get(version)
-  if (script === undefined) return false
-  db.transaction(() => {
-    db.exec(script)
-    db.pragma(`user_version = ${SCHEMA_VERSION}`)
-  }).immediate()
+  if (version !== SCHEMA_VERSION && script === undefined) return false
+  if (script !== undefined)
+    db.transaction(() => {
+      db.exec(script)
+      db.pragma(`user_version = ${SCHEMA_VERSION}`)
+    }).immediate()
+  db.exec(indexOfBegin)
   return true
 }

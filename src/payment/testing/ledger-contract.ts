@@ -381,6 +381,84 @@ export function describeLedger(name: string, newStore: () => Promise<LedgerStore
       expect(await (await opened(store)).counts()).toEqual(counts)
     })
 
+    describe('the summary', () => {
+      const HOUR_MS = 60 * MINUTE_MS
+      async function sell(
+        ledger: Ledger,
+        nonce: string,
+        state: PaymentState,
+        { payer = '0xB', atMs = NOW_MS, amount = 25_000n, route = '/pulse/:coin' } = {},
+      ): Promise<void> {
+        const one = entry(nonce)
+        const key = { ...one.key, payer }
+        await ledger.begin({ ...one, key, amount, route }, atMs)
+        if (state !== 'settling') await ledger.move(key, state, null, atMs)
+      }
+
+      test('of an empty ledger is empty', async () => {
+        const summary = await (await newLedger()).summary(0, NOW_MS)
+        expect(summary).toEqual({ sold: [], open: [], buyers: 0, largest: [] })
+      })
+
+      test('sums settled payments of the window by day, route and network', async () => {
+        const ledger = await newLedger()
+        await sell(ledger, '1', 'settled', { atMs: NOW_MS - 1 })
+        await sell(ledger, '2', 'settled')
+        await sell(ledger, '3', 'settled', { amount: 9_007_199_254_740_993n })
+        await sell(ledger, '4', 'settled', { route: '/oi/:coin' })
+        await sell(ledger, '5', 'settled', { atMs: NOW_MS + DAY_MS })
+        await sell(ledger, '6', 'unconfirmed')
+        await sell(ledger, '7', 'released')
+        const network = 'eip155:8453'
+        const { sold } = await ledger.summary(NOW_MS, NOW_MS)
+        expect(sold).toEqual([
+          { day: '2026-01-01', route: '/oi/:coin', network, payments: 1, amount: 25_000n },
+          {
+            ...{ day: '2026-01-01', route: '/pulse/:coin', network, payments: 2 },
+            amount: 9_007_199_254_765_993n,
+          },
+          { day: '2026-01-02', route: '/pulse/:coin', network, payments: 1, amount: 25_000n },
+        ])
+      })
+
+      test('has everything open by age, and what was lost in the window', async () => {
+        const ledger = await newLedger()
+        await sell(ledger, '1', 'unknown', { atMs: NOW_MS - 2 * DAY_MS })
+        await sell(ledger, '2', 'unknown', { atMs: NOW_MS - MINUTE_MS - 1 })
+        await sell(ledger, '3', 'settling', { atMs: NOW_MS - MINUTE_MS })
+        await sell(ledger, '4', 'unconfirmed', { atMs: NOW_MS - 2 * HOUR_MS })
+        await sell(ledger, '5', 'lost', { atMs: NOW_MS - DAY_MS })
+        await sell(ledger, '6', 'lost', { atMs: NOW_MS - DAY_MS - 1 })
+        const { open, buyers } = await ledger.summary(NOW_MS - DAY_MS, NOW_MS)
+        const payment = { payments: 1, amount: 25_000n }
+        expect(open).toEqual([
+          { state: 'settling', age: 'minute', ...payment },
+          { state: 'unknown', age: 'hour', ...payment },
+          { state: 'unknown', age: 'older', ...payment },
+          { state: 'unconfirmed', age: 'day', ...payment },
+          { state: 'lost', age: 'day', ...payment },
+        ])
+        expect(buyers).toBe(0)
+      })
+
+      test('counts buyers and names the ten largest', async () => {
+        const ledger = await newLedger()
+        for (let index = 1; index <= 12; index += 1)
+          await sell(ledger, `${index}`, 'settled', {
+            payer: `0x${index}`,
+            amount: BigInt(index * 1_000),
+          })
+        await sell(ledger, 'again', 'settled', { payer: '0x12', amount: 1n })
+        const { buyers, largest } = await ledger.summary(NOW_MS, NOW_MS)
+        expect(buyers).toBe(12)
+        expect(largest).toHaveLength(10)
+        expect(largest.slice(0, 2)).toEqual([
+          { payer: '0x12', payments: 2, amount: 12_001n },
+          { payer: '0x11', payments: 1, amount: 11_000n },
+        ])
+      })
+    })
+
     test('a sale can be written', async () => {
       expect(await (await newLedger()).writeFault()).toBeNull()
     })
