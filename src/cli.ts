@@ -9,6 +9,7 @@ import type { DemoOptions } from './config/demo.ts'
 import { demoOptions } from './config/demo.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
+import { noteConfiguration } from './config/effective.ts'
 import { givenVariables, mayColor, version } from './config/environment.ts'
 import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
@@ -65,9 +66,11 @@ function command(name: string, description: string, options: readonly Option[]):
   return added
 }
 
-command('serve', 'run the service', serveOptions).action(async (options: ServeOptions) => {
+const serveCommand = command('serve', 'run the service', serveOptions)
+const configuration = noteConfiguration(serveCommand)
+serveCommand.action(async (options: ServeOptions) => {
   becomeLean()
-  await (await import('./roles/serve.ts')).serve(options)
+  await (await import('./roles/serve.ts')).serve(options, configuration())
 })
 
 command(

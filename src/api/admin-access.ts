@@ -1,46 +1,141 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import { AdminSessions } from './admin-sessions.ts'
 import { sendProblem } from './send-problem.ts'
+import { WrongTokens } from './wrong-tokens.ts'
 
-/** Paths that probes of a container platform read without the token. */
-const PROBES: readonly (string | undefined)[] = ['/livez', '/readyz']
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** A route of the admin port that needs neither token nor session: it shows nothing of the service. */
+    readonly isOpen?: true
+  }
+}
+
+export const SESSION_COOKIE = 'perpscope_admin'
 const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+
+export type AdminAccessOptions = {
+  /** null where only programs of this machine reach the port. */
+  readonly token: string | null
+  readonly clock: Pick<Clock, 'nowMs'>
+  /** 256 random bits as text. */
+  readonly newSecret: () => string
+}
+
+/** `blocked`: too many wrong tokens came from the address. */
+export type TokenVerdict = 'right' | 'wrong' | 'blocked'
 
 /**
  * Access to the admin server. Without a token, local programs may use it and web pages may not: after DNS rebinding
  * `Host` is the name of their site, in a form or script `Origin` is. With a token, which every address but loopback
- * needs, clients present it as `Authorization: Bearer`; probes get their verdict without it.
+ * needs, programs present it as `Authorization: Bearer`, and browsers exchange it for the cookie of a session, which is
+ * valid for the `Host` of the sign-in and, if it changes something, with the `Origin` of the port.
  */
 export class AdminAccess {
   readonly #tokenDigest: Buffer | null
+  readonly #clock: Pick<Clock, 'nowMs'>
+  readonly #sessions: AdminSessions
+  readonly #wrongTokens = new WrongTokens()
 
-  constructor(token: string | null) {
+  constructor({ token, clock, newSecret }: AdminAccessOptions) {
     this.#tokenDigest = token === null ? null : digest(token)
+    this.#clock = clock
+    this.#sessions = new AdminSessions(newSecret)
   }
 
-  isGranted({ headers: { host, origin, authorization } }: FastifyRequest): boolean {
-    if (origin !== undefined && origin !== `http://${host}`) return false
-    if (this.#tokenDigest === null) return host !== undefined && LOOPBACK_HOST.test(host)
-    const [, token] = /^Bearer (\S+)$/i.exec(authorization ?? '') ?? []
-    return token !== undefined && timingSafeEqual(digest(token), this.#tokenDigest)
+  get needsToken(): boolean {
+    return this.#tokenDigest !== null
+  }
+
+  isGranted(request: FastifyRequest): boolean {
+    return this.#refusal(request) === null
+  }
+
+  /** Checks a token that a browser presents for a session. */
+  judge(token: string, address: string): TokenVerdict {
+    const nowMs = this.#clock.nowMs()
+    if (this.#wrongTokens.blockedSeconds(address, nowMs) > 0) return 'blocked'
+    const expected = this.#tokenDigest
+    if (expected !== null && timingSafeEqual(digest(token), expected)) return 'right'
+    this.#wrongTokens.add(address, nowMs)
+    return 'wrong'
+  }
+
+  /** @returns seconds until a token of this address is read again; 0 if it is */
+  blockedSeconds(address: string): number {
+    return this.#wrongTokens.blockedSeconds(address, this.#clock.nowMs())
+  }
+
+  /** @returns the value of the cookie */
+  beginSession({ headers: { host = '' } }: FastifyRequest): string {
+    return this.#sessions.begin(host, this.#clock.nowMs())
+  }
+
+  endSession(request: FastifyRequest): void {
+    const name = sessionOf(request)
+    if (name !== null) this.#sessions.end(name)
   }
 
   /** Hook `onRequest`. */
   readonly check = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-    const isProbe = this.#tokenDigest !== null && PROBES.includes(request.routeOptions.url)
-    if (isProbe || this.isGranted(request)) {
-      done()
-      return
-    }
-    if (this.#tokenDigest === null)
-      sendProblem(reply, 'not_found', {
-        detail: 'This port serves loopback clients only, not pages of other sites.',
-      })
-    else
-      sendProblem(reply, 'not_found', {
-        detail: 'This port needs the admin token: Authorization: Bearer <token>.',
-      })
+    const isOpen = this.needsToken && request.routeOptions.config.isOpen === true
+    const refusal = isOpen ? this.#originRefusal(request) : this.#refusal(request)
+    if (refusal === null) done()
+    else if (typeof refusal === 'string') sendProblem(reply, 'not_found', { detail: refusal })
+    else sendTokensBlocked(reply, refusal.blockedSeconds)
   }
+
+  /** Why the request is refused; null if it is granted. */
+  #refusal(request: FastifyRequest): string | { readonly blockedSeconds: number } | null {
+    const elsewhere = this.#originRefusal(request)
+    if (elsewhere !== null) return elsewhere
+    const { host, authorization } = request.headers
+    if (!this.needsToken) return isLoopback(host) ? null : LOOPBACK_ONLY
+    const [, token] = /^Bearer (\S+)$/i.exec(authorization ?? '') ?? []
+    if (token !== undefined) {
+      const verdict = this.judge(token, request.ip)
+      if (verdict === 'blocked') return { blockedSeconds: this.blockedSeconds(request.ip) }
+      return verdict === 'right' ? null : TOKEN_NEEDED
+    }
+    return this.#hasSession(request) ? null : TOKEN_NEEDED
+  }
+
+  /** Pages of other sites are refused whatever they present. */
+  #originRefusal({ headers: { host, origin }, protocol }: FastifyRequest): string | null {
+    if (origin === undefined || origin === `${protocol}://${host}`) return null
+    return this.needsToken ? TOKEN_NEEDED : LOOPBACK_ONLY
+  }
+
+  /** Browsers send `Origin` with every request that changes something. */
+  #hasSession(request: FastifyRequest): boolean {
+    const { host = '', origin } = request.headers
+    const name = sessionOf(request)
+    if (name === null || !this.#sessions.isValid(name, host, this.#clock.nowMs())) return false
+    return request.method === 'GET' || request.method === 'HEAD' || origin !== undefined
+  }
+}
+
+const LOOPBACK_ONLY = 'This port serves loopback clients only, not pages of other sites.'
+const TOKEN_NEEDED =
+  'This port needs the admin token: Authorization: Bearer <token>, or a session from POST /session.'
+
+export function sendTokensBlocked(reply: FastifyReply, retryAfterSeconds: number): void {
+  sendProblem(reply, 'rate_limited', {
+    detail: `Too many wrong tokens came from this address. Try again in ${retryAfterSeconds} s.`,
+    retryAfterSeconds,
+  })
+}
+
+function isLoopback(host: string | undefined): boolean {
+  return host !== undefined && LOOPBACK_HOST.test(host)
+}
+
+/** The name of the session in the cookie; null without one. */
+function sessionOf({ headers: { cookie } }: FastifyRequest): string | null {
+  const pairs = (cookie ?? '').split(/; */)
+  const pair = pairs.find((text) => text.startsWith(`${SESSION_COOKIE}=`))
+  return pair?.slice(SESSION_COOKIE.length + 1) ?? null
 }
 
 /** Digests have one length, as a comparison in constant time requires. */

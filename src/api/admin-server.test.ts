@@ -1,23 +1,20 @@
-import { Counter, Registry } from 'prom-client'
+import { Counter } from 'prom-client'
 import { describe, expect, test } from 'vitest'
 import { OperatingError } from '../domain/errors.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { SourceHealth } from '../link/message.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
-import { AdminAccess } from './admin-access.ts'
-import type { AdminServerOptions } from './admin-server.ts'
-import { buildAdminServer } from './admin-server.ts'
-import { gatewayFixture } from './testing/gateway-fixture.ts'
+import { adminFixture } from './testing/admin-fixture.ts'
 
 describe('probes', () => {
   test('/livez depends on nothing', async () => {
-    const { admin, engine } = fixture()
+    const { admin, engine } = adminFixture()
     engine.disconnected()
     expect((await admin.inject('/livez')).statusCode).toBe(200)
   })
 
   test('/readyz is 200 once the engine speaks and a coin is ready', async () => {
-    const { admin } = fixture()
+    const { admin } = adminFixture()
     const response = await admin.inject('/readyz?verbose')
     expect(response.statusCode).toBe(200)
     expect(response.json()).toEqual({
@@ -34,7 +31,7 @@ describe('probes', () => {
   })
 
   test('/readyz states why it is not ready', async () => {
-    const { admin, engine, clock, deliver } = fixture()
+    const { admin, engine, clock, deliver } = adminFixture()
     clock.advance(60_000)
     expect((await admin.inject('/readyz')).json().reasons).toEqual(['engine_speaks'])
     deliver({ kind: 'universe', listings: [] })
@@ -56,7 +53,7 @@ describe('probes', () => {
 
   test('/readyz names the failed sales checks with reasons', async () => {
     const sinceMs = Date.UTC(2026, 0, 1)
-    const { admin } = fixture({
+    const { admin } = adminFixture({
       checks: () => [
         { check: 'ledger_writable', fault: { reason: 'the disk of the ledger is full', sinceMs } },
         { check: 'can_settle', fault: null },
@@ -86,7 +83,7 @@ describe('probes', () => {
   })
 
   test('/metrics prints the registry', async () => {
-    const { admin, metrics } = fixture()
+    const { admin, metrics } = adminFixture()
     new Counter({ name: 'quotes_total', help: 'Quotes.', registers: [metrics] }).inc(3)
     const response = await admin.inject('/metrics')
     expect(response.headers['content-type']).toBe(metrics.contentType)
@@ -106,7 +103,7 @@ describe('the history on disk', () => {
   const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store, counts: {} }
 
   test('is reported at /store with the reason', async () => {
-    const { admin, deliver } = fixture()
+    const { admin, deliver } = adminFixture()
     deliver({ kind: 'heartbeat', heartbeat })
     expect((await admin.inject('/store')).json()).toEqual({
       store: {
@@ -122,7 +119,7 @@ describe('the history on disk', () => {
   })
 
   test('is reported with an ended recording until the next heartbeat', async () => {
-    const { admin, deliver } = fixture()
+    const { admin, deliver } = adminFixture()
     const recording = { state: 'stopped', reason: 'it has reached 30 bytes', sinceMs: 0 } as const
     deliver({ kind: 'heartbeat', heartbeat: { ...heartbeat, recording } })
     expect((await admin.inject('/store')).json().recording).toEqual({
@@ -134,7 +131,7 @@ describe('the history on disk', () => {
   })
 
   test('is measured', async () => {
-    const { admin, deliver } = fixture()
+    const { admin, deliver } = adminFixture()
     expect((await admin.inject('/metrics')).body).toContain('perpscope_store_ok 1')
     deliver({ kind: 'heartbeat', heartbeat })
     const { body } = await admin.inject('/metrics')
@@ -153,7 +150,7 @@ describe('external sources', () => {
   const heartbeat = { startedAtMs: 0, feeds: [], sources, store: STORE_OK, counts: {} }
 
   test('are listed at /sources with instant and reason', async () => {
-    const { admin, deliver } = fixture()
+    const { admin, deliver } = adminFixture()
     deliver({ kind: 'heartbeat', heartbeat })
     expect((await admin.inject('/sources')).json()).toEqual({
       sources: [
@@ -169,7 +166,7 @@ describe('external sources', () => {
   })
 
   test('are measured', async () => {
-    const { admin, deliver } = fixture()
+    const { admin, deliver } = adminFixture()
     deliver({ kind: 'heartbeat', heartbeat })
     const { body } = await admin.inject('/metrics')
     expect(body).toContain('perpscope_source_up{source="okx"} 1')
@@ -179,7 +176,7 @@ describe('external sources', () => {
 
 describe('maintenance', () => {
   test('is switched on and off, and the public server follows', async () => {
-    const { admin, app, clock } = fixture()
+    const { admin, app, clock } = adminFixture()
     clock.advance(1_000)
     const on = await admin.inject({ method: 'POST', url: '/maintenance', payload: { on: true } })
     expect(on.json()).toEqual({ on: true, since_iso: '2026-01-01T00:00:01.000Z' })
@@ -197,7 +194,7 @@ describe('maintenance', () => {
       sinceMs: 0,
       set: () => Promise.reject(new OperatingError('postgres_unavailable', 'it is away')),
     }
-    const { admin } = fixture({ maintenance })
+    const { admin } = adminFixture({ maintenance })
     const response = await admin.inject({
       method: 'POST',
       url: '/maintenance',
@@ -211,7 +208,7 @@ describe('maintenance', () => {
   test.each([{ on: 'true' }, {}, { on: true, more: 1 }, [], null])(
     'ignores the malformed order %j',
     async (payload) => {
-      const { admin, maintenance } = fixture()
+      const { admin, maintenance } = adminFixture()
       const response = await admin.inject({
         method: 'POST',
         url: '/maintenance',
@@ -228,7 +225,7 @@ describe('maintenance', () => {
 describe('engine restart', () => {
   test('starts each task', async () => {
     let restarts = 0
-    const { admin } = fixture({
+    const { admin } = adminFixture({
       restartEngine: () => {
         restarts += 1
       },
@@ -239,105 +236,54 @@ describe('engine restart', () => {
   })
 
   test('does not exist if the engine is another process', async () => {
-    const { admin } = fixture()
+    const { admin } = adminFixture()
     expect((await admin.inject({ method: 'POST', url: '/engine/restart' })).statusCode).toBe(404)
   })
 
   test('that fails is reported without the reason', async () => {
-    const { admin } = fixture({ restartEngine: () => Promise.reject(new Error('secret')) })
+    const { admin } = adminFixture({ restartEngine: () => Promise.reject(new Error('secret')) })
     const response = await admin.inject({ method: 'POST', url: '/engine/restart' })
     expect(response.statusCode).toBe(500)
     expect(response.body).not.toContain('secret')
   })
 })
 
-describe('access to the admin port', () => {
-  test.each(['localhost:9402', '127.0.0.1:9402', '127.0.0.1', '[::1]:9402', '127.8.9.1:1'])(
-    'is open to %s',
-    async (host) => {
-      const { admin } = fixture()
-      expect((await admin.inject({ url: '/livez', headers: { host } })).statusCode).toBe(200)
+describe('the desk', () => {
+  test('is served by path', async () => {
+    const { admin } = adminFixture()
+    expect((await admin.inject('/desk/health')).json()).toMatchObject({ version: '0.1.0' })
+    expect((await admin.inject('/desk/money')).json()).toMatchObject({
+      sales: null,
+      reason: 'Answers are free.',
+    })
+    expect((await admin.inject('/desk/control')).json()).toMatchObject({
+      maintenance: { isOn: false },
+      doctor: { state: 'never' },
+    })
+  })
+
+  test('starts the doctor, once at a time', async () => {
+    const { admin } = adminFixture()
+    const start = () => admin.inject({ method: 'POST', url: '/doctor' })
+    expect((await start()).statusCode).toBe(202)
+    expect((await admin.inject('/desk/control')).json().doctor.state).toBe('running')
+    const again = await start()
+    expect(again.statusCode).toBe(503)
+    expect(again.headers['retry-after']).toBe('10')
+  })
+
+  test.each(['/doctor', '/engine/restart', '/session/end'])(
+    '%s changes nothing by GET',
+    async (url) => {
+      let restarts = 0
+      const { admin } = adminFixture({
+        restartEngine: () => {
+          restarts += 1
+        },
+      })
+      expect((await admin.inject(url)).statusCode).toBe(404)
+      expect((await admin.inject('/desk/control')).json().doctor.state).toBe('never')
+      expect(restarts).toBe(0)
     },
   )
-
-  test.each([
-    { host: 'evil.example:9402' },
-    { host: 'localhost.evil.example' },
-    { host: '127.0.0.1.evil.example' },
-    { host: '10.0.0.1:9402' },
-    { host: '127.0.0.1:9402', origin: 'https://evil.example' },
-    { host: '127.0.0.1:9402', origin: 'null' },
-  ])('is closed to %j', async (headers) => {
-    const { admin, maintenance } = fixture()
-    const response = await admin.inject({
-      method: 'POST',
-      url: '/maintenance',
-      headers,
-      payload: { on: true },
-    })
-    expect(response.statusCode).toBe(404)
-    expect(maintenance.isOn).toBe(false)
-  })
-
-  test('serves a page of its own origin', async () => {
-    const { admin } = fixture()
-    const headers = { host: 'localhost:9402', origin: 'http://localhost:9402' }
-    expect((await admin.inject({ url: '/livez', headers })).statusCode).toBe(200)
-  })
 })
-
-describe('access to the admin port by token', () => {
-  const TOKEN = 'a'.repeat(32)
-  const host = '10.0.0.7:9402'
-  const authorization = `Bearer ${TOKEN}`
-  const withToken = () => fixture({ access: new AdminAccess(TOKEN) })
-
-  test('is open to every address that presents the token', async () => {
-    const { admin, maintenance } = withToken()
-    const headers = { host, authorization }
-    const response = await admin.inject({
-      ...{ method: 'POST', url: '/maintenance', headers, payload: { on: true } },
-    })
-    expect(response.statusCode).toBe(200)
-    expect(maintenance.isOn).toBe(true)
-  })
-
-  test.each([
-    ['no token', { host }],
-    ['no token on loopback', { host: '127.0.0.1:9402' }],
-    ['another token', { host, authorization: `Bearer ${'b'.repeat(32)}` }],
-    ['a prefix of the token', { host, authorization: `Bearer ${'a'.repeat(31)}` }],
-    ['another scheme', { host, authorization: `Basic ${TOKEN}` }],
-    ['a page of another site', { host, authorization, origin: 'https://evil.example' }],
-  ])('is closed to %s', async (_case, headers) => {
-    const { admin, maintenance } = withToken()
-    for (const url of ['/metrics', '/store', '/sources', '/maintenance', '/unknown']) {
-      const response = await admin.inject({ url, headers })
-      expect(response.statusCode, url).toBe(404)
-      expect(response.json().detail, url).toContain('admin token')
-    }
-    const payload = { on: true }
-    await admin.inject({ method: 'POST', url: '/maintenance', headers, payload })
-    expect(maintenance.isOn).toBe(false)
-  })
-
-  test('probes get their verdict without the token, and no reasons', async () => {
-    const { admin, engine } = withToken()
-    expect((await admin.inject({ url: '/livez', headers: { host } })).statusCode).toBe(200)
-    engine.disconnected()
-    const response = await admin.inject({ url: '/readyz?verbose', headers: { host } })
-    expect(response.statusCode).toBe(503)
-    expect(response.json()).toEqual({ ready: false })
-  })
-})
-
-function fixture(overrides: Partial<AdminServerOptions> = {}) {
-  const gateway = gatewayFixture()
-  const metrics = new Registry()
-  const { clock, engine, maintenance } = gateway
-  const options = {
-    ...{ access: new AdminAccess(null), clock, engine, maintenance, metrics },
-    ...{ logger: null, console: null, restartEngine: null },
-  }
-  return { ...gateway, metrics, admin: buildAdminServer({ ...options, ...overrides }) }
-}

@@ -11,12 +11,18 @@ import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
 import type { AdminAccess } from './admin-access.ts'
+import { adminSessionRoutes } from './admin-session-routes.ts'
 import type { ConsoleOptions } from './console/console-routes.ts'
 import { adminConsole } from './console/console-routes.ts'
-import type { LiveSource } from './console/live-source.ts'
+import type { DeskReports } from './desk/desk-reports.ts'
+import type { DoctorRuns } from './desk/desk-routes.ts'
+import { deskRoutes } from './desk/desk-routes.ts'
+import { liveReports } from './desk/live-reports.ts'
 import type { Maintenance, MaintenanceState } from './maintenance-switch.ts'
+import type { ProxyTrust } from './proxy-trust.ts'
+import { fastifyTrust } from './proxy-trust.ts'
 import { securityHeaders } from './response-headers.ts'
-import { refusal, sendProblem } from './send-problem.ts'
+import { sendProblem } from './send-problem.ts'
 
 export type AdminServerOptions = {
   readonly access: AdminAccess
@@ -30,6 +36,9 @@ export type AdminServerOptions = {
   readonly restartEngine: (() => void | Promise<void>) | null
   /** The operator's console; null serves none. */
   readonly console: AdminConsoleSettings | null
+  readonly desk: { readonly reports: DeskReports; readonly doctor: DoctorRuns }
+  /** As at the public server: behind TLS of such a proxy the cookie of a session is `Secure`. */
+  readonly trustProxy?: ProxyTrust
   /** Sales checks; only the clock if answers are free. */
   readonly checks?: () => readonly { readonly check: string; readonly fault: HealthFault | null }[]
 }
@@ -58,6 +67,7 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    ...(options.trustProxy === undefined ? {} : { trustProxy: fastifyTrust(options.trustProxy) }),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
   app.addHook('onRequest', access.check)
@@ -71,21 +81,22 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   )
   app.setErrorHandler((error, request, reply) => refuseOrFail(error, request, reply))
 
-  const settings = options.console
+  adminSessionRoutes(app, access)
+
+  const { console: settings, desk } = options
   if (settings !== null) {
-    const more: LiveSource = {
-      open: () => refusal('not_found', { detail: 'No report has this name.', param: 'document' }),
-    }
-    adminConsole(app, { ...settings, engine, clock, more })
-    app.get('/', (request, reply) => {
+    adminConsole(app, { ...settings, engine, clock, more: liveReports(desk.reports, clock) })
+    app.get('/', { config: { isOpen: true } }, (request, reply) => {
       if (!settings.page.sendIfPreferred(request, reply))
         sendProblem(reply, 'not_found', { detail: 'This path is a page for browsers.' })
     })
   }
 
-  app.get('/livez', (_request, reply) => reply.type('text/plain').send('ok\n'))
+  app.get('/livez', { config: { isOpen: true } }, (_request, reply) =>
+    reply.type('text/plain').send('ok\n'),
+  )
 
-  app.get('/readyz', (request, reply) => {
+  app.get('/readyz', { config: { isOpen: true } }, (request, reply) => {
     const salesChecks = options.checks?.() ?? []
     const checks = [
       ...readiness(engine, clock.nowMs()),
@@ -120,6 +131,8 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   app.get('/sources', () => sourcesReport(engine))
 
   if (maintenance !== null) maintenanceRoutes(app, maintenance, clock)
+
+  deskRoutes(app, desk.reports, desk.doctor)
 
   app.post('/engine/restart', async (request, reply) => {
     if (restartEngine === null) {

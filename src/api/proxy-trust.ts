@@ -27,3 +27,10 @@ const named: Readonly<Record<string, readonly string[]>> = {
   linklocal: ['169.254.0.0/16', 'fe80::/10'],
   uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
 }
+
+/** The option `trustProxy` of Fastify, which takes no hop count; the operator states that nothing else reaches the port. */
+export function fastifyTrust(
+  proxies: ProxyTrust,
+): string[] | ((address: string, hop: number) => boolean) {
+  return typeof proxies === 'number' ? (_address, hop) => hop < proxies : [...proxies]
+}

@@ -20,9 +20,17 @@ export function sendRefusal(reply: FastifyReply, { code, facts }: Refusal): void
   sendProblem(reply, code, facts)
 }
 
+const sentCodes = new WeakMap<FastifyReply, ProblemCode>()
+
+/** The code of the problem that was sent; undefined if none was. */
+export function sentCodeOf(reply: FastifyReply): ProblemCode | undefined {
+  return sentCodes.get(reply)
+}
+
 /** Answers with one problem document and ends the request. */
 export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: ProblemFacts): void {
   const { request } = reply
+  sentCodes.set(reply, code)
   // A call that is refused here has not used its payment.
   const paymentReusable = facts.paymentReusable ?? hasPayment(request.headers)
   const { status, headers, body } = problem(

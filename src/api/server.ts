@@ -21,6 +21,7 @@ import { KnownPaths } from './known-paths.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { unknownPathFacts } from './path-suggestion.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
+import { fastifyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
@@ -71,7 +72,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       requestIdLogLabel: 'request_id',
     }),
     genReqId: nextRequestId,
-    ...(options.trustProxy === undefined ? {} : { trustProxy: trusted(options.trustProxy) }),
+    ...(options.trustProxy === undefined ? {} : { trustProxy: fastifyTrust(options.trustProxy) }),
     requestTimeout: REQUEST_TIMEOUT_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
     connectionTimeout: SILENT_TIMEOUT_MS,
@@ -143,11 +144,6 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     analysisRoutes(paid, { ...options, consolePage }).then(() => done(), done)
   })
   return app
-}
-
-/** Fastify takes no hop count; the operator states that nothing else reaches this port. */
-function trusted(proxies: ProxyTrust): string[] | ((address: string, hop: number) => boolean) {
-  return typeof proxies === 'number' ? (_address, hop) => hop < proxies : [...proxies]
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

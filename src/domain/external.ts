@@ -183,6 +183,27 @@ export function isExternal(event: { readonly kind: string }): event is ExternalE
   return externalKinds.has(event.kind)
 }
 
+/** The source that sent an event; null for one of our own, or about a source. */
+export function sourceOf(event: ExternalEvent): SourceId | null {
+  switch (event.kind) {
+    case 'oracle-price':
+      return event.network
+    case 'exchange-quote':
+      return event.exchange
+    case 'pool':
+    case 'chain':
+      return event.chain
+    case 'fear-greed':
+    case 'stablecoin-supply':
+      return event.kind
+    case 'source-status':
+    case 'measure-history':
+      return null
+    default:
+      return event satisfies never
+  }
+}
+
 const RENAMED: Readonly<Record<string, string>> = {
   UBTC: 'BTC',
   UETH: 'ETH',

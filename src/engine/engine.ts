@@ -8,7 +8,8 @@ import type { Clock } from '../domain/clock.ts'
 import type { DexSelection, DexStatus } from '../domain/dex.ts'
 import type { Document } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
-import { assetOf } from '../domain/external.ts'
+import type { SourceId } from '../domain/external.ts'
+import { assetOf, isExternal, sourceOf } from '../domain/external.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { tradableOf } from '../domain/listing.ts'
 import { packDocument } from '../domain/packed-document.ts'
@@ -84,6 +85,9 @@ export class Engine {
   readonly #cancels: (() => void)[] = []
   #dexes: readonly DexStatus[] = []
   #venueAheadMs: number | undefined
+  /** Receive time of the newest book, and of the newest data of each external source. */
+  #venueNewestMs: number | undefined
+  readonly #sourceNewestMs = new Map<SourceId, number>()
 
   /** Sends the kept documents before it returns. */
   static start(options: EngineOptions, platform: EnginePlatform, send: Send): Engine {
@@ -249,6 +253,10 @@ export class Engine {
   #takeExternal(batch: Batch): void {
     this.#platform.recorder?.externalReceived(batch, this.#platform.clock.nowMs())
     this.#processor.process(batch)
+    for (const event of batch) {
+      const source = isExternal(event) ? sourceOf(event) : null
+      if (source !== null) this.#sourceNewestMs.set(source, event.timeReceivedMs)
+    }
   }
 
   /** Effects of a venue event other than on the market state. */
@@ -256,6 +264,7 @@ export class Engine {
     switch (event.kind) {
       case 'book':
         this.#venueAheadMs = event.timeExchangeMs - event.timeReceivedMs
+        this.#venueNewestMs = event.timeReceivedMs
         break
       case 'universe':
         this.#send({ kind: 'universe', listings: event.listings })
@@ -284,9 +293,13 @@ export class Engine {
     return {
       startedAtMs: this.#startedAtMs,
       feeds: [this.#feedHealth()],
-      sources: this.#processor.view.sources.map(({ source, state, reason, timeReceivedMs }) => ({
-        ...{ source, state, reason, sinceMs: timeReceivedMs },
-      })),
+      sources: this.#processor.view.sources.map(({ source, state, reason, timeReceivedMs }) => {
+        const newestMs = this.#sourceNewestMs.get(source)
+        return {
+          ...{ source, state, reason, sinceMs: timeReceivedMs },
+          ...(newestMs !== undefined && { newestMs }),
+        }
+      }),
       dexes: this.#dexes,
       store: this.storeHealth(),
       counts: this.#feedLog.counts,
@@ -301,6 +314,7 @@ export class Engine {
       state: status?.state ?? 'down',
       sinceMs: status?.timeReceivedMs ?? this.#startedAtMs,
       reason: status?.reason ?? 'not connected yet',
+      ...(this.#venueNewestMs !== undefined && { newestMs: this.#venueNewestMs }),
     }
   }
 }

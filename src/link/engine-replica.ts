@@ -59,6 +59,7 @@ export class EngineReplica implements EngineReader {
   #counts: Readonly<Record<string, number>> = {}
   #venueAheadMs: number | null = null
   #origin: ReceivedOrigin | null = null
+  #heartbeat: ReceivedHeartbeat | null = null
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
 
@@ -101,6 +102,7 @@ export class EngineReplica implements EngineReader {
         this.#counts = message.heartbeat.counts
         this.#venueAheadMs = message.heartbeat.venueAheadMs ?? null
         this.#origin = originFrom(message.heartbeat, nowMs)
+        this.#heartbeat = { ...message.heartbeat, receivedAtMs: nowMs }
         break
       default:
         message satisfies never
@@ -114,6 +116,11 @@ export class EngineReplica implements EngineReader {
   /** Of the newest heartbeat; null if the engine is part of this process. */
   get origin(): ReceivedOrigin | null {
     return this.#origin
+  }
+
+  /** The newest one; null before the first. */
+  get heartbeat(): ReceivedHeartbeat | null {
+    return this.#heartbeat
   }
 
   /** Coins that trade, in the venue's order, with or without answers. */
@@ -208,6 +215,8 @@ export class EngineReplica implements EngineReader {
 
 /** `receivedAtMs`: the gateway's clock. */
 type ReceivedOrigin = EngineOrigin & { readonly receivedAtMs: number }
+
+type ReceivedHeartbeat = Heartbeat & { readonly receivedAtMs: number }
 
 function originFrom({ origin }: Heartbeat, receivedAtMs: number): ReceivedOrigin | null {
   return origin === undefined ? null : { ...origin, receivedAtMs }

@@ -1,3 +1,4 @@
+import type { ThreadUsage } from '../domain/desk-reports.ts'
 import type { DexStatus } from '../domain/dex.ts'
 import type { Document } from '../domain/document.ts'
 import type { SourceStatusEvent } from '../domain/external.ts'
@@ -41,6 +42,8 @@ export type Heartbeat = {
   readonly origin?: EngineOrigin
   /** The venue's clock minus the engine's by the newest book, milliseconds; absent before the first one. */
   readonly venueAheadMs?: number
+  /** Of the engine's thread since the previous heartbeat. */
+  readonly thread?: ThreadUsage
 }
 
 /** What a gateway in another process must know of an engine before it uses its documents. */
@@ -68,6 +71,8 @@ export type FeedHealth = {
   readonly state: 'up' | 'degraded' | 'down'
   readonly sinceMs: number
   readonly reason: string
+  /** Receive time of the newest data; absent before the first. */
+  readonly newestMs?: number
 }
 
 export type SourceHealth = {
@@ -75,4 +80,6 @@ export type SourceHealth = {
   readonly state: SourceStatusEvent['state']
   readonly sinceMs: number
   readonly reason: string
+  /** Receive time of the newest data; absent before the first. */
+  readonly newestMs?: number
 }

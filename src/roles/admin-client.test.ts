@@ -2,11 +2,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Registry } from 'prom-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { AdminAccess } from '../api/admin-access.ts'
-import { buildAdminServer } from '../api/admin-server.ts'
-import { gatewayFixture } from '../api/testing/gateway-fixture.ts'
+import { adminFixture } from '../api/testing/admin-fixture.ts'
 import { adminTokenOf } from './admin-client.ts'
 import { checkService } from './doctor/service.ts'
 import { maintenanceCommand } from './maintenance.ts'
@@ -47,12 +44,7 @@ describe('the admin token', () => {
 })
 
 test('commands of this machine present the token to a service on every address', async () => {
-  const { clock, engine, maintenance } = gatewayFixture()
-  const server = buildAdminServer({
-    console: null,
-    ...{ access: new AdminAccess(TOKEN), clock, engine, maintenance, metrics: new Registry() },
-    ...{ logger: null, restartEngine: null },
-  })
+  const { admin: server, maintenance } = adminFixture({ token: TOKEN })
   await server.listen({ host: ADMIN.adminHost, port: 0 })
   try {
     const { port: adminPort } = server.server.address() as AddressInfo

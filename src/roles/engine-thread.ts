@@ -12,8 +12,10 @@ import { externalFeed } from '../streams/external/external-feed.ts'
 import type { ExternalAddresses } from './external-source.ts'
 import { collectWhenLoaded, sizeNextThread } from './lean-process.ts'
 import { engineLogger } from './logger.ts'
+import { isWarning } from './recent-warnings.ts'
 import { steadySystemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
+import { ThreadMeter } from './thread-usage.ts'
 import { workerRenderer } from './worker-renderer.ts'
 
 /** The gateway posts this to start the engine. */
@@ -25,6 +27,9 @@ export type EngineThreadOptions = {
   /** Of the gateway's clock, so that both threads show the same time. */
   readonly clockAnchor: ClockAnchor
 }
+
+/** A warning or error of the engine's log, for the desk. */
+export type LoggedLine = { readonly kind: 'log'; readonly line: string }
 
 /** Entry of the engine's worker thread. */
 const port = parentPort
@@ -38,7 +43,9 @@ port.on('message', (message: EngineThreadOptions | 'stop') => {
 /** @returns stops the engine */
 async function run(options: EngineThreadOptions, port: MessagePort): Promise<() => void> {
   const clock = steadySystemClock(options.clockAnchor)
-  const log = await engineLogger(options.log)
+  const log = await engineLogger(options.log, (line) => {
+    if (isWarning(line)) port.postMessage({ kind: 'log', line } satisfies LoggedLine)
+  })
   const recording =
     options.recording &&
     (await recordWhileServing(options.recording, clock, (cause) =>
@@ -47,6 +54,7 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
   const runtime = systemRuntime(clock)
   sizeNextThread('worker')
   const walCheckpoints = walCheckpointThread()
+  const meter = new ThreadMeter()
   const engine = Engine.start(
     options.engine,
     {
@@ -56,7 +64,7 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
       renderer: workerRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
       recorder: recording?.recorder,
     },
-    (message) => port.postMessage(withRecording(message, recording)),
+    (message) => port.postMessage(completed(message, meter, recording)),
   )
   const cancelCollections = collectWhenLoaded(clock)
 
@@ -70,8 +78,14 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
   }
 }
 
-/** Adds the health of the file, which the engine does not know. */
-function withRecording(message: EngineMessage, recording?: ServedRecording): EngineMessage {
-  if (message.kind !== 'heartbeat' || recording === undefined) return message
-  return { ...message, heartbeat: { ...message.heartbeat, recording: recording.health() } }
+/** Adds what the engine does not know: the usage of its thread, and the health of the file. */
+function completed(
+  message: EngineMessage,
+  meter: ThreadMeter,
+  recording?: ServedRecording,
+): EngineMessage {
+  if (message.kind !== 'heartbeat') return message
+  const heartbeat = { ...message.heartbeat, thread: meter.read() }
+  if (recording === undefined) return { ...message, heartbeat }
+  return { ...message, heartbeat: { ...heartbeat, recording: recording.health() } }
 }

@@ -26,6 +26,7 @@ import { monitoredFacilitator } from '../payment/monitored-facilitator.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
+import { countDecreases } from './balance-decreases.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
 import { gasAccountOf } from './payment-watching.ts'
@@ -211,6 +212,13 @@ function watchSuspension({ payers }: LocalFacilitator, metrics: Registry, log: L
 /** Reports the last known balance and requests it again, so that reading metrics does not wait for a node. */
 function measureGas(facilitator: LocalFacilitator, metrics: Registry): void {
   let ether = Number.NaN
+  const countSpent = countDecreases(
+    new Counter({
+      name: 'perpscope_gas_spent_ether_total',
+      help: 'Sum of the decreases of the gas balance between readings.',
+      registers: [metrics],
+    }),
+  )
   const gauge = new Gauge({
     name: 'perpscope_gas_balance_ether',
     help: 'Balance of the account that pays gas. NaN: the node did not answer.',
@@ -226,6 +234,7 @@ function measureGas(facilitator: LocalFacilitator, metrics: Registry): void {
     } catch {
       ether = Number.NaN
     }
+    countSpent(ether)
     gauge.set(ether)
   }
   void ask()

@@ -9,6 +9,7 @@ import { reasonOf } from '../domain/errors.ts'
 import { batchSettlement } from '../payment/channels/batch-settlement.ts'
 import { ChannelChain } from '../payment/channels/channel-chain.ts'
 import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
+import type { Channel } from '../payment/channels/channel-store.ts'
 import { Collector } from '../payment/channels/collector.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import { nodeReason } from '../payment/node-error.ts'
@@ -27,6 +28,7 @@ const FRESH_MS = (WITHDRAW_DELAY_SECONDS * 1_000) / 4
 
 export type PaymentChannels = {
   readonly method: PaymentMethod
+  channels(): Promise<readonly Channel[]>
   start(): void
   /** Ends after the claim in progress. Other vouchers are claimed after the next start. */
   stop(): Promise<void>
@@ -80,6 +82,7 @@ export async function paymentChannels(
   log.warn('--payment-channels on: payment channels are not proven on a public network')
   return {
     method: batchSettlement({ ...common, network }),
+    channels: () => store.channels(),
     start: () => collector.start(),
     stop: async () => {
       await collector.stop()

@@ -30,12 +30,13 @@ type Parts = {
   readonly metrics: Registry
   readonly sales: SalesReadiness | null
   readonly rateLimits: RateLimits
+  /** Receives every event, as the metrics do. */
+  readonly onPayment: (event: PaymentEvent) => void
 }
 
 /** Registers the payment plugin at the gateway. */
 export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
-  const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales, rateLimits } =
-    parts
+  const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
   const inFlightPayments = new InFlightPayments()
   const observe = observePayments(metrics, { ledger, inFlightPayments })
   return async (app) => {
@@ -43,7 +44,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
       methods,
       ledger,
       inFlightPayments,
-      rateLimits,
+      rateLimits: parts.rateLimits,
       limits: { paidCallsPerWalletPerMinute: options.salesPerWalletPerMinute },
       finality: (amount) => finalityOf(options.finality, amount),
       exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },
@@ -57,6 +58,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
       },
       onEvent: (event) => {
         observe(event)
+        parts.onPayment(event)
         sales?.record(event)
         logPayment(log, event)
       },

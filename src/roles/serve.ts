@@ -1,4 +1,5 @@
 import { checkServeOptions } from '../config/check-serve.ts'
+import type { EffectiveConfiguration } from '../config/effective.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { serveEngine } from './serve/engine.ts'
 import { serveGateway } from './serve/gateway.ts'
@@ -7,7 +8,10 @@ import { serveAll } from './serve/whole-service.ts'
 const roles = { all: serveAll, gateway: serveGateway, engine: serveEngine }
 
 /** `perpscope serve`: the whole service, or the part of it that `--role` names. */
-export async function serve(options: ServeOptions): Promise<void> {
+export async function serve(
+  options: ServeOptions,
+  configuration: EffectiveConfiguration,
+): Promise<void> {
   checkServeOptions(options)
-  await roles[options.role](options)
+  await roles[options.role](options, configuration)
 }

@@ -25,6 +25,7 @@ import { solanaDevnet, solanaMainnet } from '../payment/solana/networks.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { screenHoldings } from '../payment/solana/payer-holdings.ts'
 import { SolanaNode } from '../payment/solana/solana-node.ts'
+import { countDecreases } from './balance-decreases.ts'
 import { knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
@@ -193,6 +194,13 @@ async function examine(
 /** Reports the last known balance and requests it again, so that reading metrics does not wait for a node. */
 function measureFees(node: SolanaNode, feePayer: Address, metrics: Registry): void {
   let sol = Number.NaN
+  const countSpent = countDecreases(
+    new Counter({
+      name: 'perpscope_fee_spent_sol_total',
+      help: 'Sum of the decreases of the balance that pays fees on Solana between readings.',
+      registers: [metrics],
+    }),
+  )
   const gauge = new Gauge({
     name: 'perpscope_fee_balance_sol',
     help: 'Balance of the account that pays fees on Solana. NaN: the node did not answer.',
@@ -208,6 +216,7 @@ function measureFees(node: SolanaNode, feePayer: Address, metrics: Registry): vo
     } catch {
       sol = Number.NaN
     }
+    countSpent(sol)
     gauge.set(sol)
   }
   void ask()

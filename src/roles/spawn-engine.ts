@@ -8,7 +8,7 @@ import type { SteadyClock } from '../domain/steady-clock.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { SpawnEngine } from '../link/engine-supervisor.ts'
 import type { EngineMessage } from '../link/message.ts'
-import type { EngineThreadOptions } from './engine-thread.ts'
+import type { EngineThreadOptions, LoggedLine } from './engine-thread.ts'
 import { sizeNextThread } from './lean-process.ts'
 
 type ClonedDocuments = {
@@ -24,6 +24,7 @@ type ClonedMessage = Exclude<EngineMessage, { kind: 'documents' }> | ClonedDocum
 export function spawnEngineThread(
   options: Omit<EngineThreadOptions, 'clockAnchor'>,
   clock: SteadyClock,
+  onLogged: (line: string) => void,
 ): SpawnEngine {
   const threadFile = new URL('./engine-thread.js', import.meta.url)
   const newThread = () => {
@@ -46,7 +47,11 @@ export function spawnEngineThread(
       engine: { ...options.engine, isRestart: hasBegun, isClockNew },
       clockAnchor: clock.anchor(),
     } satisfies EngineThreadOptions)
-    worker.on('message', (message: ClonedMessage) => {
+    worker.on('message', (message: ClonedMessage | LoggedLine) => {
+      if (message.kind === 'log') {
+        onLogged(message.line)
+        return
+      }
       hasBegun ||= message.kind === 'heartbeat'
       onMessage(message.kind === 'documents' ? withClasses(message) : message)
     })

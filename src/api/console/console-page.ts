@@ -41,10 +41,10 @@ export class ConsolePage {
     this.#files = others.map((file) => [file.name, documentOf(file)])
   }
 
-  /** Adds the routes of the files. */
+  /** Adds the routes of the files, which the sign-in page of the admin port needs too. */
   routes(app: FastifyInstance): void {
     for (const [name, file] of this.#files)
-      app.get(`${CONSOLE_PATH}/${name}`, (request, reply) =>
+      app.get(`${CONSOLE_PATH}/${name}`, { config: { isOpen: true } }, (request, reply) =>
         sendDocument(request, reply, file, { cacheControl: HASHED_FILE_AGE }),
       )
   }

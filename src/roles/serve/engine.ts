@@ -1,9 +1,12 @@
+import { withoutSales } from '../../api/desk/money-report.ts'
+import type { EffectiveConfiguration } from '../../config/effective.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { warmUpLog } from '../warm-up.ts'
 import { brokerUrlOf, connectBroker } from './broker-connection.ts'
 import { lockDataFolder, protectDataFolder } from './data-folder.ts'
+import { deskOf } from './desk.ts'
 import { originOf } from './engine-origin.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
@@ -11,10 +14,13 @@ import { publishing } from './publishing.ts'
 import { runService } from './running-service.ts'
 
 /** `--role engine`: an engine that publishes to a broker while it leads, and stands by otherwise. */
-export async function serveEngine(options: ServeOptions): Promise<void> {
+export async function serveEngine(
+  options: ServeOptions,
+  configuration: EffectiveConfiguration,
+): Promise<void> {
   const { source, dataDir } = options
   const lock = lockDataFolder(source, dataDir)
-  const foundation = await foundationOf(options)
+  const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
   protectDataFolder(dataDir, log)
   const engine = newReplica()
@@ -28,19 +34,18 @@ export async function serveEngine(options: ServeOptions): Promise<void> {
     },
   )
   countFeedEvents(engine, metrics)
-  const admin = adminListener(options, foundation, {
-    ...{
-      engine,
-      maintenance: null,
-      selling: null,
-      restartEngine: engineThread.restart,
-      checks: publications.checks,
-    },
+  const controls = {
+    ...{ maintenance: null, restartEngine: engineThread.restart, checks: publications.checks },
+  }
+  const { desk, doctor } = deskOf(options, foundation, {
+    ...{ ...controls, engine, requests: null },
+    money: withoutSales(clock, 'This process is an engine (--role engine); gateways sell.'),
   })
+  const admin = adminListener(options, foundation, { ...controls, engine, desk, selling: null })
   const connection = { stop: () => broker.close() }
   await runService(
     [admin],
-    [warmUpLog(engine, clock, log), publications, engineThread, connection, lock],
+    [warmUpLog(engine, clock, log), doctor, publications, engineThread, connection, lock],
     log,
   )
   log.info({ source }, `perpscope ${version} is up as an engine`)

@@ -1,18 +1,23 @@
+import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { AdminAccess } from '../../api/admin-access.ts'
 import type { AdminServerOptions } from '../../api/admin-server.ts'
 import { buildAdminServer } from '../../api/admin-server.ts'
 import { contracts } from '../../compute/analyses/registry.ts'
+import type { EffectiveConfiguration } from '../../config/effective.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
 import { adminTokenOf } from '../admin-client.ts'
 import { readConsolePage } from '../console-files.ts'
 import { processLogger } from '../logger.ts'
+import { RecentWarnings } from '../recent-warnings.ts'
 import { steadySystemClock } from '../system-clock.ts'
 import type { Listener } from './running-service.ts'
 import type { Selling } from './selling.ts'
+
+const SECRET_BYTES = 32
 
 /** What every role needs. */
 export type Foundation = {
@@ -20,12 +25,20 @@ export type Foundation = {
   /** For ages and deadlines. */
   readonly clock: SteadyClock
   readonly metrics: Registry
+  /** Of the log of this process. */
+  readonly warnings: RecentWarnings
+  readonly configuration: EffectiveConfiguration
 }
 
-export async function foundationOf(options: ServeOptions): Promise<Foundation> {
+export async function foundationOf(
+  options: ServeOptions,
+  configuration: EffectiveConfiguration,
+): Promise<Foundation> {
   const metrics = new Registry()
   collectDefaultMetrics({ register: metrics })
-  return { log: await processLogger(options), clock: steadySystemClock(), metrics }
+  const warnings = new RecentWarnings(configuration.secrets)
+  const log = await processLogger(options, warnings.add)
+  return { log, clock: steadySystemClock(), metrics, warnings, configuration }
 }
 
 /** What the admin port of a role shows and controls. */
@@ -43,7 +56,11 @@ export function adminListener(
   { log: logger, clock, metrics }: Foundation,
   { selling, ...admin }: RoleOfAdmin,
 ): Listener {
-  const access = new AdminAccess(adminTokenOf(options))
+  const access = new AdminAccess({
+    token: adminTokenOf(options),
+    clock,
+    newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
+  })
   const page = readConsolePage()
   const console = page && {
     ...{ page, contracts, charts: [] },
@@ -54,6 +71,10 @@ export function adminListener(
     },
     isClockOff: () => selling !== null && selling.clockCheck.fault !== null,
   }
-  const server = buildAdminServer({ access, logger, clock, metrics, console, ...admin })
+  const { trustProxy } = options
+  const server = buildAdminServer({
+    ...{ access, logger, clock, metrics, console, ...admin },
+    ...(trustProxy === undefined ? {} : { trustProxy }),
+  })
   return { server, option: '--admin-port', host: options.adminHost, port: options.adminPort }
 }

@@ -1,9 +1,11 @@
+import type { EffectiveConfiguration } from '../../config/effective.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { Mirror } from '../../link/broker/mirror.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import type { RateLimits } from '../../payment/rate-limit.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { brokerUrlOf, connectBroker } from './broker-connection.ts'
+import { deskOf, moneyOf, newTraffic } from './desk.ts'
 import { originOf } from './engine-origin.ts'
 import type { Foundation } from './foundation.ts'
 import { adminListener, foundationOf } from './foundation.ts'
@@ -17,8 +19,11 @@ import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
 
 /** `--role gateway`: serves and sells the documents of the leading engine. */
-export async function serveGateway(options: ServeOptions): Promise<void> {
-  const foundation = await foundationOf(options)
+export async function serveGateway(
+  options: ServeOptions,
+  configuration: EffectiveConfiguration,
+): Promise<void> {
+  const foundation = await foundationOf(options, configuration)
   const url = brokerUrlOf(options)
   const broker = connectBroker(url, foundation.log)
   const limits = brokerRateLimits(url, foundation.log)
@@ -53,18 +58,29 @@ async function serveFrom(
   foundation: Foundation,
 ): Promise<void> {
   const { host, port } = options
-  const { log, metrics } = foundation
+  const { log, metrics, clock } = foundation
   mirror.start()
   const engineChecks = await agreeWithEngine(engine, originOf(options.source), foundation)
   countFeedEvents(engine, metrics)
   const books = options.payment === 'open' ? null : await openLedger(options, log)
   const maintenance = books?.maintenance ?? ownMaintenance(options.dataDir)
-  const common = { engine, maintenance, ...foundation, rateLimits, engineChecks }
+  const traffic = newTraffic(clock)
+  const onPayment = traffic.counts.record
+  const common = {
+    ...{ engine, maintenance, ...foundation, rateLimits, engineChecks, traffic, onPayment },
+  }
   const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling, mirror })
-  const admin = adminListener(options, foundation, {
-    ...{ engine, maintenance, selling, restartEngine: null, checks: selling.checks },
+  const controls = { maintenance, checks: selling.checks, restartEngine: null }
+  const { desk, doctor } = deskOf(options, foundation, {
+    ...{ ...controls, engine, requests: traffic.requests },
+    money: moneyOf(books?.ledger ?? null, selling.channels, traffic, foundation),
   })
-  await runService([{ server, option: '--port', host, port }, admin], [...selling.parts, link], log)
+  const admin = adminListener(options, foundation, { ...controls, engine, desk, selling })
+  await runService(
+    [{ server, option: '--port', host, port }, admin],
+    [doctor, ...selling.parts, link],
+    log,
+  )
   logUp(options, log)
 }

@@ -24,7 +24,7 @@ export type LocalEngine = ServicePart & { restart(): void }
 export async function localEngine(
   options: ServeOptions,
   replica: ReplicaTarget,
-  { clock, log }: Foundation,
+  { clock, log, warnings }: Foundation,
 ): Promise<LocalEngine> {
   const recording =
     options.record === undefined
@@ -48,6 +48,7 @@ export async function localEngine(
       log: { logLevel: options.logLevel, logFormat: options.logFormat },
     },
     clock,
+    warnings.add,
   )
   const onNotice = (notice: SupervisorNotice) => logNotice(log, notice)
   const supervisor = new EngineSupervisor({ spawn, replica, clock, onNotice })

@@ -11,6 +11,7 @@ import type { EngineReader } from '../../link/engine-replica.ts'
 import { quoteLimit } from '../../payment/quote-limit.ts'
 import { readConsolePage } from '../console-files.ts'
 import { readDocsViewer } from '../docs-viewer.ts'
+import type { Traffic } from './desk.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Selling } from './selling.ts'
 
@@ -24,15 +25,16 @@ type Context = {
   readonly log: Logger
   /** If the engine is another process. */
   readonly mirror?: MirrorReader
+  readonly traffic: Traffic
 }
 
 /** The public server with all analyses. */
 export function publicServer(options: ServeOptions, context: Context): FastifyInstance {
-  const { engine, maintenance, clock, log, mirror } = context
+  const { engine, maintenance, clock, log, mirror, traffic } = context
   const { gate, sales, methods, receipts, clockCheck, rateLimits } = context.selling
   const isSold = gate !== null
   const page = readConsolePage()
-  return buildServer({
+  const server = buildServer({
     ...{ contracts, engine, maintenance, clock, version },
     ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
@@ -58,4 +60,7 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
   })
+  traffic.requests.observe(server)
+  traffic.counts.observe(server)
+  return server
 }

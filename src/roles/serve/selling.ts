@@ -7,10 +7,12 @@ import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
+import type { Channel } from '../../payment/channels/channel-store.ts'
 import type { ClockCheck } from '../../payment/clock-check.ts'
 import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
 import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
+import type { PaymentEvent } from '../../payment/payment-event.ts'
 import type { RateLimits } from '../../payment/rate-limit.ts'
 import { localRateLimits } from '../../payment/rate-limit.ts'
 import type { CheckedSales, SalesReadiness } from '../../payment/sales-readiness.ts'
@@ -37,6 +39,8 @@ export type Selling = {
   readonly receipts: OfferReceipts | null
   readonly clockCheck: ClockCheck
   readonly rateLimits: RateLimits
+  /** null if payment channels are off. */
+  readonly channels: (() => Promise<readonly Channel[]>) | null
   /** Without payment the clock alone. */
   checks(): readonly { readonly check: string; readonly fault: HealthFault | null }[]
   readonly parts: readonly ServicePart[]
@@ -51,6 +55,7 @@ type Context = {
   readonly engineChecks?: () => readonly CheckedSales[]
   /** Of this process alone by default. */
   readonly rateLimits?: RateLimits
+  readonly onPayment: (event: PaymentEvent) => void
   readonly log: Logger
 }
 
@@ -78,7 +83,7 @@ async function sellingWith(
   options: ServeOptions,
   context: Context,
 ): Promise<Selling> {
-  const { engine, maintenance, metrics, log } = context
+  const { engine, maintenance, metrics, log, onPayment } = context
   const { rateLimits = localRateLimits, engineChecks = () => [] } = context
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
@@ -128,11 +133,13 @@ async function sellingWith(
             metrics,
             sales,
             rateLimits,
+            onPayment,
           },
         })
   const parts = [ledgerWatch, ...watches, hosted, channels].filter((part) => part !== null)
   return {
     ...{ gate, sales, methods, receipts, clockCheck, checks, rateLimits },
+    channels: channels && (() => channels.channels()),
     parts: [...parts, { stop: () => books?.close() }],
   }
 }

@@ -1,8 +1,10 @@
+import type { EffectiveConfiguration } from '../../config/effective.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { collectWhenLoaded } from '../lean-process.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { warmUpLog } from '../warm-up.ts'
 import { lockDataFolder, protectDataFolder } from './data-folder.ts'
+import { deskOf, moneyOf, newTraffic } from './desk.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
@@ -11,10 +13,13 @@ import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
 
 /** `--role all`: gateway in this thread, engine in a worker thread, admin server. */
-export async function serveAll(options: ServeOptions): Promise<void> {
+export async function serveAll(
+  options: ServeOptions,
+  configuration: EffectiveConfiguration,
+): Promise<void> {
   const { dataDir, host, port } = options
   const lock = lockDataFolder(options.source, dataDir)
-  const foundation = await foundationOf(options)
+  const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
   protectDataFolder(dataDir, log)
   const engine = newReplica()
@@ -22,19 +27,24 @@ export async function serveAll(options: ServeOptions): Promise<void> {
   countFeedEvents(engine, metrics)
   const books = options.payment === 'open' ? null : await openLedger(options, log)
   const maintenance = books?.maintenance ?? ownMaintenance(dataDir)
-  const common = { engine, maintenance, ...foundation }
+  const traffic = newTraffic(clock)
+  const onPayment = traffic.counts.record
+  const common = { engine, maintenance, ...foundation, traffic, onPayment }
   const selling = await openSelling(books, options, common)
   const server = publicServer(options, { ...common, selling })
-  const admin = adminListener(options, foundation, {
-    ...{ engine, maintenance, selling, checks: selling.checks },
-    restartEngine: engineThread.restart,
+  const controls = { maintenance, checks: selling.checks, restartEngine: engineThread.restart }
+  const { desk, doctor } = deskOf(options, foundation, {
+    ...{ ...controls, engine, requests: traffic.requests },
+    money: moneyOf(books?.ledger ?? null, selling.channels, traffic, foundation),
   })
+  const admin = adminListener(options, foundation, { ...controls, engine, desk, selling })
   await runService(
     [{ server, option: '--port', host, port }, admin],
     [
       warmUpLog(engine, clock, log),
       engineThread,
       { stop: collectWhenLoaded(clock) },
+      doctor,
       ...selling.parts,
       lock,
     ],

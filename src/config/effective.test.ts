@@ -1,0 +1,86 @@
+import { Command } from 'commander'
+import { afterEach, expect, test, vi } from 'vitest'
+import { noteConfiguration } from './effective.ts'
+import { serveOptions } from './serve.ts'
+
+const KEY = `0x${'1'.repeat(64)}`
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
+
+async function configurationOf(flags: readonly string[]) {
+  const command = new Command('serve')
+  for (const option of serveOptions) command.addOption(option)
+  const read = noteConfiguration(command)
+  command.action(() => {})
+  await command.parseAsync(flags, { from: 'user' })
+  return read()
+}
+
+async function entryOf(option: string, flags: readonly string[]) {
+  const { entries } = await configurationOf(flags)
+  return entries.find((entry) => entry.option === option)
+}
+
+test('a value has its origin and the text by which it was given', async () => {
+  expect(await entryOf('--port', [])).toEqual({
+    ...{ option: '--port', variable: 'PERPSCOPE_PORT', value: '8402', origin: 'default' },
+  })
+  expect(await entryOf('--port', ['--port', '9000'])).toMatchObject({
+    ...{ value: '9000', origin: 'flag' },
+  })
+  vi.stubEnv('PERPSCOPE_PORT', '9001')
+  expect(await entryOf('--port', [])).toMatchObject({ value: '9001', origin: 'variable' })
+  expect(await entryOf('--port', ['--port', '9000'])).toMatchObject({
+    ...{ value: '9000', origin: 'flag' },
+  })
+})
+
+test('defaults are shown as in the help, and values as typed', async () => {
+  expect(await entryOf('--broadcast-payer-max', [])).toMatchObject({ value: '0.1' })
+  expect(await entryOf('--broadcast-payer-max', ['--broadcast-payer-max', '0.25'])).toMatchObject({
+    value: '0.25',
+  })
+  expect(await entryOf('--finality', [])).toMatchObject({ value: 'confirmed' })
+  expect(await entryOf('--pay-to', [])).toMatchObject({ value: null, origin: 'default' })
+})
+
+test('every option that can hold a secret is masked', async () => {
+  const secrets = serveOptions.filter(({ description }) => /prefer the variable/.test(description))
+  expect(secrets.length).toBeGreaterThan(5)
+  const values: Readonly<Record<string, string>> = {
+    ledger: 'postgres://user:password-of-it@db.example/perpscope-books',
+    broker: 'rediss://user:password-of-it@cache.example:6379/12',
+    facilitatorAuth: 'Bearer token-of-it|Bearer token-of-another',
+    facilitatorKey: KEY,
+    receiptKey: KEY,
+    solanaFacilitatorKey: 'key-of-solana-in-base58',
+    pythKey: 'key-of-the-stream',
+  }
+  for (const option of secrets) {
+    const given = values[option.attributeName()]
+    if (given === undefined) throw new Error(`the test has no value for ${option.long}`)
+    const { entries, secrets: texts } = await configurationOf([option.long ?? '', given])
+    const text = JSON.stringify(entries)
+    expect(text, option.long).not.toMatch(/password-of-it|token-of|key-of|perpscope-books/)
+    expect(text, option.long).not.toContain(KEY)
+    expect(
+      texts.some((secret) => given.includes(secret)),
+      option.long,
+    ).toBe(true)
+  }
+})
+
+test('a URL is shown without path, query and user', async () => {
+  const node = 'https://user:pw@node.example:8443/v2/key-of-the-node?a=key'
+  const { entries, secrets } = await configurationOf(['--rpc-url', node])
+  expect(entries.find(({ option }) => option === '--rpc-url')?.value).toBe(
+    'https://node.example:8443',
+  )
+  expect(secrets).toEqual(['/v2/key-of-the-node?a=key'])
+  const urls = ['--source-url', 'okx=wss://one.example/private-path|wss://two.example']
+  expect(await entryOf('--source-url', urls)).toMatchObject({
+    value: 'okx=wss://one.example|wss://two.example',
+  })
+})
