@@ -1,5 +1,10 @@
-import { decodePaymentRequiredHeader, encodePaymentSignatureHeader } from '@x402/core/http'
-import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import {
+  decodePaymentRequiredHeader,
+  decodePaymentResponseHeader,
+  encodePaymentSignatureHeader,
+} from '@x402/core/http'
+import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import type { EIP712SignedOffer, EIP712SignedReceipt } from '@x402/extensions/offer-receipt'
 import {
@@ -16,6 +21,7 @@ import {
   generatePaymentId,
 } from '@x402/extensions/payment-identifier'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
+import { sha256 } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -26,6 +32,7 @@ import { pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
+import type { ReceiptInfo } from '../src/payment/extensions/offer-receipt.ts'
 import { OfferReceipts } from '../src/payment/extensions/offer-receipt.ts'
 import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
@@ -323,6 +330,16 @@ describe('reading a bought answer again', () => {
   })
 })
 
+function contentHashIn(headers: Headers): unknown {
+  const header = headers.get('payment-response') ?? ''
+  return contentHashOf(decodePaymentResponseHeader(header).extensions)
+}
+
+function contentHashOf(extensions: Readonly<Record<string, unknown>> = {}): unknown {
+  const { info } = extensions['offer-receipt'] as { readonly info: ReceiptInfo }
+  return info.contentReceipt?.payload.contentHash
+}
+
 describe('our signatures', () => {
   const signing = () => new OfferReceipts({ key: generatePrivateKey(), clock: systemClock })
 
@@ -367,6 +384,37 @@ describe('our signatures', () => {
     const [one, two] = copies.map(({ headers }) => headers.get('payment-response'))
     expect(one).not.toBeNull()
     expect(two).toBe(one)
+  })
+
+  test('are over the bytes of the answer: when it is sent again, after compression, and by MCP', async () => {
+    const receipts = signing()
+    const shop = await openShop({ receipts })
+    const path = `${shop.url}/pulse/BTC`
+    const payment = await paymentFor(path, await fundedBuyer())
+    const first = await pay(path, payment, { 'accept-encoding': 'identity' })
+    const again = await pay(path, payment, { 'accept-encoding': 'br' })
+    expect(again.text).toBe(first.text)
+    expect(contentHashIn(again.headers)).toBe(contentHashIn(first.headers))
+    expect(contentHashIn(first.headers)).toBe(sha256(Buffer.from(first.text)))
+    const unchanged = await pay(path, payment, {
+      'if-none-match': String(first.headers.get('etag')),
+    })
+    expect(unchanged.status).toBe(304)
+    expect(contentHashIn(unchanged.headers), 'nothing was sent').toBeUndefined()
+
+    const transport = new StreamableHTTPClientTransport(new URL(`${shop.url}/mcp`))
+    const mcp = new Client({ name: 'test', version: '1' })
+    await mcp.connect(transport)
+    const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
+    const quoted = await mcp.callTool(call)
+    const mcpPayment = await clientOf(await fundedBuyer()).createPaymentPayload(
+      quoted.structuredContent as PaymentRequired,
+    )
+    const bought = await mcp.callTool({ ...call, _meta: { 'x402/payment': mcpPayment } })
+    await mcp.close()
+    const [{ text }] = bought.content as unknown as [{ text: string }]
+    const receipt = bought._meta?.['x402/payment-response'] as SettleResponse | undefined
+    expect(contentHashOf(receipt?.extensions)).toBe(sha256(Buffer.from(text)))
   })
 
   test('are absent without a request or without a key', async () => {

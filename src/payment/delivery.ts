@@ -59,7 +59,7 @@ export class Delivery {
     answer: BufferedResponse,
     transaction: string,
   ): Promise<BufferedResponse> {
-    const headers = await receiptHeaders(payment, transaction, this.#options.receipts)
+    const headers = await receiptHeaders(payment, transaction, answer.body, this.#options.receipts)
     return { ...answer, headers: { ...answer.headers, ...headers } }
   }
 

@@ -1,19 +1,21 @@
-import type { OfferReceipts, SignedReceipt } from './extensions/offer-receipt.ts'
+import type { OfferReceipts, ReceiptInfo } from './extensions/offer-receipt.ts'
 import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
 import type { DecodedPayment, Payment } from './payment.ts'
 
 /**
  * Receipt headers for clients of both versions.
- * @param receipts signs the receipt of version 2; null without a key
+ * @param content body of the answer; empty in a response without one
+ * @param receipts signs the receipts of version 2; null without a key
  */
 export async function receiptHeaders(
   payment: Payment,
   transaction: string,
+  content: Uint8Array,
   receipts: OfferReceipts | null,
 ) {
-  const receipt = await receipts?.receipt(payment, transaction)
+  const info = await receipts?.receipt(payment, transaction, content)
   const members = (await payment.receiptMembers?.()) ?? {}
-  return responseHeaders(payment, { ...members, success: true, transaction }, receipt)
+  return responseHeaders(payment, { ...members, success: true, transaction }, info)
 }
 
 /** Headers that report a failed settlement to clients of both versions. */
@@ -24,10 +26,9 @@ export function refusalHeaders(payment: DecodedPayment, errorReason: string) {
 function responseHeaders(
   { requirement: { method }, payer }: DecodedPayment,
   result: { success: boolean; transaction: string; errorReason?: string },
-  receipt?: SignedReceipt,
+  info?: ReceiptInfo,
 ): Readonly<Record<'payment-response' | 'x-payment-response', string>> {
-  const extensions =
-    receipt === undefined ? {} : { extensions: { [OFFER_RECEIPT]: { info: { receipt } } } }
+  const extensions = info === undefined ? {} : { extensions: { [OFFER_RECEIPT]: { info } } }
   return {
     'payment-response': encoded({ ...result, network: method.network, payer, ...extensions }),
     'x-payment-response': encoded({

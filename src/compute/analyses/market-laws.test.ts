@@ -341,7 +341,11 @@ function read(document: Document, view: string, nowMs: number): Body {
   const answer = document.views[view]
   if (answer?.kind !== 'answer') throw new Error(`no answer in view ${view}`)
   const facts = { nowMs: nowMs + 1_000, executionMs: 0.1, coinsAvailable: COINS.length }
-  return JSON.parse(fillDocument(document, answer, facts).toString('utf8')) as Body
+  const text = fillDocument(document, answer, facts).toString('utf8')
+  const body = JSON.parse(text) as Body
+  // So the hash of a receipt can be checked after the answer was parsed.
+  expect(JSON.stringify(body), 'the bytes are not as JSON.stringify writes them').toBe(text)
+  return body
 }
 
 /** Paths of numbers that no JSON text can say, and of words that were meant as one. */

@@ -3,6 +3,8 @@ import {
   verifyOfferSignatureEIP712,
   verifyReceiptSignatureEIP712,
 } from '@x402/extensions/offer-receipt'
+import type { Hex } from 'viem'
+import { recoverTypedDataAddress, sha256 } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
@@ -72,10 +74,14 @@ describe('a signed offer', () => {
 })
 
 describe('a signed receipt', () => {
+  const answer = Buffer.from('{"coin":"BTC"}')
+
   test('is verified by the public package, and is the same for every copy', async () => {
     const { clock, receipts } = signing()
-    const receipt = await receipts.receipt(payment('0xa'), TRANSACTION)
-    const { signer, payload } = await verifyReceiptSignatureEIP712(receipt as EIP712SignedReceipt)
+    const info = await receipts.receipt(payment('0xa'), TRANSACTION, answer)
+    const { signer, payload } = await verifyReceiptSignatureEIP712(
+      info.receipt as EIP712SignedReceipt,
+    )
     expect(signer).toBe(receipts.signer)
     expect(payload).toEqual({
       version: 1,
@@ -86,8 +92,49 @@ describe('a signed receipt', () => {
       transaction: TRANSACTION,
     })
     clock.advance(5_000)
-    expect(await receipts.receipt(payment('0xa'), TRANSACTION)).toBe(receipt)
-    expect(await receipts.receipt(payment('0xb'), TRANSACTION)).not.toBe(receipt)
+    expect(await receipts.receipt(payment('0xa'), TRANSACTION, answer)).toBe(info)
+    expect(await receipts.receipt(payment('0xb'), TRANSACTION, answer)).not.toBe(info)
+  })
+
+  test('comes with a second one of the same facts that signs the bytes of the answer', async () => {
+    const { receipts } = signing()
+    const { receipt, contentReceipt } = await receipts.receipt(payment('0xa'), TRANSACTION, answer)
+    if (contentReceipt === undefined) throw new Error('an answer has a body')
+    const { contentHash, ...facts } = contentReceipt.payload
+    expect(facts).toEqual({ ...receipt.payload, version: 2 })
+    expect(contentHash).toBe(sha256(answer))
+    const signerOf = (hash: Hex) =>
+      recoverTypedDataAddress({
+        domain: { name: 'x402 receipt', version: '1', chainId: 1 },
+        types: {
+          Receipt: [
+            { name: 'version', type: 'uint256' },
+            { name: 'network', type: 'string' },
+            { name: 'resourceUrl', type: 'string' },
+            { name: 'payer', type: 'string' },
+            { name: 'issuedAt', type: 'uint256' },
+            { name: 'transaction', type: 'string' },
+            { name: 'contentHash', type: 'bytes32' },
+          ],
+        },
+        primaryType: 'Receipt',
+        message: {
+          ...facts,
+          version: BigInt(facts.version),
+          issuedAt: BigInt(facts.issuedAt),
+          contentHash: hash,
+        },
+        signature: contentReceipt.signature,
+      })
+    expect(await signerOf(contentHash)).toBe(receipts.signer)
+    expect(await signerOf(sha256(Buffer.from('{"coin":"ETH"}')))).not.toBe(receipts.signer)
+  })
+
+  test('signs no content for a response without a body, also after one that had one', async () => {
+    const { receipts } = signing()
+    await receipts.receipt(payment('0xa'), TRANSACTION, answer)
+    const bare = await receipts.receipt(payment('0xa'), TRANSACTION, Buffer.alloc(0))
+    expect(Object.keys(bare)).toEqual(['receipt'])
   })
 })
 

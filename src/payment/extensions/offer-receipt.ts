@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { contentReceiptTypes, receiptDomain, receiptTypes } from '../../domain/receipt-types.ts'
 import type { DecodedPayment, Requirement } from '../payment.ts'
 
 /**
@@ -31,19 +33,38 @@ export type SignedOffer = {
   readonly signature: Hex
 }
 
-export type SignedReceipt = {
+type ReceiptPayload = {
+  readonly version: number
+  /** CAIP-2. */
+  readonly network: string
+  readonly resourceUrl: string
+  readonly payer: string
+  /** Unix time in seconds. */
+  readonly issuedAt: number
+  readonly transaction: string
+}
+
+type SignedReceipt = {
   readonly format: 'eip712'
-  readonly payload: {
-    readonly version: number
-    /** CAIP-2. */
-    readonly network: string
-    readonly resourceUrl: string
-    readonly payer: string
-    /** Unix time in seconds. */
-    readonly issuedAt: number
-    readonly transaction: string
+  readonly payload: ReceiptPayload
+  readonly signature: Hex
+}
+
+/** The same facts with the answer, in a second signature, so that verifiers of version 1 read an unchanged receipt. */
+type ContentReceipt = {
+  readonly format: 'eip712'
+  readonly payload: ReceiptPayload & {
+    /** SHA-256 of the body of the answer without content coding. */
+    readonly contentHash: Hex
   }
   readonly signature: Hex
+}
+
+/** `info` of the extension in a receipt header. */
+export type ReceiptInfo = {
+  readonly receipt: SignedReceipt
+  /** Missing in a response without a body. */
+  readonly contentReceipt?: ContentReceipt
 }
 
 type OffersOfOneCall = { readonly untilSeconds: number; readonly signed: Promise<SignedOffer[]> }
@@ -55,6 +76,7 @@ const OFFER_LEFT_SECONDS_MIN = 300
 const OFFERS_KEPT_MAX = 1_000
 const RECEIPTS_KEPT_MAX = 1_000
 const PAYLOAD_VERSION = 1
+const CONTENT_RECEIPT_VERSION = 2
 
 const offerTypes = {
   Offer: [
@@ -69,23 +91,12 @@ const offerTypes = {
   ],
 } as const
 
-const receiptTypes = {
-  Receipt: [
-    { name: 'version', type: 'uint256' },
-    { name: 'network', type: 'string' },
-    { name: 'resourceUrl', type: 'string' },
-    { name: 'payer', type: 'string' },
-    { name: 'issuedAt', type: 'uint256' },
-    { name: 'transaction', type: 'string' },
-  ],
-} as const
-
 /** Signs offers and receipts on request and caches them, because a signature costs about as much as twenty quotes. */
 export class OfferReceipts {
   readonly #account: ReturnType<typeof privateKeyToAccount>
   readonly #clock: Clock
   readonly #offers = new BoundedMap<string, OffersOfOneCall>(OFFERS_KEPT_MAX)
-  readonly #receipts = new BoundedMap<string, Promise<SignedReceipt>>(RECEIPTS_KEPT_MAX)
+  readonly #receipts = new BoundedMap<string, Promise<ReceiptInfo>>(RECEIPTS_KEPT_MAX)
 
   constructor(options: { readonly key: Hex; readonly clock: Clock }) {
     this.#account = privateKeyToAccount(options.key)
@@ -116,12 +127,15 @@ export class OfferReceipts {
     return signed
   }
 
-  /** Copies of one payment get the same receipt while it is cached. */
-  receipt(payment: DecodedPayment, transaction: string): Promise<SignedReceipt> {
-    const id = `${payment.hash} ${transaction}`
+  /**
+   * Copies of one payment get the same receipts while they are cached.
+   * @param content body of the answer; empty in a response without one
+   */
+  receipt(payment: DecodedPayment, transaction: string, content: Uint8Array): Promise<ReceiptInfo> {
+    const id = `${payment.hash} ${transaction} ${content.length > 0}`
     const held = this.#receipts.get(id)
     if (held !== undefined) return held
-    const signed = this.#receipt(payment, transaction)
+    const signed = this.#receipt(payment, transaction, content)
     this.#receipts.set(id, signed)
     return signed
   }
@@ -144,19 +158,35 @@ export class OfferReceipts {
     return { format: 'eip712', acceptIndex, payload, signature }
   }
 
-  async #receipt(payment: DecodedPayment, transaction: string): Promise<SignedReceipt> {
-    const { requirement, resourceUrl, payer } = payment
+  async #receipt(
+    { requirement, resourceUrl, payer }: DecodedPayment,
+    transaction: string,
+    content: Uint8Array,
+  ): Promise<ReceiptInfo> {
     const { network } = requirement.method
-    const issuedAt = this.#nowSeconds()
-    const facts = { network, resourceUrl, payer, transaction }
+    const facts = { network, resourceUrl, payer, issuedAt: this.#nowSeconds(), transaction }
+    const receipt = await this.#signed({ version: PAYLOAD_VERSION, ...facts }, receiptTypes)
+    if (content.length === 0) return { receipt }
+    const contentHash: Hex = `0x${createHash('sha256').update(content).digest('hex')}`
+    const payload = { version: CONTENT_RECEIPT_VERSION, ...facts, contentHash }
+    return { receipt, contentReceipt: await this.#signed(payload, contentReceiptTypes) }
+  }
+
+  async #signed<Payload extends ReceiptPayload>(
+    payload: Payload,
+    types: typeof receiptTypes | typeof contentReceiptTypes,
+  ) {
     const signature = await this.#account.signTypedData({
-      domain: { name: 'x402 receipt', version: '1', chainId: 1 },
-      types: receiptTypes,
+      domain: receiptDomain,
+      types: types as typeof receiptTypes,
       primaryType: 'Receipt',
-      message: { ...facts, version: BigInt(PAYLOAD_VERSION), issuedAt: BigInt(issuedAt) },
+      message: {
+        ...payload,
+        version: BigInt(payload.version),
+        issuedAt: BigInt(payload.issuedAt),
+      },
     })
-    const payload = { version: PAYLOAD_VERSION, ...facts, issuedAt }
-    return { format: 'eip712', payload, signature }
+    return { format: 'eip712' as const, payload, signature }
   }
 
   #nowSeconds(): number {
