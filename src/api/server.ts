@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
-import type { AnalysisContract } from '../domain/contract.ts'
+import type { AnalysisContract, DocumentContract } from '../domain/contract.ts'
 import { requestPath } from '../payment/resource.ts'
 import { a2aRoutes } from './a2a/a2a-routes.ts'
 import type { AnalysisRoutesOptions } from './analysis-routes.ts'
@@ -9,7 +9,6 @@ import { refuseBrokenRequest } from './broken-request.ts'
 import { endConnectionsWithTheirCalls, limitConnections } from './connections.ts'
 import type { ConsolePage } from './console/console-page.ts'
 import { publicConsole } from './console/console-routes.ts'
-import type { ChartDocument } from './console/live-documents.ts'
 import { discoveryRoutes } from './discovery/discovery-routes.ts'
 import type { ServiceFacts } from './discovery/service-facts.ts'
 import type { Defer } from './fair-queue.ts'
@@ -48,7 +47,7 @@ export type ServerOptions = Omit<AnalysisRoutesOptions, 'consolePage'> &
 /** The console of this server, and the coin that it shows for free. */
 type ConsoleSettings = {
   readonly page: ConsolePage
-  readonly charts: readonly ChartDocument[]
+  readonly charts: readonly DocumentContract[]
   readonly sampleCoin: string
 }
 

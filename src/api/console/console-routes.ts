@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Clock } from '../../domain/clock.ts'
 import type { ConsoleFacts, ConsoleOffer } from '../../domain/console-protocol.ts'
-import type { AnalysisContract } from '../../domain/contract.ts'
+import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
 import { pathOf, pathTemplateOf } from '../../domain/contract.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
@@ -11,7 +11,6 @@ import type { ConsolePage } from './console-page.ts'
 import { CONSOLE_PATH } from './console-page.ts'
 import { definitions } from './definitions.ts'
 import { DelayedDocuments, SAMPLE_DELAY_MS } from './delayed-documents.ts'
-import type { ChartDocument } from './live-documents.ts'
 import { LiveDocuments } from './live-documents.ts'
 import type { LiveSource } from './live-source.ts'
 import { liveStream } from './live-stream.ts'
@@ -19,8 +18,8 @@ import { liveStream } from './live-stream.ts'
 export type ConsoleOptions = {
   readonly page: ConsolePage
   readonly contracts: readonly AnalysisContract[]
-  /** Documents for charts, which are not sold; those with schemas have definitions. */
-  readonly charts: readonly ChartDocument[]
+  /** Of documents for charts, which are not sold. */
+  readonly charts: readonly DocumentContract[]
   readonly engine: EngineReader
   readonly clock: Clock
   readonly isClockOff: () => boolean

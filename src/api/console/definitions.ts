@@ -1,4 +1,4 @@
-import type { AnalysisContract } from '../../domain/contract.ts'
+import type { DocumentContract } from '../../domain/contract.ts'
 import type { JsonSchema } from '../discovery/published-schema.ts'
 import { publishedSchema } from '../discovery/published-schema.ts'
 
@@ -7,7 +7,7 @@ type Definitions = Readonly<Record<string, string>>
 
 /** What each member of each answer means, in the words of its schema. */
 export function definitions(
-  contracts: readonly Pick<AnalysisContract, 'id' | 'document'>[],
+  contracts: readonly DocumentContract[],
 ): Readonly<Record<string, Definitions>> {
   return Object.fromEntries(
     contracts.map(({ id, document }) => {

@@ -1,7 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../../domain/clock.ts'
-import type { AnalysisContract } from '../../domain/contract.ts'
-import { documentKey, viewOf, WHOLE_MARKET } from '../../domain/document.ts'
+import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
+import { keyOf } from '../../domain/contract.ts'
+import { viewOf } from '../../domain/document.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import type { FoundAnswer } from '../analysis-call.ts'
 import { callReader, findAnswer } from '../analysis-call.ts'
@@ -12,12 +13,10 @@ import type { Refusal } from '../send-problem.ts'
 import { refusal } from '../send-problem.ts'
 import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
 
-/** A document that the engine renders for charts and nobody sells. */
-export type ChartDocument = Pick<AnalysisContract, 'id' | 'scope' | 'document'>
-
 export type LiveDocumentsOptions = {
   readonly contracts: readonly AnalysisContract[]
-  readonly charts: readonly ChartDocument[]
+  /** Of documents that the engine renders for charts and that are not sold. */
+  readonly charts: readonly DocumentContract[]
   readonly engine: EngineReader
   readonly clock: Clock
   readonly isClockOff: () => boolean
@@ -72,7 +71,7 @@ export class LiveDocuments implements LiveSource {
     }
   }
 
-  #ofChart({ id, scope }: ChartDocument) {
+  #ofChart(contract: DocumentContract) {
     const { engine, clock } = this.#options
     return ({ params }: LiveCall): LiveDocument => {
       const { coin } = params as { readonly coin: string }
@@ -82,9 +81,8 @@ export class LiveDocuments implements LiveSource {
           const nowMs = clock.nowMs()
           const away = engineRefusal(engine, nowMs)
           if (away !== null) return refused(away, nowMs)
-          const subject = scope === 'market' ? WHOLE_MARKET : (engine.resolve(coin)?.coin ?? coin)
-          const document = engine.document(documentKey(id, subject))
-          const answer = document && viewOf(document, '')
+          const document = engine.document(keyOf(contract, engine.resolve(coin)?.coin ?? coin))
+          const answer = document && viewOf(document, contract.defaultView)
           if (document === undefined || answer?.kind !== 'answer') return null
           return this.#filled({ kind: 'found', document, answer }, nowMs)
         },

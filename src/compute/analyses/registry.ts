@@ -43,7 +43,7 @@ export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...anal
   ({ contract }) => contract,
 )
 
-export const documentContracts: readonly DocumentContract[] = [
-  ...documentKinds.coin,
-  ...documentKinds.market,
-].map(({ contract }) => contract)
+/** Of the documents that are not sold. */
+export const chartContracts: readonly DocumentContract[] = [chart.contract, overview.contract]
+
+export const documentContracts: readonly DocumentContract[] = [...contracts, ...chartContracts]

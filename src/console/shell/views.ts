@@ -2,7 +2,7 @@ import type { FunctionComponent } from 'preact'
 import type { ConsoleFacts } from '../../domain/console-protocol.ts'
 
 /** A page of the console. Its code is loaded when it is opened. */
-export type View = {
+export type ConsoleView = {
   readonly id: string
   readonly title: string
   readonly ports: readonly ConsoleFacts['port'][]
@@ -12,7 +12,7 @@ export type View = {
 const BOTH = ['public', 'admin'] as const
 
 /** In the order of the navigation; the first of a port is its start page. */
-export const views: readonly View[] = [
+export const views: readonly ConsoleView[] = [
   {
     id: 'offers',
     title: 'Offers',

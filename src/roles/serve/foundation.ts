@@ -4,7 +4,7 @@ import { collectDefaultMetrics, Registry } from 'prom-client'
 import { AdminAccess } from '../../api/admin-access.ts'
 import type { AdminServerOptions } from '../../api/admin-server.ts'
 import { buildAdminServer } from '../../api/admin-server.ts'
-import { contracts } from '../../compute/analyses/registry.ts'
+import { chartContracts, contracts } from '../../compute/analyses/registry.ts'
 import type { EffectiveConfiguration } from '../../config/effective.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
@@ -63,7 +63,7 @@ export function adminListener(
   })
   const page = readConsolePage()
   const console = page && {
-    ...{ page, contracts, charts: [] },
+    ...{ page, contracts, charts: chartContracts },
     facts: {
       version,
       waysToPay: selling?.methods ?? [],

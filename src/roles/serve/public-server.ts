@@ -3,7 +3,7 @@ import type { Logger } from 'pino'
 import type { MirrorReader } from '../../api/free-routes.ts'
 import type { MaintenanceState } from '../../api/maintenance-switch.ts'
 import { buildServer } from '../../api/server.ts'
-import { contracts } from '../../compute/analyses/registry.ts'
+import { chartContracts, contracts } from '../../compute/analyses/registry.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
@@ -38,7 +38,8 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     ...{ contracts, engine, maintenance, clock, version },
     ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
-    console: page === null ? null : { page, charts: [], sampleCoin: options.sampleCoin },
+    console:
+      page === null ? null : { page, charts: chartContracts, sampleCoin: options.sampleCoin },
     payment: gate,
     quoteLimit: isSold ? quoteLimit(options.quotesPerAddressPerMinute, rateLimits) : null,
     readiness: { isClockOff: () => clockCheck.fault !== null, sales },
