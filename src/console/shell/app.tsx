@@ -4,7 +4,7 @@ import type { Connection } from '../live/service.ts'
 import { connection, facts } from '../live/service.ts'
 import { hrefOf, place } from './router.ts'
 import { theme, toggleTheme } from './theme.ts'
-import type { View } from './views.ts'
+import type { ConsoleView } from './views.ts'
 import { views } from './views.ts'
 
 export function App() {
@@ -44,7 +44,7 @@ export function App() {
   )
 }
 
-function Loaded({ view }: { readonly view: View }) {
+function Loaded({ view }: { readonly view: ConsoleView }) {
   const loaded = useSignal<{ readonly Page: FunctionComponent } | null>(null)
   const failed = useSignal(false)
   useSignalEffect(() => {
