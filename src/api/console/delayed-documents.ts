@@ -3,7 +3,7 @@ import type { Refusal } from '../send-problem.ts'
 import { refusal } from '../send-problem.ts'
 import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
 
-/** Older than any answer that is still for sale. */
+/** The answers that are for sale are newer by then. */
 export const SAMPLE_DELAY_MS = 60_000
 const CAPTURE_PERIOD_MS = 5_000
 
