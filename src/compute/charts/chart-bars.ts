@@ -91,15 +91,14 @@ export class ChartBars implements CoinTracker {
   }
 
   save(): Float64Array {
-    const bars = this.#kept(this.#firstHour, this.#lastHour).flatMap(
-      ({ open, high, low, close, volumeBase }) => [open, high, low, close, volumeBase],
-    )
-    return Float64Array.from([
-      this.#firstHour,
-      Number(this.#isWhole),
-      ...this.#series.save(),
-      ...bars,
-    ])
+    const count = Number.isNaN(this.#lastHour) ? 0 : this.#lastHour - this.#firstHour + 1
+    const saved = new Float64Array(BARS_AT + count * FIELDS)
+    saved.set([this.#firstHour, Number(this.#isWhole)])
+    saved.set(this.#series.save(), HEADER_FIELDS)
+    for (let at = 0; at < count; at += 1)
+      for (let field = 0; field < FIELDS; field += 1)
+        saved[BARS_AT + at * FIELDS + field] = this.#bars.at(this.#firstHour + at, field)
+    return saved
   }
 
   restore(saved: Float64Array, { ladder }: TrackedCoin): boolean {
