@@ -1,9 +1,4 @@
 import assert from 'node:assert/strict'
-import type { ChildProcess } from 'node:child_process'
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createClient } from '@redis/client'
 import { analyses as sold } from '../src/compute/analyses/registry.ts'
 import { PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { subjectOf, WHOLE_MARKET } from '../src/domain/document.ts'
@@ -14,18 +9,18 @@ import { Publisher } from '../src/link/broker/publisher.ts'
 import { RedisBroker } from '../src/link/broker/redis-broker.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
 import { HEARTBEAT, universeOf } from '../src/link/testing/engine-messages.ts'
-import { end } from '../src/roles/child-process.ts'
 import { monotonicMs, systemClock } from '../src/roles/system-clock.ts'
 import type { RedisServer } from '../test/support/redis.ts'
 import { startRedis } from '../test/support/redis.ts'
 import { until } from '../test/support/service.ts'
+import { wait } from './cluster-buyers.ts'
 import type { ClusterLine } from './cluster-line.ts'
 import { quantile } from './cluster-line.ts'
+import { MirrorProcess } from './cluster-mirror.ts'
+import { redisUsage } from './cluster-redis-usage.ts'
 import { digestOf, machineMs } from './document-digest.ts'
 import { FullMarket } from './full-market.ts'
-import type { MirrorReport } from './mirror-process.ts'
 
-const MIRROR = join(import.meta.dirname, 'mirror-process.ts')
 const P50_MS_MAX = 2
 const P99_MS_MAX = 20
 const MIRROR_MS_MAX = 2_000
@@ -69,9 +64,9 @@ async function fanOutTo(
     for (const gateway of gateways) await gateway.isReady()
     await wait(SETTLE_MS)
     const before = await Promise.all(gateways.map((gateway) => gateway.report()))
-    const [start, redisStart] = [engine.usage(), await redisCpuMicroseconds(server)]
+    const [start, redisStart] = [engine.usage(), await redisUsage(server)]
     await wait(seconds * 1_000)
-    const [finish, redisFinish] = [engine.usage(), await redisCpuMicroseconds(server)]
+    const [finish, redisFinish] = [engine.usage(), await redisUsage(server)]
     const after = await Promise.all(gateways.map((gateway) => gateway.report()))
     const late = new MirrorProcess(server.url)
     gateways.push(late)
@@ -104,7 +99,7 @@ async function fanOutTo(
         measured: [
           `${((finish.bytes - start.bytes) / frames / 1_000).toFixed(1)} kB`,
           `CPU: engine ${perFrame(finish.cpuMicroseconds - start.cpuMicroseconds)} µs`,
-          `broker ${perFrame(redisFinish - redisStart)} µs`,
+          `broker ${perFrame(redisFinish.cpuMicroseconds - redisStart.cpuMicroseconds)} µs`,
           `each gateway ${perFrame(quantile(gatewayCpu, 0.5))} µs`,
         ].join(', '),
         bar: '',
@@ -244,38 +239,6 @@ class BenchEngine {
   }
 }
 
-/** A gateway's mirror in a process of its own. */
-class MirrorProcess {
-  readonly #child: ChildProcess
-
-  constructor(brokerUrl: string) {
-    this.#child = fork(MIRROR, [brokerUrl])
-    const killAtExit = () => this.#child.kill('SIGKILL')
-    process.once('exit', killAtExit)
-    this.#child.once('exit', () => process.removeListener('exit', killAtExit))
-  }
-
-  async report(): Promise<MirrorReport> {
-    const reported = once(this.#child, 'message')
-    this.#child.send('report')
-    const [report] = (await reported) as [MirrorReport]
-    return report
-  }
-
-  async isReady(): Promise<MirrorReport> {
-    let report = await this.report()
-    await until('a mirror is full', async () => {
-      report = await this.report()
-      return report.readyMs !== null
-    })
-    return report
-  }
-
-  end(): Promise<void> {
-    return end(this.#child, 'SIGKILL')
-  }
-}
-
 /** @returns the number of documents that a gateway has otherwise than the engine, or not at all */
 async function differences(
   gateways: readonly MirrorProcess[],
@@ -288,21 +251,4 @@ async function differences(
     for (const key of Object.keys(digests)) if (!final.has(key)) wrong += 1
   }
   return wrong
-}
-
-async function redisCpuMicroseconds({ url }: RedisServer): Promise<number> {
-  const client = createClient({ url })
-  await client.connect()
-  const info = await client.info('cpu')
-  client.destroy()
-  const seconds = ['used_cpu_sys', 'used_cpu_user'].map((name) =>
-    Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(info)?.[1]),
-  )
-  return seconds.reduce((sum, one) => sum + one, 0) * 1e6
-}
-
-function wait(ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    systemClock.after(ms, resolve)
-  })
 }

@@ -4,6 +4,7 @@ import { LinkEngineProcess, LinkGateway } from '../test/support/link-rig.ts'
 import { startRedis } from '../test/support/redis.ts'
 import { until } from '../test/support/service.ts'
 import type { ClusterLine } from './cluster-line.ts'
+import { seconds } from './cluster-line.ts'
 
 const takeovers = [
   { signal: 'SIGKILL', limitMs: 5_000 },
@@ -103,8 +104,4 @@ async function takeover(
 function refusals(signal: string, leader: LinkEngineProcess): string {
   if (signal !== 'SIGSTOP') return ''
   return `; of the continued leader ${leader.refusedPublications} refused`
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(2)} s`
 }

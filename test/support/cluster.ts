@@ -14,6 +14,8 @@ const MAIN = join(import.meta.dirname, '../../dist/main.js')
 export type ClusterProcess = {
   readonly url: string
   readonly adminUrl: string
+  /** Of the started process. */
+  pid(): number
   start(): Promise<void>
   signal(signal: NodeJS.Signals): void
   /** Ends it, and waits for its end. @returns its exit code */
@@ -26,6 +28,8 @@ export type Cluster = {
   readonly source: string
   readonly engines: readonly ClusterProcess[]
   readonly gateways: readonly ClusterProcess[]
+  /** Services with `--role all` on the same venue. */
+  readonly services: readonly ClusterProcess[]
   /** The engine that leads, by its metrics. */
   leader(): Promise<ClusterProcess>
   /** Ends everything that was started, also after a failure. */
@@ -38,6 +42,15 @@ export type ClusterOptions = {
   /** Flags of the gateways; default: free answers. */
   readonly gatewayFlags?: readonly string[]
   readonly gatewayEnv?: Readonly<Record<string, string>>
+  /** One for each service with `--role all`; default: none. */
+  readonly services?: readonly ServiceOptions[]
+  /** Flags of the simulated venue that choose its coins. */
+  readonly coins?: readonly string[]
+}
+
+type ServiceOptions = {
+  readonly flags: readonly string[]
+  readonly env: Readonly<Record<string, string>>
 }
 
 /** Processes are not started yet, except for the broker and the venue. */
@@ -46,6 +59,8 @@ export async function buildCluster({
   gateways: gatewayCount = 2,
   gatewayFlags = ['--payment', 'open'],
   gatewayEnv = {},
+  services: serviceOptions = [],
+  coins = fewCoins,
 }: ClusterOptions = {}): Promise<Cluster> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`)
   const cleanups: (() => Promise<unknown>)[] = []
@@ -62,30 +77,39 @@ export async function buildCluster({
     const simulator = launch(
       MAIN,
       [
-        ...['simulate', ...fewCoins, '--engines', String(engineCount)],
+        ...['simulate', ...coins, '--engines', String(engineCount + serviceOptions.length)],
         ...['--weight-per-minute', '60000', '--past', past],
       ],
       'pipe',
     )
     cleanups.push(() => end(simulator))
     const { venue } = JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }
-    const common = ['--source', venue.http, '--broker', broker.url, '--log-level', 'silent']
+    const source = ['--source', venue.http, '--log-level', 'silent']
+    const weight = ['--weight-per-minute', '50000']
+    const common = [...source, '--broker', broker.url]
     const engines: ClusterProcess[] = []
     for (let at = 0; at < engineCount; at += 1) {
       const flags = ['--role', 'engine', '--data-dir', join(folder, `engine-${at}`)]
-      engines.push(await clusterProcess([...flags, ...common, '--weight-per-minute', '50000'], {}))
+      engines.push(await clusterProcess([...flags, ...common, ...weight], {}))
     }
     const gateways: ClusterProcess[] = []
     for (let at = 0; at < gatewayCount; at += 1) {
       const flags = ['--role', 'gateway', '--data-dir', join(folder, `gateway-${at}`)]
       gateways.push(await clusterProcess([...flags, ...common, ...gatewayFlags], gatewayEnv))
     }
-    for (const one of [...engines, ...gateways]) cleanups.push(() => one.stop('SIGKILL'))
+    const services: ClusterProcess[] = []
+    for (const [at, { flags, env }] of serviceOptions.entries()) {
+      const own = ['--data-dir', join(folder, `service-${at}`)]
+      services.push(await clusterProcess([...own, ...source, ...weight, ...flags], env))
+    }
+    for (const one of [...engines, ...gateways, ...services])
+      cleanups.push(() => one.stop('SIGKILL'))
     return {
       broker,
       source: venue.http,
       engines,
       gateways,
+      services,
       leader: () => leaderOf(engines),
       close,
     }
@@ -131,6 +155,10 @@ async function clusterProcess(
   return {
     url: `http://127.0.0.1:${port}`,
     adminUrl,
+    pid: () => {
+      if (child?.pid === undefined) throw new Error('the process was started')
+      return child.pid
+    },
     start: async () => {
       child = launch(MAIN, ['serve', ...flags, ...ports], 'ignore', env)
       await until(`${adminUrl} answers`, async () => (await fetch(`${adminUrl}/livez`)).ok)

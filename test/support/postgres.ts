@@ -21,6 +21,8 @@ export const hasPostgres = bin !== undefined
 /** An own server on a free loopback port, in a temporary folder. */
 export type PostgresServer = {
   readonly port: number
+  /** Of the process that accepts connections; its children serve them. */
+  pid(): number
   /** A new empty database. @returns its URL */
   createDatabase(): Promise<string>
   /** Ends the server as a crash does: clients lose their connections, committed rows stay. */
@@ -86,6 +88,10 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   await start()
   return {
     port,
+    pid: () => {
+      if (child?.pid === undefined) throw new Error('the server was started')
+      return child.pid
+    },
     createDatabase: async () => {
       databases += 1
       const name = `test_${databases}`

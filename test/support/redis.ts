@@ -16,6 +16,8 @@ export const redisBinary = installedServer()
 export type RedisServer = {
   readonly url: string
   readonly port: number
+  /** Stops or resumes it, with everything that it stores. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   /** Starts it again after `kill`, on the same port and empty. */
   start(): Promise<void>
   /** Ends it by SIGKILL. */
@@ -38,6 +40,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   const kill = async () => {
     if (server !== null) await end(server, 'SIGKILL')
   }
+  const signal = (name: 'SIGSTOP' | 'SIGCONT') => server?.kill(name)
   const close = async () => {
     await kill()
     await rm(dir, { recursive: true, force: true })
@@ -48,7 +51,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
     await close()
     throw cause
   }
-  return { url: `redis://127.0.0.1:${port}`, port, start, kill, close }
+  return { url: `redis://127.0.0.1:${port}`, port, signal, start, kill, close }
 }
 
 function launch(
