@@ -72,6 +72,21 @@ test('every option that can hold a secret is masked', async () => {
   }
 })
 
+test('of an option that is given twice the last value counts, of a list all', async () => {
+  const twice = (option: string, one: string, other: string) =>
+    entryOf(option, [option, one, option, other])
+  expect(await twice('--port', '1', '2')).toMatchObject({ value: '2' })
+  expect(
+    await twice('--facilitator-url', 'https://one.example', 'https://two.example'),
+  ).toMatchObject({ value: 'https://one.example https://two.example' })
+})
+
+test('of authorizations that are given one by one every one is a secret', async () => {
+  const option = '--facilitator-auth'
+  const { secrets } = await configurationOf([option, 'Bearer one-token', option, 'Bearer another'])
+  expect(secrets).toEqual(['Bearer one-token', 'Bearer another'])
+})
+
 test('a URL is shown without path, query and user', async () => {
   const node = 'https://user:pw@node.example:8443/v2/key-of-the-node?a=key'
   const { entries, secrets } = await configurationOf(['--rpc-url', node])

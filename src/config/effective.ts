@@ -18,6 +18,10 @@ const masks: Readonly<Partial<Record<keyof ServeOptions, 'secret' | 'urls'>>> = 
 }
 
 const URL_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s|]+/gi
+/** Options that may be given several times; of any other the last one counts. */
+const REPEATABLE: ReadonlySet<string> = new Set<keyof ServeOptions>([
+  ...(['facilitatorUrl', 'facilitatorAuth', 'sourceUrl'] as const),
+])
 /** A shorter text would be found in unrelated words. */
 const SECRET_CHARS_MIN = 8
 
@@ -32,15 +36,15 @@ export type EffectiveConfiguration = {
  * @returns reads the effective configuration once it is parsed
  */
 export function noteConfiguration(command: Command): () => EffectiveConfiguration {
-  const given = new Map<string, string>()
+  const given = new Map<string, readonly string[]>()
   for (const option of command.options) {
     const name = option.attributeName()
     // These events of commander carry the text; the parsed value of a price or a list does not show it.
     command.on(`option:${option.name()}`, (text: string | null) => {
-      const before = given.get(name)
-      given.set(name, before === undefined ? (text ?? 'on') : `${before} ${text}`)
+      const before = REPEATABLE.has(name) ? (given.get(name) ?? []) : []
+      given.set(name, [...before, text ?? 'on'])
     })
-    command.on(`optionEnv:${option.name()}`, (text: string) => given.set(name, text))
+    command.on(`optionEnv:${option.name()}`, (text: string) => given.set(name, [text]))
   }
   return () => ({
     entries: command.options.map((option) => entryOf(command, option, given)),
@@ -51,15 +55,15 @@ export function noteConfiguration(command: Command): () => EffectiveConfiguratio
 function entryOf(
   command: Command,
   option: Option,
-  given: ReadonlyMap<string, string>,
+  given: ReadonlyMap<string, readonly string[]>,
 ): ConfigurationEntry {
   const name = option.attributeName()
   const source = command.getOptionValueSource(name)
-  const text = given.get(name)
+  const texts = given.get(name)
   return {
     option: option.long ?? option.flags,
     variable: option.envVar ?? null,
-    value: text === undefined ? defaultOf(option) : shown(name, text),
+    value: texts === undefined ? defaultOf(option) : shown(name, texts.join(' ')),
     origin: source === 'cli' ? 'flag' : source === 'env' ? 'variable' : 'default',
   }
 }
@@ -81,15 +85,19 @@ function withoutPath(text: string): string {
   return `${protocol}//${host}`
 }
 
-function secretsIn(option: Option, given: ReadonlyMap<string, string>): readonly string[] {
+function secretsIn(
+  option: Option,
+  given: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
   const name = option.attributeName()
-  const text = given.get(name)
+  const texts = given.get(name) ?? []
   const mask = masks[name as keyof ServeOptions]
-  if (text === undefined || mask === undefined) return []
+  if (mask === undefined) return []
   const found =
     mask === 'secret'
-      ? text.split('|')
-      : (text.match(URL_TEXT) ?? [])
+      ? texts.flatMap((text) => text.split('|'))
+      : texts
+          .flatMap((text) => text.match(URL_TEXT) ?? [])
           .filter((url) => URL.canParse(url))
           .flatMap((url) => {
             const { pathname, search, password } = new URL(url)

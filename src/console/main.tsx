@@ -2,10 +2,12 @@ import { render } from 'preact'
 import { startStream } from './live/documents.ts'
 import { loadFacts } from './live/service.ts'
 import { App } from './shell/app.tsx'
+import { needsSignIn, SignIn } from './shell/sign-in.tsx'
 import './styles/tokens.css'
 import './styles/layout.css'
 import './styles/components.css'
 import './styles/charts.css'
+import './styles/desk.css'
 
 const root = document.getElementById('console')
 if (root === null) throw new Error('the page has no element for the console')
@@ -15,11 +17,14 @@ try {
   startStream()
   render(<App />, root)
 } catch (cause) {
-  render(
+  render((await needsSignIn()) ? <SignIn /> : <Unreachable cause={cause} />, root)
+}
+
+function Unreachable({ cause }: { readonly cause: unknown }) {
+  return (
     <p class="notice" role="alert">
       The service cannot be reached: {cause instanceof Error ? cause.message : String(cause)}.
       Reload the page.
-    </p>,
-    root,
+    </p>
   )
 }

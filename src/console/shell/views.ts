@@ -25,4 +25,22 @@ export const views: readonly ConsoleView[] = [
     ports: BOTH,
     load: async () => (await import('../views/coin/coin.tsx')).Coin,
   },
+  {
+    id: 'health',
+    title: 'Health',
+    ports: ['admin'],
+    load: async () => (await import('../views/health/health.tsx')).Health,
+  },
+  {
+    id: 'money',
+    title: 'Money',
+    ports: ['admin'],
+    load: async () => (await import('../views/money/money.tsx')).Money,
+  },
+  {
+    id: 'control',
+    title: 'Control',
+    ports: ['admin'],
+    load: async () => (await import('../views/control/control.tsx')).Control,
+  },
 ]

@@ -1,0 +1,44 @@
+import { useSignal } from '@preact/signals'
+import type { ControlReport } from '../../../domain/desk-reports.ts'
+import { NOTHING } from '../../components/format.ts'
+import { Part } from '../desk/part.tsx'
+import { ReportTable, sentences, words } from '../desk/report-table.tsx'
+
+/** Every option with its value and where it was set. */
+export function ConfigurationPart({ configuration }: Pick<ControlReport, 'configuration'>) {
+  const isAll = useSignal(false)
+  const given = configuration.filter(({ origin }) => origin !== 'default')
+  const shown = isAll.value ? configuration : given
+  return (
+    <Part
+      title="Configuration"
+      width="wide"
+      note="Keys and passwords are shown as set; URLs of nodes, facilitators and databases without path, query and user."
+    >
+      <label class="choice">
+        <input
+          type="checkbox"
+          checked={isAll.value}
+          onChange={({ currentTarget }) => {
+            isAll.value = currentTarget.checked
+          }}
+        />{' '}
+        Defaults too ({configuration.length - given.length})
+      </label>
+      <ReportTable
+        label="Configuration"
+        columns={[words('Option'), sentences('Value'), words('Origin'), words('Variable')]}
+        rows={shown.map(({ option, value, origin, variable }) => ({
+          key: option,
+          cells: [
+            <code key="option">{option}</code>,
+            <code key="value">{value ?? NOTHING}</code>,
+            origin,
+            <code key="variable">{variable ?? ''}</code>,
+          ],
+        }))}
+        none="Every option has its default."
+      />
+    </Part>
+  )
+}

@@ -1,0 +1,67 @@
+import type { ComponentChildren } from 'preact'
+import { ScrollRegion } from '../../components/scroll-region.tsx'
+
+/** A column of words, of numbers, or of sentences, which may be broken into lines. */
+type Column = { readonly name: string; readonly kind: 'text' | 'number' | 'sentence' }
+
+type Row = {
+  readonly key: string
+  /** In the order of the columns; the first heads the row. */
+  readonly cells: readonly ComponentChildren[]
+}
+
+type ReportTableProps = {
+  /** Name for screen readers. */
+  readonly label: string
+  readonly columns: readonly Column[]
+  readonly rows: readonly Row[]
+  /** Instead of a table without rows. */
+  readonly none: string
+}
+
+/** A table of a report, which scrolls by itself where it is wider than the page. */
+export function ReportTable({ label, columns, rows, none }: ReportTableProps) {
+  if (rows.length === 0) return <p class="empty">{none}</p>
+  return (
+    // A landmark has another name than the part that it stands in.
+    <ScrollRegion label={`Table: ${label}`}>
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ name, kind }) => (
+              <th key={name} scope="col" class={kind}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells: [head, ...cells] }) => (
+            <tr key={key}>
+              <th scope="row" class={columns[0]?.kind}>
+                {head}
+              </th>
+              {cells.map((cell, at) => (
+                <td key={columns[at + 1]?.name} class={columns[at + 1]?.kind}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  )
+}
+
+export function words(name: string): Column {
+  return { name, kind: 'text' }
+}
+
+export function numbers(name: string): Column {
+  return { name, kind: 'number' }
+}
+
+export function sentences(name: string): Column {
+  return { name, kind: 'sentence' }
+}

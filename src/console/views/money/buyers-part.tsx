@@ -1,0 +1,28 @@
+import type { SalesFigures } from '../../../domain/desk-reports.ts'
+import { count } from '../../components/format.ts'
+import { shortened, usdc } from '../desk/amounts.ts'
+import { Part } from '../desk/part.tsx'
+import { numbers, ReportTable, words } from '../desk/report-table.tsx'
+
+/** The wallets that paid most. */
+export function BuyersPart({ buyers: { count: all, largest } }: Pick<SalesFigures, 'buyers'>) {
+  return (
+    <Part title="Buyers" note={`${count(all)} wallets paid in seven days; these paid most.`}>
+      <ReportTable
+        label="Largest buyers"
+        columns={[words('Wallet'), numbers('Sales'), numbers('USDC')]}
+        rows={largest.map(({ payer, payments, amountAtomic }) => ({
+          key: payer,
+          cells: [
+            <code key="payer" title={payer}>
+              {shortened(payer)}
+            </code>,
+            count(payments),
+            usdc(amountAtomic),
+          ],
+        }))}
+        none="Nobody has bought in these days."
+      />
+    </Part>
+  )
+}

@@ -1,0 +1,30 @@
+import type { SalesFigures } from '../../../domain/desk-reports.ts'
+import { NOTHING } from '../../components/format.ts'
+import { Part } from '../desk/part.tsx'
+import { numbers, ReportTable, words } from '../desk/report-table.tsx'
+
+const amount = new Intl.NumberFormat('en', { maximumFractionDigits: 9 })
+
+/** Accounts that pay for settlements. */
+export function GasPart({ gas }: Pick<SalesFigures, 'gas'>) {
+  return (
+    <Part
+      title="Gas"
+      note="Spent: the sum of the decreases of the balance between readings, since the start of this process."
+    >
+      <ReportTable
+        label="Gas accounts"
+        columns={[words('Account'), numbers('Left'), numbers('Spent')]}
+        rows={gas.map(({ coin, left, spent }) => ({
+          key: coin,
+          cells: [
+            coin === 'ETH' ? 'Base' : 'Solana',
+            left === null ? NOTHING : `${amount.format(left)} ${coin}`,
+            `${amount.format(spent)} ${coin}`,
+          ],
+        }))}
+        none="Facilitators pay for the settlements."
+      />
+    </Part>
+  )
+}
