@@ -12,6 +12,8 @@ import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 
 const WIDTHS = [1440, 820, 390] as const
+/** As the page asks for it. */
+const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
 
 describe.skipIf(chromiumPath === null)('the console in a browser', () => {
   let rig: Rig
@@ -69,9 +71,10 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
   test('shows the figures of the documents that a buyer gets', async () => {
     const { page } = await opened(`${rig.adminUrl}/#/coin/BTC`)
     const sold = new Map<string | undefined, number>()
-    const events = await fetch(`${rig.adminUrl}/console/live?document=/pulse/BTC`)
+    const query = new URLSearchParams({ document: PULSE })
+    const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
     const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
-    const panel = page.locator('[data-document="/pulse/BTC"]').first()
+    const panel = page.locator(`[data-document="${PULSE}"]`).first()
     /** Both at one moment: a newer version may arrive at any time. */
     const shown = () =>
       panel.evaluate((element) => ({

@@ -7,6 +7,7 @@ import './styles/tokens.css'
 import './styles/layout.css'
 import './styles/components.css'
 import './styles/charts.css'
+import './styles/coin.css'
 import './styles/desk.css'
 
 const root = document.getElementById('console')

@@ -90,7 +90,6 @@ export function SeriesChart({ label, height = 180, ...picture }: SeriesChartProp
         ref={host}
         class="plot"
         role="img"
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move the cursor
         tabIndex={0}
         aria-label={`Chart: ${label}. Arrow keys move the cursor.`}
         style={{ height: `${height}px` }}

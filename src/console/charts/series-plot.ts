@@ -87,7 +87,7 @@ function optionsOf(
     scales: {
       x: {
         time: x.kind === 'time',
-        ...(x.kind === 'log' && { distr: LOG }),
+        ...(x.kind === 'log' && { distr: LOG, range: (_plot, low, high) => [low, high] }),
         ...(columns.some(({ shape }) => shape === 'bars') && { range: roomForBars }),
       },
       y: { range: (_plot, low, high) => verticalRange(low, high, isFromZero) },
@@ -96,7 +96,7 @@ function optionsOf(
       { ...axis, ...horizontalLabels(x), size: 26 },
       {
         ...axis,
-        values: (_plot, splits) => splits.map(format),
+        values: (_plot, splits) => splits.map((split) => format(split)),
         size: (_plot, texts) =>
           14 + CHARACTER_PX * Math.max(1, ...(texts ?? []).map((text) => text?.length ?? 0)),
       },
@@ -114,12 +114,12 @@ function horizontalLabels({ kind, values, format }: SeriesAxis): UPlot.Axis {
     case 'time':
       return { values: (_plot, splits) => splits.map(timeLabel), space: 64 }
     case 'number':
-      return { values: (_plot, splits) => splits.map(format) }
+      return { values: (_plot, splits) => splits.map((split) => format(split)) }
     case 'log':
       // At the given positions: there are few.
       return {
         ...{ splits: () => [...values], filter: (_plot, splits) => splits },
-        values: (_plot, splits) => splits.map(format),
+        values: (_plot, splits) => splits.map((split) => format(split)),
       }
     default:
       return kind satisfies never

@@ -30,12 +30,18 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
 /** Older inputs are marked. */
 const OLD_SECONDS = { live: 30, delayed: 120, bought: 120, example: Number.POSITIVE_INFINITY }
 
+type FreshnessProps = {
+  readonly state: Shown
+  /** How often the document is made, if it is less often than answers are. */
+  readonly periodSeconds?: number
+}
+
 /** Grade, origin and age of an answer. The age rises every second, so a frozen page is visible. */
-export function Freshness({ state }: { readonly state: Shown }) {
+export function Freshness({ state, periodSeconds = 0 }: FreshnessProps) {
   const { answer, origin, atMs, refusal } = state
   const { data_age_seconds: dataAge = 0, quality, warnings = [] } = (answer as AnswerMeta).meta
   const ageSeconds = dataAge + Math.max(0, now.value - atMs) / 1_000
-  const isOld = refusal !== null || ageSeconds > OLD_SECONDS[origin]
+  const isOld = refusal !== null || ageSeconds > OLD_SECONDS[origin] + periodSeconds
   return (
     <p class={isOld ? 'freshness old' : 'freshness'}>
       {quality && (

@@ -12,6 +12,8 @@ type PanelProps<Answer> = {
   readonly state: ReadonlySignal<DocumentState<Answer>>
   /** `wide` takes the whole row. */
   readonly width?: 'wide' | 'half'
+  /** How often the document is made, if it is less often than answers are. */
+  readonly periodSeconds?: number
   readonly children: (answer: Answer, state: DocumentState) => ComponentChildren
 }
 
@@ -21,6 +23,7 @@ export function Panel<Answer>({
   name,
   state,
   width = 'half',
+  periodSeconds = 0,
   children,
 }: PanelProps<Answer>) {
   const id = useId()
@@ -34,7 +37,7 @@ export function Panel<Answer>({
     >
       <header>
         <h2 id={id}>{title}</h2>
-        {current.kind === 'answer' && <Freshness state={current} />}
+        {current.kind === 'answer' && <Freshness state={current} periodSeconds={periodSeconds} />}
         {current.kind === 'answer' && current.origin === 'example' && <OfferButton name={name} />}
       </header>
       <PanelBody name={name} state={current}>

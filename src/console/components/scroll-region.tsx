@@ -10,7 +10,6 @@ type ScrollRegionProps = {
 export function ScrollRegion({ label, children }: ScrollRegionProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a section would appear in the outline of the page
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: the keyboard scrolls only what has the focus
     <div class="scroll" role="region" aria-label={label} tabIndex={0}>
       {children}
     </div>

@@ -1,36 +1,141 @@
+import type { Tone } from '../../components/figure.tsx'
 import { Figure, Figures, toneOf } from '../../components/figure.tsx'
-import { percent, price, usd, word } from '../../components/format.ts'
+import { bps, plain, price, signed, signedPercent, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
+import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
+import { usePulse } from './coin-documents.ts'
 
-/** Price, derivatives and confluence of one coin. */
+type Pulse = AnswerOf<'pulse'>
+
+const biasTones: Readonly<Record<string, Tone>> = { bullish: 'up', bearish: 'down' }
+
+/** Prices, regime and the vote of the indicators by timeframe. */
 export function PulsePanel({ coin }: { readonly coin: string }) {
-  const name = `/pulse/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'pulse'>>(name)
+  const { name, state } = usePulse(coin)
   return (
-    <Panel title="Pulse" name={name} state={state}>
-      {({ price: { current }, derivatives, confluence }) => (
-        <Figures>
-          <Figure analysis="pulse" path="price.current" label="Price">
-            {price(current)}
-          </Figure>
-          <Figure
-            analysis="pulse"
-            path="derivatives.funding_annualized_pct"
-            label="Funding, a year"
-            tone={toneOf(derivatives.funding_annualized_pct)}
-          >
-            {percent(derivatives.funding_annualized_pct)}
-          </Figure>
-          <Figure analysis="pulse" path="derivatives.open_interest" label="Open interest">
-            {usd(derivatives.open_interest)}
-          </Figure>
-          <Figure analysis="pulse" path="confluence.bias" label="Confluence">
-            {word(confluence.bias)}
-          </Figure>
-        </Figures>
+    <Panel title="Pulse" name={name} state={state} width="wide">
+      {(pulse) => (
+        <div class="pulse">
+          <Figures>
+            <Figure analysis="pulse" path="price.current" label="Mid price">
+              {price(pulse.price.current)}
+            </Figure>
+            <VenuePrices coin={coin} />
+            <Figure analysis="pulse" path="derivatives.spread_bps" label="Spread">
+              {bps(pulse.derivatives.spread_bps)}
+            </Figure>
+            <Figure
+              analysis="pulse"
+              path="derivatives.funding_annualized_pct"
+              label="Funding, a year"
+              tone={toneOf(pulse.derivatives.funding_annualized_pct)}
+            >
+              {signedPercent(pulse.derivatives.funding_annualized_pct)}
+            </Figure>
+            <Figure analysis="pulse" path="derivatives.open_interest" label="Open interest">
+              {usd(pulse.derivatives.open_interest)}
+            </Figure>
+            <Figure analysis="pulse" path="regime.current" label="Market regime">
+              {word(pulse.regime.current)}
+            </Figure>
+            <Figure
+              analysis="pulse"
+              path="confluence.score"
+              label="Confluence"
+              tone={biasTones[pulse.confluence.bias] ?? 'plain'}
+            >
+              {word(pulse.confluence.bias)} <small>{plain(pulse.confluence.score)}</small>
+            </Figure>
+          </Figures>
+          <Timeframes pulse={pulse} />
+        </div>
       )}
     </Panel>
+  )
+}
+
+/** Mark and oracle price, where other documents have them. */
+function VenuePrices({ coin }: { readonly coin: string }) {
+  const path = encodeURIComponent(coin)
+  const interest = useDocument<AnswerOf<'oi'>>(`/oi/${path}`).value
+  const basis = useDocument<AnswerOf<'basis'>>(`/basis/${path}`).value
+  return (
+    <>
+      {interest.kind === 'answer' && (
+        <Figure analysis="oi" path="price" label="Mark price">
+          {price(interest.answer.price)}
+        </Figure>
+      )}
+      {basis.kind === 'answer' && (
+        <Figure analysis="basis" path="basis.venue_oracle_price" label="Oracle price">
+          {price(basis.answer.basis.venue_oracle_price)}
+        </Figure>
+      )}
+    </>
+  )
+}
+
+function Timeframes({ pulse: { timeframes, confluence } }: { readonly pulse: Pulse }) {
+  const shown = (['15m', '1h', '4h'] as const).flatMap((name) => {
+    const timeframe = timeframes[name]
+    return timeframe === undefined ? [] : [{ name, ...timeframe }]
+  })
+  return (
+    <ScrollRegion label="Confluence and indicators by timeframe">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Timeframe</th>
+            <th scope="col">
+              <Term analysis="pulse" path="confluence.per_timeframe.*.net">
+                Confluence
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="pulse" path="timeframes.1h.indicators.trend.direction">
+                Trend
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="pulse" path="timeframes.1h.indicators.rsi_14">
+                RSI
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="pulse" path="timeframes.1h.indicators.atr_pct">
+                ATR
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="pulse" path="timeframes.1h.indicators.zscore_100">
+                Z-score
+              </Term>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map(({ name, indicators }) => {
+            const vote = confluence.per_timeframe[name]
+            return (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td class={`tone-${biasTones[vote?.bias ?? ''] ?? 'plain'}`}>
+                  {word(vote?.bias)} {vote && signed(vote.net)}
+                </td>
+                <td class={`tone-${biasTones[indicators.trend.label] ?? 'plain'}`}>
+                  {word(indicators.trend.label)}
+                </td>
+                <td>{plain(indicators.rsi_14, 1)}</td>
+                <td>{plain(indicators.atr_pct)} %</td>
+                <td>{plain(indicators.zscore_100)}</td>
+              </tr>
+            )
+          })}
+        </tbody>
+      </table>
+    </ScrollRegion>
   )
 }

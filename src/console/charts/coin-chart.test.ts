@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest'
+import type { CoinChart, PulseHour } from './coin-chart.ts'
+import { changeOver24Hours, chartIndicators, drawnBars } from './coin-chart.ts'
+
+const HOUR_MS = 3_600_000
+const FIRST_MS = 1_700_000_000_000 - (1_700_000_000_000 % HOUR_MS)
+
+describe('drawn bars', () => {
+  test('are those of the document without a pulse', () => {
+    const bars = drawnBars(chartOf([100, 101, 102]), null)
+    expect(bars.map(({ close, timeMs }) => [timeMs, close])).toEqual([
+      [FIRST_MS, 100],
+      [FIRST_MS + HOUR_MS, 101],
+      [FIRST_MS + 2 * HOUR_MS, 102],
+    ])
+    expect(bars[1]?.indicators).toEqual(indicatorsOf(1))
+  })
+
+  test.each([
+    [150, { high: 150, low: 101 }],
+    [50, { high: 103, low: 50 }],
+    [102.5, { high: 103, low: 101 }],
+  ])('the forming one follows the price %d', (price, range) => {
+    const bars = drawnBars(chartOf([100, 101, 102]), pulseAt(FIRST_MS + 2.5 * HOUR_MS, price))
+    expect(bars.at(-1)).toMatchObject({ open: 102, close: price, ...range })
+    expect(bars.at(-1)?.indicators).toEqual(indicatorsOf(7))
+    expect(bars.at(-2)).toMatchObject({ close: 101, indicators: indicatorsOf(1) })
+  })
+
+  test.each([
+    ['an earlier', 1.5],
+    ['a later', 3],
+  ])('the forming one stays with a pulse of %s hour', (_, hours) => {
+    const chart = chartOf([100, 101, 102])
+    const bars = drawnBars(chart, pulseAt(FIRST_MS + hours * HOUR_MS, 500))
+    expect(bars).toEqual(drawnBars(chart, null))
+  })
+})
+
+describe('change over 24 hours', () => {
+  test('is that since the close before the last 24 bars', () => {
+    const closes = [100, ...Array.from({ length: 24 }, () => 200)]
+    expect(changeOver24Hours(chartOf(closes), 110)).toBeCloseTo(10)
+  })
+
+  test('is unknown on fewer bars', () => {
+    expect(changeOver24Hours(chartOf(Array.from({ length: 24 }, () => 200)), 110)).toBeNull()
+  })
+})
+
+function chartOf(closes: readonly number[]): CoinChart {
+  const column = (offset: number) => closes.map((close) => close + offset)
+  const values = closes.map((_, at) => at)
+  return {
+    bars: {
+      time_ms: closes.map((_, at) => FIRST_MS + at * HOUR_MS),
+      ...{ open: closes, high: column(1), low: column(-1), close: closes },
+      volume: closes.map(() => 5),
+    },
+    indicators: Object.fromEntries(
+      chartIndicators.map((name) => [name, values]),
+    ) as unknown as CoinChart['indicators'],
+    open_interest: closes.map(() => null),
+  }
+}
+
+function indicatorsOf(value: number): PulseHour['indicators'] {
+  return Object.fromEntries(chartIndicators.map((name) => [name, value])) as PulseHour['indicators']
+}
+
+function pulseAt(atMs: number, price: number): PulseHour {
+  return { atMs, price, indicators: indicatorsOf(7) }
+}

@@ -1,0 +1,131 @@
+import { DotPlot, reachOf } from '../../charts/dot-plot.tsx'
+import { Figure, Figures } from '../../components/figure.tsx'
+import { bps, duration, price, signedBps, signedPercent, word } from '../../components/format.ts'
+import { Panel } from '../../components/panel.tsx'
+import { Percentile } from '../../components/percentile.tsx'
+import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { Term } from '../../components/term.tsx'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useDocument } from '../../live/use-document.ts'
+
+type Basis = AnswerOf<'basis'>['basis']
+
+/** How far the venue's prices are from independent oracle networks, and what of it is noise. */
+export function BasisPanel({ coin }: { readonly coin: string }) {
+  const name = `/basis/${encodeURIComponent(coin)}`
+  const state = useDocument<AnswerOf<'basis'>>(name)
+  return (
+    <Panel title="Basis" name={name} state={state}>
+      {({ basis }) => (
+        <>
+          <Figures>
+            <Figure
+              label="Basis"
+              analysis="basis"
+              path="basis.basis_bps"
+              tone={basis.significant ? 'warn' : 'plain'}
+            >
+              {signedBps(basis.basis_bps)}{' '}
+              <small>{basis.significant ? 'beyond noise' : 'within noise'}</small>
+            </Figure>
+            <Figure label="Noise band" analysis="basis" path="basis.band.total_bps">
+              ± {bps(basis.band.total_bps)}
+            </Figure>
+            <Figure label="Premium of the mark" analysis="basis" path="basis.perp_premium_bps">
+              {signedBps(basis.perp_premium_bps)}
+            </Figure>
+            <Figure label="Mark against spot" analysis="basis" path="basis.total_basis_bps">
+              {signedBps(basis.total_basis_bps)}
+            </Figure>
+            <Figure label="Spot price" analysis="basis" path="basis.spot_price">
+              {price(basis.spot_price)} <small>{basis.source}</small>
+            </Figure>
+            <Figure label="Percentile" analysis="basis" path="basis.percentile_7d">
+              <Percentile value={basis.percentile_7d} among="7 d" />
+            </Figure>
+            <Figure
+              label="Implied funding, a year"
+              analysis="basis"
+              path="basis.premium_funding_apr_pct"
+            >
+              {signedPercent(basis.premium_funding_apr_pct)}
+            </Figure>
+            <Figure label="Regime" analysis="basis" path="basis.regime">
+              {word(basis.regime)}
+            </Figure>
+          </Figures>
+          <h3>
+            <Term analysis="basis" path="basis.oracle_networks[].basis_bps">
+              Basis by oracle network
+            </Term>
+            , with the{' '}
+            <Term analysis="basis" path="basis.oracle_networks[].expected_error_bps">
+              expected error
+            </Term>
+          </h3>
+          <NetworkDots coin={coin} basis={basis} />
+          <Networks networks={basis.oracle_networks} />
+          <p class="note">{basis.interpretation}</p>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+function NetworkDots({ coin, basis }: { readonly coin: string; readonly basis: Basis }) {
+  const band = basis.band.total_bps
+  const dots = basis.oracle_networks.map((network) => ({
+    name: network.place === '' ? network.network : `${network.network}, ${network.place}`,
+    value: network.basis_bps,
+    error: network.expected_error_bps,
+    isUsed: network.is_used,
+  }))
+  return (
+    <DotPlot
+      label={`Basis of ${coin} by oracle network`}
+      {...{ dots, band, reach: reachOf(dots, band), format: signedBps }}
+    />
+  )
+}
+
+function Networks({ networks }: { readonly networks: Basis['oracle_networks'] }) {
+  return (
+    <ScrollRegion label="Oracle networks">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Network</th>
+            <th scope="col">
+              <Term analysis="basis" path="basis.oracle_networks[].price">
+                Price
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="basis" path="basis.oracle_networks[].age_seconds">
+                Age
+              </Term>
+            </th>
+            <th scope="col" class="text">
+              <Term analysis="basis" path="basis.oracle_networks[].why_not">
+                Used
+              </Term>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {networks.map(({ network, place, price: at, age_seconds, why_not }) => (
+            <tr key={`${network} ${place}`}>
+              <th scope="row">
+                {network}
+                {place !== '' && <small> {place}</small>}
+              </th>
+              <td>{price(at)}</td>
+              <td>{duration(age_seconds * 1_000)}</td>
+              <td class="text">{why_not === null ? 'yes' : `no, ${word(why_not)}`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  )
+}

@@ -1,0 +1,142 @@
+import { DotPlot, reachOf } from '../../charts/dot-plot.tsx'
+import { Figure, Figures } from '../../components/figure.tsx'
+import { bps, duration, NOTHING, price, signedBps, usd, word } from '../../components/format.ts'
+import { Panel } from '../../components/panel.tsx'
+import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { Term } from '../../components/term.tsx'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useDocument } from '../../live/use-document.ts'
+import { gapDots } from './gap-dots.ts'
+
+/** Prices of the same coin on exchanges, pools and oracle networks. */
+export function GapPanel({ coin }: { readonly coin: string }) {
+  const name = `/cex-dex/${encodeURIComponent(coin)}`
+  const state = useDocument<AnswerOf<'cex-dex'>>(name)
+  return (
+    <Panel title="Prices elsewhere" name={name} state={state} width="wide">
+      {(answer) => (
+        <>
+          <Figures>
+            <Figure
+              label="Divergence"
+              analysis="cex-dex"
+              path="divergence_bps"
+              tone={answer.actionable ? 'warn' : 'plain'}
+            >
+              {signedBps(answer.divergence_bps)}{' '}
+              <small>{answer.actionable ? 'beyond noise' : 'within noise'}</small>
+            </Figure>
+            <Figure label="Noise" analysis="cex-dex" path="noise_bps">
+              ± {bps(answer.noise_bps)}
+            </Figure>
+            <Figure label="Severity" analysis="cex-dex" path="severity">
+              {word(answer.severity)}
+            </Figure>
+            <Figure label="Exchange price" analysis="cex-dex" path="cex_price">
+              {price(answer.cex_price)}
+            </Figure>
+            <Figure label="On-chain price" analysis="cex-dex" path="dex_price">
+              {price(answer.dex_price)} <small>{answer.dex_name}</small>
+            </Figure>
+            <Figure label="Best net of fees" analysis="cex-dex" path="executable.best_net_bps">
+              {signedBps(answer.executable.best_net_bps)}
+            </Figure>
+            <Figure label="Pool depth, 10 bps" analysis="cex-dex" path="depth_usd.dex_10bps">
+              {usd(answer.depth_usd.dex_10bps)}
+            </Figure>
+            <Figure label="Perpetual lags by" analysis="cex-dex" path="lead_lag.lag_seconds">
+              {answer.lead_lag === null ? NOTHING : duration(answer.lead_lag.lag_seconds * 1_000)}
+            </Figure>
+          </Figures>
+          <Gaps coin={coin} answer={answer} />
+          <Edges edges={answer.executable.edges} />
+          <p class="note">{answer.interpretation}</p>
+        </>
+      )}
+    </Panel>
+  )
+}
+
+type GapsProps = { readonly coin: string; readonly answer: AnswerOf<'cex-dex'> }
+
+/** On one scale, so that both plots can be compared. */
+function Gaps({ coin, answer }: GapsProps) {
+  const { books, chains } = gapDots(answer)
+  const scale = {
+    band: answer.noise_bps,
+    reach: reachOf([...books, ...chains], answer.noise_bps),
+    format: signedBps,
+  }
+  return (
+    <div class="split">
+      <div>
+        <h3>
+          <Term analysis="cex-dex" path="exchanges.venues">
+            Exchanges
+          </Term>{' '}
+          and the perpetual, from the exchange price
+        </h3>
+        <DotPlot label={`Prices of ${coin} on exchanges`} dots={books} {...scale} />
+      </div>
+      <div>
+        <h3>
+          <Term analysis="cex-dex" path="onchain">
+            Pools
+          </Term>{' '}
+          and oracle networks, with expected error
+        </h3>
+        <DotPlot label={`Prices of ${coin} on chains`} dots={chains} {...scale} />
+      </div>
+    </div>
+  )
+}
+
+type EdgesProps = { readonly edges: AnswerOf<'cex-dex'>['executable']['edges'] }
+
+function Edges({ edges }: EdgesProps) {
+  return (
+    <>
+      <h3>
+        <Term analysis="cex-dex" path="executable">
+          Ways to trade the gap
+        </Term>
+      </h3>
+      <ScrollRegion label="Ways to trade the gap">
+        <table>
+          <thead>
+            <tr>
+              <th scope="col">Buy, then sell</th>
+              <th scope="col">
+                <Term analysis="cex-dex" path="executable.edges[].gross_bps">
+                  Gross
+                </Term>
+              </th>
+              <th scope="col">
+                <Term analysis="cex-dex" path="executable.edges[].fee_bps">
+                  Fees
+                </Term>
+              </th>
+              <th scope="col">
+                <Term analysis="cex-dex" path="executable.edges[].net_bps">
+                  Net
+                </Term>
+              </th>
+            </tr>
+          </thead>
+          <tbody>
+            {edges.map(({ buy, sell, gross_bps, fee_bps, net_bps }) => (
+              <tr key={`${buy} ${sell}`}>
+                <th scope="row">
+                  {word(buy)} → {word(sell)}
+                </th>
+                <td>{signedBps(gross_bps)}</td>
+                <td>{bps(fee_bps)}</td>
+                <td>{signedBps(net_bps)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </ScrollRegion>
+    </>
+  )
+}

@@ -1,0 +1,134 @@
+import { LiquidationMap } from '../../charts/liquidation-map.tsx'
+import { liquidationMarks } from '../../charts/liquidation-marks.ts'
+import type { Tone } from '../../components/figure.tsx'
+import { Figure, Figures } from '../../components/figure.tsx'
+import { percent, plain, price, usd, word } from '../../components/format.ts'
+import { Panel } from '../../components/panel.tsx'
+import { ShareBar } from '../../components/share-bar.tsx'
+import { Term } from '../../components/term.tsx'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useLiquidations } from './coin-documents.ts'
+
+const levelTones: Readonly<Record<string, Tone>> = { HIGH: 'warn', EXTREME: 'down' }
+
+/** Where positions are liquidated, and the risk that one liquidation causes others. */
+export function LiquidationPanel({ coin }: { readonly coin: string }) {
+  const { name, state } = useLiquidations(coin)
+  return (
+    <Panel title="Liquidations" name={name} state={state} width="wide">
+      {(answer) => {
+        const { cascade_risk, coverage, summary, total_at_risk_usd, beyond } = answer
+        const { nearest_cluster: nearest } = cascade_risk
+        return (
+          <>
+            <Figures>
+              <Figure
+                label="Cascade risk"
+                analysis="liquidations"
+                path="cascade_risk.level"
+                tone={levelTones[cascade_risk.level] ?? 'plain'}
+              >
+                {word(cascade_risk.level)} <small>{plain(cascade_risk.score)}</small>
+              </Figure>
+              <Figure label="Within 1 %" analysis="liquidations" path="total_at_risk_usd">
+                {usd(total_at_risk_usd.within_1pct)}
+              </Figure>
+              <Figure label="Within 2 %" analysis="liquidations" path="total_at_risk_usd">
+                {usd(total_at_risk_usd.within_2pct)}
+              </Figure>
+              <Figure label="Within 5 %" analysis="liquidations" path="total_at_risk_usd">
+                {usd(total_at_risk_usd.within_5pct)}
+              </Figure>
+              <Figure
+                label={`Nearest, ${nearest.side}s`}
+                analysis="liquidations"
+                path="cascade_risk.nearest_cluster"
+              >
+                {price(nearest.price)} <small>{percent(nearest.distance_pct)}</small>
+              </Figure>
+              <Figure label="Longs on the map" analysis="liquidations" path="summary.longs_usd">
+                {usd(summary.longs_usd)}
+              </Figure>
+              <Figure label="Shorts on the map" analysis="liquidations" path="summary.shorts_usd">
+                {usd(summary.shorts_usd)}
+              </Figure>
+              <Figure label="Observed" analysis="liquidations" path="coverage.observed_pct">
+                {percent(coverage.observed_pct, 1)}
+              </Figure>
+              <Figure label="Beyond the map" analysis="liquidations" path="coverage.beyond_pct">
+                {percent(coverage.beyond_pct, 1)}{' '}
+                <small>{usd(sumOf(beyond.longs.notional_usd, beyond.shorts.notional_usd))}</small>
+              </Figure>
+            </Figures>
+            <h3>
+              <Term analysis="liquidations" path="clusters">
+                Clusters
+              </Term>{' '}
+              and{' '}
+              <Term analysis="liquidations" path="zones.longs[].leverage">
+                leverage tiers
+              </Term>{' '}
+              over price
+            </h3>
+            <LiquidationMap coin={coin} mark={answer.mark_price} marks={liquidationMarks(answer)} />
+            <h3>
+              <Term analysis="liquidations" path="cascade_risk.score">
+                Cascade risk
+              </Term>
+              : its components
+            </h3>
+            <Components components={cascade_risk.components} />
+          </>
+        )
+      }}
+    </Panel>
+  )
+}
+
+type ComponentsProps = {
+  readonly components: AnswerOf<'liquidations'>['cascade_risk']['components']
+}
+
+function Components({ components }: ComponentsProps) {
+  const { proximity, size, leverage_skew, volatility } = components
+  return (
+    <dl class="shares">
+      <ShareBar
+        label={
+          <Term analysis="liquidations" path="cascade_risk.components.proximity">
+            Proximity
+          </Term>
+        }
+        share={proximity}
+      />
+      <ShareBar
+        label={
+          <Term analysis="liquidations" path="cascade_risk.components.size">
+            Size
+          </Term>
+        }
+        share={size}
+      />
+      <ShareBar
+        label={
+          <Term analysis="liquidations" path="cascade_risk.components.leverage_skew">
+            Skew
+          </Term>
+        }
+        share={leverage_skew}
+      />
+      <ShareBar
+        label={
+          <Term analysis="liquidations" path="cascade_risk.components.volatility">
+            Volatility
+          </Term>
+        }
+        share={volatility}
+      />
+    </dl>
+  )
+}
+
+function sumOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? null : one + other
+}

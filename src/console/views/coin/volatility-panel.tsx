@@ -1,0 +1,137 @@
+import { Figure, Figures } from '../../components/figure.tsx'
+import { count, percent, plain } from '../../components/format.ts'
+import { Panel } from '../../components/panel.tsx'
+import { Percentile } from '../../components/percentile.tsx'
+import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { ShareBar } from '../../components/share-bar.tsx'
+import { Term } from '../../components/term.tsx'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useDocument } from '../../live/use-document.ts'
+
+type Volatility = AnswerOf<'volatility'>
+
+/** How much the price moved, by window and estimator, and the forecast with its errors. */
+export function VolatilityPanel({ coin }: { readonly coin: string }) {
+  const name = `/volatility/${encodeURIComponent(coin)}`
+  const state = useDocument<Volatility>(name)
+  return (
+    <Panel title="Volatility" name={name} state={state} width="wide">
+      {({ volatility_24h_pct, percentile_30d, forecast_24h, realised }) => (
+        <div class="split">
+          <div>
+            <Figures>
+              <Figure label="Last 24 h" analysis="volatility" path="volatility_24h_pct">
+                {percent(volatility_24h_pct, 1)}
+              </Figure>
+              <Figure label="Percentile" analysis="volatility" path="percentile_30d">
+                <Percentile value={percentile_30d} among="30 d" />
+              </Figure>
+              <Figure
+                label="Forecast, next 24 h"
+                analysis="volatility"
+                path="forecast_24h.volatility_pct"
+              >
+                {percent(forecast_24h.volatility_pct, 1)}
+              </Figure>
+            </Figures>
+            <h3>
+              <Term analysis="volatility" path="forecast_24h.out_of_sample_error_pct">
+                Error of past forecasts
+              </Term>
+              , {count(forecast_24h.evaluations)} hours
+            </h3>
+            <ForecastErrors forecast={forecast_24h} />
+          </div>
+          <div>
+            <h3>Realised, percent a year</h3>
+            <Realised realised={realised} />
+          </div>
+        </div>
+      )}
+    </Panel>
+  )
+}
+
+function ForecastErrors({ forecast }: { readonly forecast: Volatility['forecast_24h'] }) {
+  const { out_of_sample_error_pct: own, naive_error_pct: naive } = forecast
+  const largest = Math.max(1, own ?? 0, naive ?? 0)
+  return (
+    <dl class="shares">
+      <ShareBar
+        label={
+          <Term analysis="volatility" path="forecast_24h.method">
+            HAR model
+          </Term>
+        }
+        share={(own ?? 0) / largest}
+        text={percent(own, 1)}
+      />
+      <ShareBar
+        label={
+          <Term analysis="volatility" path="forecast_24h.naive_error_pct">
+            Last 24 h repeated
+          </Term>
+        }
+        share={(naive ?? 0) / largest}
+        text={percent(naive, 1)}
+      />
+    </dl>
+  )
+}
+
+function Realised({ realised }: Pick<Volatility, 'realised'>) {
+  const windows = [
+    ['1 h', realised['1h']],
+    ['4 h', realised['4h']],
+    ['24 h', realised['24h']],
+    ['7 d', realised['7d']],
+  ] as const
+  return (
+    <ScrollRegion label="Realised volatility by window and estimator">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">Window</th>
+            <th scope="col">
+              <Term analysis="volatility" path="realised.24h.close_to_close_pct">
+                Close to close
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="volatility" path="realised.24h.parkinson_pct">
+                Parkinson
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="volatility" path="realised.24h.yang_zhang_pct">
+                Yang-Zhang
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="volatility" path="realised.24h.parkinson_to_close_ratio">
+                Ratio
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="volatility" path="realised.24h.bars">
+                Bars
+              </Term>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {windows.map(([window, measured]) => (
+            <tr key={window}>
+              <th scope="row">{window}</th>
+              <td>{plain(measured.close_to_close_pct, 1)}</td>
+              <td>{plain(measured.parkinson_pct, 1)}</td>
+              <td>{plain(measured.yang_zhang_pct, 1)}</td>
+              <td>{plain(measured.parkinson_to_close_ratio)}</td>
+              <td>{measured.bars}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  )
+}
