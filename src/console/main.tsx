@@ -9,6 +9,11 @@ import './styles/components.css'
 import './styles/charts.css'
 import './styles/coin.css'
 import './styles/desk.css'
+import './styles/data-table.css'
+import './styles/bars.css'
+import './styles/market.css'
+import './styles/matrix.css'
+import './styles/world.css'
 
 const root = document.getElementById('console')
 if (root === null) throw new Error('the page has no element for the console')

@@ -5,6 +5,8 @@ import type { DocumentState } from '../live/documents.ts'
 import { Freshness } from './freshness.tsx'
 import { OfferButton } from './offer-button.tsx'
 
+type AnswerState = Extract<DocumentState, { readonly kind: 'answer' }>
+
 type PanelProps<Answer> = {
   readonly title: string
   /** Path of the call whose answer the panel shows. */
@@ -14,7 +16,7 @@ type PanelProps<Answer> = {
   readonly width?: 'wide' | 'half'
   /** How often the document is made, if it is less often than answers are. */
   readonly periodSeconds?: number
-  readonly children: (answer: Answer, state: DocumentState) => ComponentChildren
+  readonly children: (answer: Answer, state: AnswerState) => ComponentChildren
 }
 
 /** A titled part of a view that shows one document, or why there is none. */

@@ -3,14 +3,21 @@ import type { ComponentChildren } from 'preact'
 type ScrollRegionProps = {
   /** Name for screen readers. */
   readonly label: string
+  /** Scrolls also what is higher than the window. */
+  readonly isTall?: boolean
   readonly children: ComponentChildren
 }
 
 /** Scrolls what is wider than the page, also by the keyboard. */
-export function ScrollRegion({ label, children }: ScrollRegionProps) {
+export function ScrollRegion({ label, isTall = false, children }: ScrollRegionProps) {
   return (
     // biome-ignore lint/a11y/useSemanticElements: a section would appear in the outline of the page
-    <div class="scroll" role="region" aria-label={label} tabIndex={0}>
+    <div
+      class={isTall ? 'scroll scroll-tall' : 'scroll'}
+      role="region"
+      aria-label={label}
+      tabIndex={0}
+    >
       {children}
     </div>
   )

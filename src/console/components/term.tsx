@@ -7,11 +7,13 @@ type TermProps = {
   readonly analysis: string
   /** Path of the member in the answer: `spread.slippage[].buy_bps`. */
   readonly path: string
+  /** What a press does besides showing the definition, such as sorting by a column. */
+  readonly onPress?: () => void
   readonly children: ComponentChildren
 }
 
 /** A label whose definition appears by hover, focus or tap; Escape hides it. */
-export function Term({ analysis, path, children }: TermProps) {
+export function Term({ analysis, path, onPress, children }: TermProps) {
   const definition = useSignal<string | null>(null)
   const isShown = useSignal(false)
   const label = useRef<HTMLButtonElement>(null)
@@ -39,7 +41,10 @@ export function Term({ analysis, path, children }: TermProps) {
         aria-describedby={isOpen ? id : undefined}
         onFocus={show}
         onBlur={hide}
-        onClick={show}
+        onClick={() => {
+          onPress?.()
+          return show()
+        }}
         onKeyDown={({ key }) => key === 'Escape' && hide()}
       >
         {children}

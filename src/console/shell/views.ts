@@ -20,10 +20,22 @@ export const views: readonly ConsoleView[] = [
     load: async () => (await import('../views/offers/offers.tsx')).Offers,
   },
   {
+    id: 'market',
+    title: 'Market',
+    ports: BOTH,
+    load: async () => (await import('../views/market/market.tsx')).Market,
+  },
+  {
     id: 'coin',
     title: 'Coin',
     ports: BOTH,
     load: async () => (await import('../views/coin/coin.tsx')).Coin,
+  },
+  {
+    id: 'world',
+    title: 'World',
+    ports: BOTH,
+    load: async () => (await import('../views/world/world.tsx')).World,
   },
   {
     id: 'health',

@@ -1,0 +1,26 @@
+import { toneOf } from '../../components/figure.tsx'
+import { NOTHING, signedPercent } from '../../components/format.ts'
+import { changePct, sparklinePath } from './sparkline-path.ts'
+
+const BOX = { width: 84, height: 20 }
+
+type SparklineProps = {
+  /** Closes, the oldest first. */
+  readonly closes: readonly (number | null)[]
+}
+
+/** The course of the last closes; its text is the change over them. */
+export function Sparkline({ closes }: SparklineProps) {
+  const change = changePct(closes)
+  if (change === null) return <>{NOTHING}</>
+  return (
+    <svg
+      class={`sparkline tone-${toneOf(change)}`}
+      viewBox={`-1 -1 ${BOX.width + 2} ${BOX.height + 2}`}
+      role="img"
+      aria-label={`${signedPercent(change)} over ${closes.length} closes`}
+    >
+      <path d={sparklinePath(closes, BOX)} />
+    </svg>
+  )
+}

@@ -1,0 +1,42 @@
+import { NOTHING, plain } from '../../components/format.ts'
+import { Term } from '../../components/term.tsx'
+import { historyInstants } from './history-hours.ts'
+
+type SentimentHistoryProps = {
+  /** The oldest first. */
+  readonly scores: readonly (number | null)[]
+  /** Instant of the answer, Unix ms. */
+  readonly atMs: number
+}
+
+const hour = new Intl.DateTimeFormat('en', {
+  ...{ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' },
+})
+
+/** The score every three hours of the last day. */
+export function SentimentHistory({ scores, atMs }: SentimentHistoryProps) {
+  const instants = historyInstants(atMs, scores.length)
+  return (
+    <>
+      <h3>
+        <Term analysis="sentiment" path="sentiment.history_3h">
+          Score of the last day
+        </Term>
+      </h3>
+      <ol class="history">
+        {instants.map((ms, at) => {
+          const score = scores[at] ?? null
+          return (
+            <li key={ms}>
+              <b>{score === null ? NOTHING : plain(score)}</b>
+              <span class="history-column" aria-hidden="true">
+                <span class="fill tone-plain" style={{ height: `${100 * (score ?? 0)}%` }} />
+              </span>
+              <time dateTime={new Date(ms).toISOString()}>{hour.format(ms)}</time>
+            </li>
+          )
+        })}
+      </ol>
+    </>
+  )
+}
