@@ -43,13 +43,11 @@ export function previewOf(
   nowMs: number,
   isClockOff = false,
 ): Extensions {
-  const { dataAgeMs, grade } = freshness(document, answer, nowMs, isClockOff)
-  const ageSeconds = Math.floor(dataAgeMs / 1_000)
+  const { ageSeconds, grade, coverage } = qualityOf({ document, answer }, nowMs, isClockOff)
   const held = previews.get(answer)
   if (held?.ageSeconds === ageSeconds && held.grade === grade && held.etag === etag) {
     return held.extensions
   }
-  const coverage = coverageOf(answer)
   const dueMs = document.nextUpdateMs ?? nextUpdateMs(answer.inputs, document.renderedAtMs)
   const info = {
     snapshot_id: snapshotIdOf(document.renderedAtMs),
@@ -67,6 +65,18 @@ export function previewOf(
   return extensions
 }
 
+/** Quality and age in whole seconds, as a quote states them. */
+export function qualityOf(
+  { document, answer }: Omit<Previewed, 'etag'>,
+  nowMs: number,
+  isClockOff = false,
+): Quality & { readonly ageSeconds: number } {
+  const { dataAgeMs, grade } = freshness(document, answer, nowMs, isClockOff)
+  // Rounded to three decimals, as in the answer.
+  const coverage = Math.round(answer.coveragePct * 1_000) / 1_000
+  return { grade, coverage, ageSeconds: Math.floor(dataAgeMs / 1_000) }
+}
+
 /** The quality that the buyer echoes; it can only refuse a sale, never change one. */
 export function quotedQuality(extensions: Extensions | null | undefined): Quality | null {
   const info = infoOf(extensions ?? null, NAME)
@@ -77,19 +87,13 @@ export function quotedQuality(extensions: Extensions | null | undefined): Qualit
 /** @returns the present quality if it is below the quoted one, else null */
 export function lowerQuality(
   quoted: Quality,
-  { document, answer }: Omit<Previewed, 'etag'>,
+  available: Omit<Previewed, 'etag'>,
   nowMs: number,
   isClockOff = false,
 ): Quality | null {
-  const { grade } = freshness(document, answer, nowMs, isClockOff)
-  const coverage = coverageOf(answer)
+  const { grade, coverage } = qualityOf(available, nowMs, isClockOff)
   const isWorse = grade > quoted.grade || quoted.coverage - coverage > COVERAGE_FALL_MAX
   return isWorse ? { grade, coverage } : null
-}
-
-/** Rounded to three decimals, as in the answer. */
-function coverageOf({ coveragePct }: Answer): number {
-  return Math.round(coveragePct * 1_000) / 1_000
 }
 
 function isGrade(value: unknown): value is Grade {

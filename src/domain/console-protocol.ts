@@ -27,6 +27,12 @@ export type ConsoleOffer = {
   readonly priceUsdc: string
 }
 
+/** Quality of one analysis now, of the sample coin where it is about one; or why there is no answer. */
+export type ConsoleQuality = { readonly id: string } & (
+  | { readonly grade: string; readonly coveragePct: number; readonly ageSeconds: number }
+  | { readonly refusal: ConsoleRefusal }
+)
+
 type ConsoleWayToPay = {
   readonly scheme: string
   /** CAIP-2. */

@@ -14,6 +14,7 @@ import { DelayedDocuments, SAMPLE_DELAY_MS } from './delayed-documents.ts'
 import { LiveDocuments } from './live-documents.ts'
 import type { LiveSource } from './live-source.ts'
 import { liveStream } from './live-stream.ts'
+import { qualityNow } from './quality-now.ts'
 
 export type ConsoleOptions = {
   readonly page: ConsolePage
@@ -38,6 +39,10 @@ export function publicConsole(
     stop()
     done()
   })
+  const quality = qualityNow(options)
+  app.get(`${CONSOLE_PATH}/quality.json`, (_request, reply) =>
+    reply.header('cache-control', 'no-store').send(quality()),
+  )
   const sample = { coin: sampleCoin, delaySeconds: SAMPLE_DELAY_MS / 1_000 }
   consoleRoutes(app, options, { source: delayed, port: 'public', sample })
 }

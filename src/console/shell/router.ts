@@ -13,7 +13,10 @@ addEventListener('hashchange', () => {
   hash.value = location.hash
 })
 
-export const place = computed(() => placeOf(hash.value))
+/** A browser that has opened a paid path sees its purchase. */
+export const place = computed(() =>
+  placeOf(hash.value === '' && location.pathname !== '/' ? '#/buy' : hash.value),
+)
 
 /** @param text such as `#/coin/BTC?timeframe=1h` */
 export function placeOf(text: string): Place {

@@ -38,6 +38,18 @@ export const views: readonly ConsoleView[] = [
     load: async () => (await import('../views/world/world.tsx')).World,
   },
   {
+    id: 'proof',
+    title: 'Proof',
+    ports: BOTH,
+    load: async () => (await import('../views/proof/proof.tsx')).Proof,
+  },
+  {
+    id: 'buy',
+    title: 'Buy',
+    ports: ['public'],
+    load: async () => (await import('../views/buy/buy.tsx')).Buy,
+  },
+  {
     id: 'health',
     title: 'Health',
     ports: ['admin'],

@@ -7,6 +7,9 @@ import type { Cleanup } from './purchases.ts'
 /** The real venue allows 1,200 a minute; the simulated one allows more, so that the demo starts sooner. */
 export const SIMULATED_WEIGHT_PER_MINUTE = 60_000
 
+/** Signs receipts for money that is not real, so it may be public. */
+const RECEIPT_KEY = `0x${'5e'.repeat(32)}`
+
 export type Chains = { readonly base: EvmChain; readonly solana: SolanaChain }
 
 /** A running service of the demo. */
@@ -66,5 +69,6 @@ export function salesKeys({ base, solana }: Chains): Readonly<Record<string, str
   return {
     PERPSCOPE_FACILITATOR_KEY: base.accounts.facilitator.privateKey,
     PERPSCOPE_SOLANA_FACILITATOR_KEY: JSON.stringify([...solana.accounts.facilitator.seed]),
+    PERPSCOPE_RECEIPT_KEY: RECEIPT_KEY,
   }
 }

@@ -1,0 +1,102 @@
+import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { percent, price, signedPercent, usd, word } from '../../components/format.ts'
+import { Freshness } from '../../components/freshness.tsx'
+import { facts } from '../../live/service.ts'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useDocument } from '../../live/use-document.ts'
+import { hrefOf } from '../../shell/router.ts'
+import { sparkPath } from './spark-path.ts'
+
+/** The part of `/chart/{coin}` that is drawn. */
+type Bars = {
+  readonly bars: { readonly time_ms: readonly number[]; readonly close: readonly number[] }
+}
+
+const WIDTH = 480
+const HEIGHT = 96
+
+/** The free coin: its price over the known hours, and the main figures of three analyses. */
+export function SamplePanel({ coin }: { readonly coin: string }) {
+  const state = useDocument<AnswerOf<'pulse'>>(`/pulse/${coin}`)
+  const spread = useDocument<AnswerOf<'spread'>>(`/spread/${coin}`).value
+  const volatility = useDocument<AnswerOf<'volatility'>>(`/volatility/${coin}`).value
+  const current = state.value
+  return (
+    <section class="panel sample" aria-labelledby="sample">
+      <header>
+        <h2 id="sample">{coin} now</h2>
+        {current.kind === 'answer' && <Freshness state={current} />}
+      </header>
+      {current.kind === 'answer' ? (
+        <>
+          <p class="sample-price">
+            {price(current.answer.price.current)} <span>USD</span>
+          </p>
+          <PriceLine coin={coin} />
+          <Figures>
+            <Figure
+              analysis="pulse"
+              path="derivatives.funding_annualized_pct"
+              label="Funding, a year"
+              tone={toneOf(current.answer.derivatives.funding_annualized_pct)}
+            >
+              {percent(current.answer.derivatives.funding_annualized_pct)}
+            </Figure>
+            <Figure analysis="pulse" path="derivatives.open_interest" label="Open interest">
+              {usd(current.answer.derivatives.open_interest)}
+            </Figure>
+            <Figure analysis="pulse" path="regime.current" label="Regime">
+              {word(current.answer.regime.current)}
+            </Figure>
+            {spread.kind === 'answer' && (
+              <Figure analysis="spread" path="spread.bid_ask_bps" label="Spread">
+                {spread.answer.spread.bid_ask_bps} bps
+              </Figure>
+            )}
+            {volatility.kind === 'answer' && (
+              <Figure analysis="volatility" path="volatility_24h_pct" label="Volatility, 24 h">
+                {percent(volatility.answer.volatility_24h_pct, 1)}
+              </Figure>
+            )}
+          </Figures>
+          <p class="fine">
+            Free, {facts().sample?.delaySeconds} s late.{' '}
+            <a href={hrefOf('coin', coin)}>Everything about {coin}</a>
+          </p>
+        </>
+      ) : (
+        <p class="empty" aria-busy={current.kind === 'waiting'}>
+          {current.kind === 'refused'
+            ? current.refusal.detail
+            : 'The free figures begin a minute after the service.'}
+        </p>
+      )}
+    </section>
+  )
+}
+
+function PriceLine({ coin }: { readonly coin: string }) {
+  const chart = useDocument<Bars>(`/chart/${coin}`).value
+  if (chart.kind !== 'answer') return null
+  const { close } = chart.answer.bars
+  const [first] = close
+  const last = close.at(-1)
+  if (first === undefined || last === undefined || close.length < 2) return null
+  const change = (last / first - 1) * 100
+  const direction = change < 0 ? 'down' : 'up'
+  return (
+    <figure class={`spark tone-${direction}`}>
+      <svg
+        viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`Price over ${close.length} hours, from ${price(first)} to ${price(last)} USD`}
+      >
+        <path class="spark-line" d={sparkPath(close, WIDTH, HEIGHT)} />
+      </svg>
+      <figcaption>
+        {signedPercent(change, 1)} <span>over {Math.round(close.length / 24)} days</span>
+      </figcaption>
+    </figure>
+  )
+}

@@ -1,0 +1,154 @@
+import { useSignal } from '@preact/signals'
+import { facts } from '../../live/service.ts'
+import { AnswerFileError, readAnswerFile } from '../../wallet/answer-file.ts'
+import type { CheckStep } from './check-answer.ts'
+
+const titles: Readonly<Record<CheckStep['id'], string>> = {
+  signature: 'Signature',
+  payment: 'Payment',
+  call: 'Call',
+  content: 'Content',
+}
+
+const verdicts: Readonly<Record<CheckStep['verdict'], string>> = {
+  holds: 'holds',
+  fails: 'fails',
+  open: 'cannot be checked',
+}
+
+type Result = { readonly steps: readonly CheckStep[] } | { readonly problem: string }
+
+/** Takes an answer with its receipt, as a file or as text, and checks it in the browser. Nothing is sent. */
+export function AnswerCheck() {
+  const text = useSignal('')
+  const header = useSignal('')
+  const result = useSignal<Result | null>(null)
+  const { receiptSigner } = facts()
+  const check = async () => {
+    result.value = await checked(text.value, header.value, receiptSigner)
+  }
+  const take = async (file: File | undefined) => {
+    if (file === undefined) return
+    text.value = await file.text()
+    header.value = ''
+    await check()
+  }
+  return (
+    <section class="panel" aria-labelledby="check">
+      <header>
+        <h2 id="check">Check an answer</h2>
+      </header>
+      <p class="fine">
+        The check runs in this page and sends nothing.{' '}
+        {receiptSigner === null ? (
+          'This service signs no receipts now.'
+        ) : (
+          <>
+            This service signs with <code>{receiptSigner}</code>.
+          </>
+        )}
+      </p>
+      {/* biome-ignore lint/a11y/noStaticElementInteractions: the file input inside does the same for the keyboard */}
+      <div
+        class="drop"
+        onDragOver={(event) => event.preventDefault()}
+        onDrop={(event) => {
+          event.preventDefault()
+          void take(event.dataTransfer?.files[0])
+        }}
+      >
+        <label>
+          Drop a saved answer here, or choose one:{' '}
+          <input
+            type="file"
+            accept="application/json,.json"
+            onChange={({ currentTarget }) => take(currentTarget.files?.[0])}
+          />
+        </label>
+      </div>
+      <form
+        class="check-form"
+        onSubmit={(event) => {
+          event.preventDefault()
+          void check()
+        }}
+      >
+        <label>
+          <span>
+            Or paste it: a saved file, the output of <code>perpscope buy --json</code>, an MCP
+            result, or the body of a response
+          </span>
+          <textarea
+            rows={5}
+            spellcheck={false}
+            value={text.value}
+            onInput={({ currentTarget }) => {
+              text.value = currentTarget.value
+              result.value = null
+            }}
+          />
+        </label>
+        <label>
+          <span>PAYMENT-RESPONSE header, if the text has no receipt</span>
+          <input
+            type="text"
+            spellcheck={false}
+            value={header.value}
+            onInput={({ currentTarget }) => {
+              header.value = currentTarget.value
+              result.value = null
+            }}
+          />
+        </label>
+        <button type="submit" class="button primary">
+          Check
+        </button>
+      </form>
+      <div aria-live="polite">{result.value && <CheckResult result={result.value} />}</div>
+    </section>
+  )
+}
+
+function CheckResult({ result }: { readonly result: Result }) {
+  if ('problem' in result) return <p class="check-problem">{result.problem}</p>
+  const { steps } = result
+  const failed = steps.filter(({ verdict }) => verdict === 'fails')
+  const isWhole = steps.every(({ verdict }) => verdict === 'holds')
+  return (
+    <div class="check-result" data-verdict={verdictOf(failed.length > 0, isWhole)}>
+      <h3>{headline(failed.length > 0, isWhole)}</h3>
+      <ul>
+        {steps.map(({ id, verdict, text }) => (
+          <li key={id} class={`check-${verdict}`}>
+            <strong>
+              {titles[id]} {verdicts[verdict]}.
+            </strong>{' '}
+            {text}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+function verdictOf(isFailed: boolean, isWhole: boolean): string {
+  if (isFailed) return 'failed'
+  return isWhole ? 'verified' : 'incomplete'
+}
+
+function headline(isFailed: boolean, isWhole: boolean): string {
+  if (isFailed) return 'The check fails'
+  return isWhole ? 'The answer is as this service sold it' : 'Not everything can be checked'
+}
+
+async function checked(text: string, header: string, signer: string | null): Promise<Result> {
+  try {
+    const file = readAnswerFile(text, header)
+    // The code for signatures is loaded when it is needed.
+    const { checkAnswer } = await import('./check-answer.ts')
+    return { steps: await checkAnswer(file, signer) }
+  } catch (cause) {
+    if (cause instanceof AnswerFileError) return { problem: cause.message }
+    throw cause
+  }
+}

@@ -1,0 +1,193 @@
+import { fc, test as property } from '@fast-check/vitest'
+import { generatePrivateKey } from 'viem/accounts'
+import { describe, expect, test } from 'vitest'
+import { ManualClock } from '../../../../test/support/manual-clock.ts'
+import type { SettleResponse } from '../../../client/client.ts'
+import { exactEvm } from '../../../payment/evm/exact-evm.ts'
+import { base } from '../../../payment/evm/networks.ts'
+import { OfferReceipts } from '../../../payment/extensions/offer-receipt.ts'
+import { termsOf } from '../../../payment/terms.ts'
+import type { AnswerFile } from '../../wallet/answer-file.ts'
+import { answerFileText, readAnswerFile } from '../../wallet/answer-file.ts'
+import type { CheckStep } from './check-answer.ts'
+import { checkAnswer } from './check-answer.ts'
+
+const payer = '0x00000000000000000000000000000000000000B2'
+const transaction = `0x${'12'.repeat(32)}`
+const answer = {
+  coin: 'ETH',
+  price: { current: 2_500.5 },
+  signals: ['rsi', null],
+  meta: { age: 1 },
+}
+const receipts = new OfferReceipts({ key: generatePrivateKey(), clock: new ManualClock() })
+const { signer } = receipts
+
+async function boughtFile(
+  content: Readonly<Record<string, unknown>> = answer,
+  path = '/pulse/ETH',
+  by = receipts,
+): Promise<AnswerFile> {
+  const unasked = () => Promise.reject(new Error('a signature asks nobody'))
+  const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
+  const { requirements } = termsOf({ priceUsdcAtomic: 25_000n, description: 'pulse' }, [
+    exactEvm({ network: base, payTo: '0x00000000000000000000000000000000000000A1', facilitator }),
+  ])
+  const [requirement] = requirements
+  if (requirement === undefined) throw new Error('one was made')
+  const info = await by.receipt(
+    {
+      ...{ hash: JSON.stringify([content, path]), payer, nonce: '0x1', validBeforeSeconds: 0 },
+      ...{ requirement, resourceUrl: `https://api.example.com${path}` },
+      wire: { x402Version: 2, accepted: requirement.wire, payload: {} },
+    },
+    transaction,
+    Buffer.from(JSON.stringify(content)),
+  )
+  const receipt: SettleResponse = {
+    ...{ success: true, transaction, network: 'eip155:8453', payer },
+    extensions: { 'offer-receipt': { info } },
+  }
+  return { path, answer: content, receipt }
+}
+
+const failing = (steps: readonly CheckStep[]) =>
+  steps.filter(({ verdict }) => verdict === 'fails').map(({ id }) => id)
+
+describe('the check of an answer', () => {
+  test('holds for what was bought', async () => {
+    const steps = await checkAnswer(await boughtFile(), signer)
+    expect(steps.map(({ id, verdict }) => [id, verdict])).toEqual([
+      ['signature', 'holds'],
+      ['payment', 'holds'],
+      ['call', 'holds'],
+      ['content', 'holds'],
+    ])
+  })
+
+  test('fails for a changed answer', async () => {
+    const file = await boughtFile()
+    const changed = { ...file, answer: { ...answer, price: { current: 2_500.6 } } }
+    expect(failing(await checkAnswer(changed, signer))).toEqual(['content'])
+  })
+
+  test('fails for the receipt of another answer', async () => {
+    const { receipt } = await boughtFile({ ...answer, coin: 'BTC' }, '/pulse/BTC')
+    expect(failing(await checkAnswer({ path: '/pulse/ETH', answer, receipt }, signer))).toEqual([
+      'call',
+      'content',
+    ])
+    expect(failing(await checkAnswer({ path: null, answer, receipt }, signer))).toEqual([
+      'call',
+      'content',
+    ])
+  })
+
+  test('fails for another signer', async () => {
+    const other = new OfferReceipts({ key: generatePrivateKey(), clock: new ManualClock() })
+    const steps = await checkAnswer(await boughtFile(answer, '/pulse/ETH', other), signer)
+    expect(failing(steps)).toEqual(['signature'])
+    expect(steps[0]?.text).toContain(other.signer)
+  })
+
+  test('fails for a receipt that names another hash, transaction or payer', async () => {
+    const file = await boughtFile()
+    const edited = (from: string, to: string): AnswerFile => ({
+      ...file,
+      receipt: JSON.parse(JSON.stringify(file.receipt).replaceAll(from, to)),
+    })
+    expect(failing(await checkAnswer(edited(transaction, `0x${'34'.repeat(32)}`), signer))).toEqual(
+      ['signature'],
+    )
+    const shown = { ...file, receipt: { ...file.receipt, transaction: '0x00' } }
+    expect(failing(await checkAnswer(shown, signer))).toEqual(['payment'])
+  })
+
+  test('leaves the content open for a receipt of version 1', async () => {
+    const file = await boughtFile()
+    const { extensions: all = {} } = file.receipt
+    const { info } = all['offer-receipt'] as { info: { receipt: unknown } }
+    const extensions = { 'offer-receipt': { info: { receipt: info.receipt } } }
+    const steps = await checkAnswer({ ...file, receipt: { ...file.receipt, extensions } }, signer)
+    expect(steps.map(({ verdict }) => verdict)).toEqual(['holds', 'holds', 'holds', 'open'])
+  })
+
+  test('fails without a signature, and for a malformed one', async () => {
+    const { path, receipt } = await boughtFile()
+    const { extensions: _, ...unsigned } = receipt
+    expect(failing(await checkAnswer({ path, answer, receipt: unsigned }, signer))).toEqual([
+      'signature',
+    ])
+    const text = JSON.stringify(receipt).replaceAll(
+      /"signature":"0x[0-9a-f]+"/g,
+      '"signature":"0x12"',
+    )
+    expect(failing(await checkAnswer({ path, answer, receipt: JSON.parse(text) }, signer))).toEqual(
+      ['signature'],
+    )
+  })
+})
+
+describe('what the check reads', () => {
+  test.each([
+    ['the file that the page saves', (file: AnswerFile) => answerFileText(file)],
+    [
+      'the output of perpscope buy --json',
+      ({ path, answer, receipt }: AnswerFile) =>
+        JSON.stringify({ path, charged: true, price_usdc: 0.025, payee: '0x', receipt, answer }),
+    ],
+    [
+      'Bought of the client',
+      ({ answer, receipt }: AnswerFile) =>
+        JSON.stringify({ answer, receipt, etag: '"1"', isReused: false }, null, 4),
+    ],
+    [
+      'the result of an MCP tool',
+      ({ answer, receipt }: AnswerFile) =>
+        JSON.stringify({
+          content: [{ type: 'text', text: JSON.stringify(answer) }],
+          structuredContent: answer,
+          _meta: { 'x402/payment-response': receipt },
+        }),
+    ],
+  ])('is %s', async (_what, textOf) => {
+    const file = readAnswerFile(textOf(await boughtFile()))
+    expect(failing(await checkAnswer(file, signer))).toEqual([])
+    expect(file.answer).toEqual(answer)
+  })
+
+  test('is an answer as it was received, with the header of its response', async () => {
+    const { receipt } = await boughtFile()
+    const header = btoa(JSON.stringify(receipt))
+    const file = readAnswerFile(JSON.stringify(answer), `PAYMENT-RESPONSE: ${header}\n`)
+    expect(failing(await checkAnswer(file, signer))).toEqual([])
+  })
+
+  test.each([
+    ['no JSON', 'hello', '', /not JSON/],
+    ['a list', '[]', '', /not JSON/],
+    ['an answer alone', '{"coin":"ETH"}', '', /receipt is missing/],
+    ['a broken header', '{"coin":"ETH"}', '%%%', /not JSON in base64/],
+    ['an answer that cost nothing', '{"answer":{},"receipt":null}', '', /receipt is missing/],
+  ])('is not %s', (_what, text, header, message) => {
+    expect(() => readAnswerFile(text, header)).toThrow(message)
+  })
+})
+
+property.prop([fc.nat(), fc.integer({ min: 32, max: 126 })], { numRuns: 200 })(
+  'one changed character of an answer never passes, unless it means the same',
+  async (place, code) => {
+    const file = await boughtFile()
+    const text = JSON.stringify(answer)
+    const at = place % text.length
+    const edited = text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1)
+    let read: AnswerFile
+    try {
+      read = { ...file, answer: JSON.parse(edited) }
+    } catch {
+      return
+    }
+    const isSame = JSON.stringify(read.answer) === text
+    expect(failing(await checkAnswer(read, signer)).length === 0).toBe(isSame)
+  },
+)

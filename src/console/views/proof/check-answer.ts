@@ -1,0 +1,146 @@
+import { recoverTypedDataAddress, sha256, stringToBytes } from 'viem'
+import { contentReceiptTypes, receiptDomain, receiptTypes } from '../../../domain/receipt-types.ts'
+import type { AnswerFile } from '../../wallet/answer-file.ts'
+import { answerText } from '../../wallet/answer-file.ts'
+import { callOf } from '../../wallet/call-path.ts'
+
+/** One thing that is checked. `open` cannot be decided with what is given. */
+export type CheckStep = {
+  readonly id: 'signature' | 'payment' | 'call' | 'content'
+  readonly verdict: 'holds' | 'fails' | 'open'
+  readonly text: string
+}
+
+/** What a receipt signs. */
+type SignedFacts = {
+  readonly version: number
+  readonly network: string
+  readonly resourceUrl: string
+  readonly payer: string
+  readonly issuedAt: number
+  readonly transaction: string
+  /** SHA-256 of the answer; missing in version 1. */
+  readonly contentHash?: `0x${string}`
+}
+
+type Signed = { readonly payload: SignedFacts; readonly signature: `0x${string}` }
+
+/**
+ * Checks an answer with its receipt: who signed, for which payment, for which call, and that the answer is unchanged.
+ * @param signer address that the service names for its receipts; null if it names none
+ */
+export async function checkAnswer(
+  file: AnswerFile,
+  signer: string | null,
+): Promise<readonly CheckStep[]> {
+  const signed = signedIn(file)
+  if (signed === null)
+    return [step('signature', 'fails', 'The receipt has no signature, so it proves nothing.')]
+  const { payload } = signed
+  return [
+    await signatureStep(signed, signer),
+    paymentStep(file, payload),
+    callStep(file, payload),
+    contentStep(file, payload),
+  ]
+}
+
+async function signatureStep({ payload, signature }: Signed, signer: string | null) {
+  const recovered = await signerOf({ payload, signature }).catch(() => null)
+  if (recovered === null) return step('signature', 'fails', 'The signature is malformed.')
+  if (signer === null)
+    return step(
+      'signature',
+      'open',
+      `The receipt is signed by ${recovered}, or it was changed. This service names no key of its own to compare.`,
+    )
+  if (recovered.toLowerCase() === signer.toLowerCase())
+    return step('signature', 'holds', `This service signed the receipt with its key ${signer}.`)
+  return step(
+    'signature',
+    'fails',
+    `The signature is not by the key of this service, ${signer}, but by ${recovered}. Another service signed the ` +
+      'receipt, or the receipt was changed.',
+  )
+}
+
+function paymentStep({ receipt }: AnswerFile, payload: SignedFacts): CheckStep {
+  const differing = [
+    ['transaction', receipt.transaction, payload.transaction],
+    ['payer', receipt.payer, payload.payer],
+    ['network', receipt.network, payload.network],
+  ].filter(([, shown, proven]) => shown?.toLowerCase() !== proven?.toLowerCase())
+  const [first] = differing
+  if (first !== undefined)
+    return step(
+      'payment',
+      'fails',
+      `The ${first[0]} ${first[1]} is not the signed one, ${first[2]}.`,
+    )
+  const when = new Date(payload.issuedAt * 1_000).toISOString()
+  return step(
+    'payment',
+    'holds',
+    `${payload.payer} paid with ${payload.transaction} before ${when}.`,
+  )
+}
+
+function callStep({ path, answer }: AnswerFile, { resourceUrl }: SignedFacts): CheckStep {
+  const url = URL.parse(resourceUrl)
+  if (url === null) return step('call', 'fails', `The receipt names no URL: ${resourceUrl}.`)
+  const bought = url.pathname + url.search
+  if (path !== null && path !== bought)
+    return step('call', 'fails', `The receipt is of another call: ${bought}, not ${path}.`)
+  const { coin } = callOf(bought)
+  const about = answer['coin'] ?? answer['token']
+  if (coin !== '' && typeof about === 'string' && about.toLowerCase() !== coin.toLowerCase())
+    return step('call', 'fails', `The receipt is of ${bought}, but the answer is about ${about}.`)
+  return step('call', 'holds', `The receipt is of ${resourceUrl}.`)
+}
+
+function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep {
+  const hash = sha256(stringToBytes(answerText(file)))
+  if (contentHash === undefined)
+    return step(
+      'content',
+      'open',
+      'The receipt signs the payment but not the content, so a changed answer cannot be recognised.',
+    )
+  if (hash === contentHash.toLowerCase())
+    return step('content', 'holds', `The answer is unchanged: its SHA-256 is ${hash}.`)
+  return step(
+    'content',
+    'fails',
+    `The answer was changed, or the receipt belongs to another answer: its SHA-256 is ${hash}, and ${contentHash} is signed.`,
+  )
+}
+
+/** The receipt with the content, else that of version 1. */
+function signedIn({ receipt }: AnswerFile): Signed | null {
+  const extension = receipt.extensions?.['offer-receipt'] as
+    | { readonly info?: { readonly contentReceipt?: Signed; readonly receipt?: Signed } }
+    | undefined
+  const signed = extension?.info?.contentReceipt ?? extension?.info?.receipt
+  return typeof signed?.payload === 'object' && typeof signed.signature === 'string' ? signed : null
+}
+
+function signerOf({ payload, signature }: Signed): Promise<string> {
+  const { version, issuedAt, network, resourceUrl, payer, transaction, contentHash } = payload
+  const message = {
+    ...{ network, resourceUrl, payer, transaction },
+    version: BigInt(version),
+    issuedAt: BigInt(issuedAt),
+  }
+  const of = { domain: receiptDomain, primaryType: 'Receipt', signature } as const
+  return contentHash === undefined
+    ? recoverTypedDataAddress({ ...of, types: receiptTypes, message })
+    : recoverTypedDataAddress({
+        ...of,
+        types: contentReceiptTypes,
+        message: { ...message, contentHash },
+      })
+}
+
+function step(id: CheckStep['id'], verdict: CheckStep['verdict'], text: string): CheckStep {
+  return { id, verdict, text }
+}

@@ -1,0 +1,78 @@
+import type { SettleResponse } from '../../client/client.ts'
+
+/** An answer with its receipt: what "Save" writes, and a subset of what `perpscope buy --json` prints. */
+export type AnswerFile = {
+  /** Path of the call; null in what a program has kept without it. */
+  readonly path: string | null
+  readonly answer: Readonly<Record<string, unknown>>
+  readonly receipt: SettleResponse
+}
+
+/** Why a text cannot be checked. */
+export class AnswerFileError extends Error {
+  override readonly name = 'AnswerFileError'
+}
+
+const MCP_RECEIPT = 'x402/payment-response'
+
+export function answerFileText({ path, answer, receipt }: AnswerFile): string {
+  return `${JSON.stringify({ path, receipt, answer }, null, 2)}\n`
+}
+
+/** The text of which a receipt has the hash: answers are sent as `JSON.stringify` writes them. */
+export function answerText({ answer }: AnswerFile): string {
+  return JSON.stringify(answer)
+}
+
+/**
+ * Reads a saved file, the output of `perpscope buy --json`, `Bought` of the client, the result of an MCP tool, or a bare
+ * answer with its receipt in `header`.
+ * @param header value of `PAYMENT-RESPONSE`; '' if the text contains the receipt
+ * @throws AnswerFileError
+ */
+export function readAnswerFile(text: string, header = ''): AnswerFile {
+  const value = parsed(text, 'The answer is not JSON.')
+  const { path, answer, receipt, structuredContent, _meta } = value
+  if (isRecord(answer)) {
+    const given = isRecord(receipt) ? receipt : fromHeader(header)
+    return { path: typeof path === 'string' ? path : null, answer, receipt: receiptOf(given) }
+  }
+  if (isRecord(structuredContent)) {
+    const given = isRecord(_meta) ? _meta[MCP_RECEIPT] : null
+    return { path: null, answer: structuredContent, receipt: receiptOf(given) }
+  }
+  return { path: null, answer: value, receipt: receiptOf(fromHeader(header)) }
+}
+
+function fromHeader(header: string): unknown {
+  const trimmed = header.trim().replace(/^payment-response:\s*/i, '')
+  if (trimmed === '')
+    throw new AnswerFileError(
+      'The receipt is missing. Add the PAYMENT-RESPONSE header of the response below.',
+    )
+  try {
+    return JSON.parse(atob(trimmed))
+  } catch {
+    throw new AnswerFileError('The PAYMENT-RESPONSE header is not JSON in base64.')
+  }
+}
+
+function receiptOf(value: unknown): SettleResponse {
+  if (isRecord(value) && typeof value['transaction'] === 'string')
+    return value as unknown as SettleResponse
+  throw new AnswerFileError('The receipt is missing: nothing was paid for this answer.')
+}
+
+function parsed(text: string, message: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    if (isRecord(value)) return value
+  } catch {
+    // Reported below.
+  }
+  throw new AnswerFileError(message)
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
