@@ -23,7 +23,9 @@ import { ZoneOverlay } from './zone-overlay.ts'
 const RSI_PANE = 1
 const RSI_LEVELS = [30, 70]
 const RSI_RANGE = { minValue: 15, maxValue: 85 }
-const BARS_SHOWN = 120
+const BARS_SHOWN_MAX = 120
+/** Narrower candles have no body. */
+const BAR_PX_MIN = 7
 
 /** Candles with bands, averages and volume, and RSI below, on one host element; `destroy` frees it. */
 export class CandlePlot {
@@ -99,6 +101,13 @@ export class CandlePlot {
     this.#chart.remove()
   }
 
+  #showNewest(): void {
+    const scale = this.#chart.timeScale()
+    const shown = Math.min(BARS_SHOWN_MAX, Math.floor(scale.width() / BAR_PX_MIN))
+    const to = this.#bars.length + 2
+    scale.setVisibleLogicalRange({ from: Math.max(0, to - shown), to })
+  }
+
   #placeOf({ time }: MouseEventParams<Time>): number | null {
     if (time === undefined) return null
     const place = this.#bars.findIndex((bar) => timeOf(bar) === time)
@@ -124,11 +133,7 @@ export class CandlePlot {
           return value === null ? { time: timeOf(bar) } : { time: timeOf(bar), value }
         }),
       )
-    if (isFirst)
-      this.#chart.timeScale().setVisibleLogicalRange({
-        from: Math.max(0, bars.length - BARS_SHOWN),
-        to: bars.length + 2,
-      })
+    if (isFirst) this.#showNewest()
   }
 }
 

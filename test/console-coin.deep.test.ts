@@ -1,0 +1,198 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { liquidations } from '../src/compute/analyses/liquidations/liquidations.ts'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
+import type { Rig } from './support/service.ts'
+import { startRig, untilSold } from './support/service.ts'
+
+const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
+const INDICATORS = ['ema_20', 'ema_50', 'ema_200', 'rsi_14'] as const
+
+describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => {
+  let rig: Rig
+  let browser: ConsoleBrowser
+  let page: Page
+  let faults: readonly string[]
+
+  beforeAll(async () => {
+    rig = await startRig()
+    browser = await ConsoleBrowser.start()
+    await untilSold(rig.url, pulse.contract, 'BTC')
+    await untilSold(rig.url, liquidations.contract, 'BTC')
+    const opened = await browser.open(`${rig.adminUrl}/#/coin/BTC?liquidations=all`)
+    page = opened.page
+    faults = opened.faults
+    for (const name of ['candles', 'liquidations'])
+      await vi.waitFor(async () => expect(await marksOf(page, name)).toBeGreaterThan(0), 60_000)
+  })
+
+  afterAll(async () => {
+    expect(faults).toEqual([])
+    await browser?.close()
+    await rig?.close()
+  })
+
+  /** Newest answers as a buyer gets them, by their versions. */
+  async function answers(name: string, count: number): Promise<ReadonlyMap<string, unknown>> {
+    const query = new URLSearchParams({ document: name })
+    const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
+    const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const received = new Map<string, unknown>()
+    let text = ''
+    while (received.size < count) {
+      text += (await reader?.read())?.value ?? ''
+      for (const [, data = ''] of text.matchAll(/^event: document\nid: .*\ndata: (.*)\n/gm)) {
+        const { version, answer } = JSON.parse(data)
+        received.set(version, answer)
+      }
+    }
+    await reader?.cancel()
+    return received
+  }
+
+  test('draws every zone and cluster at its price on the map', async () => {
+    const shown = page.locator('[data-document="/liquidations/BTC"]').first()
+    let answer: Liquidations | undefined
+    let drawn: readonly { readonly kind: string; readonly price: number }[] = []
+    while (answer === undefined) {
+      const known = await answers('/liquidations/BTC', 1)
+      // Both at one moment: a newer version may arrive at any time.
+      const [version, marks] = await shown.evaluate(
+        (element) =>
+          [
+            element.getAttribute('data-version') ?? '',
+            [...element.querySelectorAll('[data-price]')].map((mark) => ({
+              kind: mark.getAttribute('data-kind') ?? '',
+              price: Number(mark.getAttribute('data-price')),
+            })),
+          ] as const,
+      )
+      answer = known.get(version) as Liquidations | undefined
+      drawn = marks
+    }
+    const of = (kind: string, { longs, shorts }: Sides) =>
+      [...longs, ...shorts].map(({ price }) => ({ kind, price }))
+    const expected = [...of('zone', answer.zones), ...of('cluster', answer.clusters)]
+    const byPrice = (one: { price: number }, other: { price: number }) => one.price - other.price
+    expect(drawn.toSorted(byPrice).map(({ price }) => price)).toEqual(
+      expected.toSorted(byPrice).map(({ price }) => price),
+    )
+    expect(drawn.filter(({ kind }) => kind === 'zone')).toHaveLength(10)
+  })
+
+  test('draws the same prices over the candles, higher ones higher, and farther right on the map', async () => {
+    const places = await page.evaluate<Places>(`(() => {
+        const [candles, map] = ['candles', 'liquidations'].map((name) => perpscopeCharts.get(name))
+        const [overlaid, prices] = [candles, map].map((chart) =>
+          chart.marks().map(({ price }) => price),
+        )
+        const drawn = [...document.querySelectorAll('.liquidation-map [data-price]')]
+        return {
+          overlaid,
+          prices,
+          candles: candles.marks().map(({ price }) => candles.priceToCoordinate(price)),
+          map: prices.map((price) => map.priceToCoordinate(price)),
+          drawn: drawn.map((mark) => mark.transform.baseVal[0].matrix.e),
+          height: document.querySelector('.candle-plot').clientHeight,
+          width: document.querySelector('.liquidation-map svg').clientWidth,
+        }
+      })()`)
+    const { height, width } = places
+    expect(places.candles.length).toBeGreaterThan(10)
+    expect(places.overlaid).toEqual(places.prices)
+    expect(places.candles).toEqual(places.candles.toSorted((one, other) => other - one))
+    for (const place of places.candles) expect(place).toBeLessThan(height)
+    for (const place of places.candles) expect(place).toBeGreaterThan(0)
+    expect(places.map).toEqual(places.map.toSorted((one, other) => one - other))
+    for (const place of places.map) expect(place).toBeLessThan(width)
+    expect(places.drawn.map(Math.round)).toEqual(places.map.map(Math.round))
+  })
+
+  test('shows the indicators of the pulse in the legend, and its price in the forming bar', async () => {
+    let isCompared = false
+    while (!isCompared) {
+      const known = await answers(PULSE, 2)
+      const { version, legend, close } = await page.evaluate<Shown>(`({
+        version: document.querySelector('[data-document="${PULSE}"]').dataset.version,
+        legend: Object.fromEntries(
+          [...document.querySelectorAll('[data-indicator]')].map(({ dataset }) => [
+            dataset.indicator,
+            Number(dataset.value),
+          ]),
+        ),
+        close: perpscopeCharts.get('candles').bars().at(-1).close,
+      })`)
+      const answer = known.get(version) as PulseAnswer | undefined
+      if (answer === undefined) continue
+      const { indicators } = answer.timeframes['1h']
+      for (const name of INDICATORS) expect(legend[name], name).toBe(indicators[name])
+      expect(legend['bollinger_upper']).toBe(indicators.bollinger.upper)
+      expect(legend['bollinger_lower']).toBe(indicators.bollinger.lower)
+      expect(close).toBe(answer.price.current)
+      isCompared = true
+    }
+  })
+
+  test('reads a liquidation price out by the arrow keys', async () => {
+    const map = page.locator('.liquidation-map [role=img]')
+    await map.focus()
+    await page.keyboard.press('ArrowRight')
+    const readout = page.locator('.liquidation-map .readout')
+    const above = await readout.textContent()
+    expect(above).toMatch(/short.* above the price: /)
+    await page.keyboard.press('ArrowLeft')
+    await page.keyboard.press('ArrowLeft')
+    expect(await readout.textContent()).toMatch(/long.* below the price: /)
+  })
+
+  test('opens another coin by the keyboard', async () => {
+    const other = await browser.open(`${rig.adminUrl}/#/coin/BTC`)
+    await other.page.locator('.coin-picker input').fill('eth')
+    await other.page.keyboard.press('Enter')
+    await other.page.locator('h1', { hasText: 'ETH' }).waitFor()
+    expect(other.page.url()).toContain('#/coin/ETH')
+    await other.page.context().close()
+  })
+})
+
+/** Number of liquidation prices that a chart of the page has drawn. */
+function marksOf(page: Page, name: string): Promise<number> {
+  return page.evaluate(`window.perpscopeCharts?.get('${name}')?.marks().length ?? 0`)
+}
+
+type Sides = {
+  readonly longs: readonly { readonly price: number }[]
+  readonly shorts: readonly { readonly price: number }[]
+}
+
+type Liquidations = { readonly zones: Sides; readonly clusters: Sides }
+
+type Places = {
+  /** Prices over the candles and on the map. */
+  readonly overlaid: readonly number[]
+  readonly prices: readonly number[]
+  /** Their places. */
+  readonly candles: readonly number[]
+  readonly map: readonly number[]
+  readonly drawn: readonly number[]
+  readonly height: number
+  readonly width: number
+}
+
+type Shown = {
+  readonly version: string
+  readonly legend: Readonly<Record<string, number>>
+  readonly close: number
+}
+
+type PulseAnswer = {
+  readonly price: { readonly current: number }
+  readonly timeframes: {
+    readonly '1h': {
+      readonly indicators: Readonly<Record<(typeof INDICATORS)[number], number | null>> & {
+        readonly bollinger: { readonly upper: number; readonly lower: number }
+      }
+    }
+  }
+}
