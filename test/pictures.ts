@@ -12,12 +12,16 @@ import { ConsoleBrowser } from './support/console-browser.ts'
 const FOLDER = 'docs/pictures'
 const VIEWPORT = { width: 1280, height: 860 }
 
-/** The name of each picture, and the place that it shows on the admin port. */
+/** The name of each picture, the place that it shows on the admin port, and what is drawn last there. */
 const pictures = [
-  ['coin', '#/coin/BTC'],
-  ['market', '#/market'],
-  ['health', '#/health'],
+  ['market', '#/market', '.sparkline'],
+  ['coin', '#/coin/BTC', '.candle-chart canvas'],
+  ['health', '#/health', '.uplot canvas'],
 ] as const
+/** The simulated market has its history after some minutes. */
+const DRAWN_MS_MAX = 400_000
+/** For charts that are drawn in the next frame. */
+const SETTLING_MS = 1_000
 
 const demo = spawn(process.execPath, ['dist/main.js', 'demo'], {
   stdio: ['ignore', 'ignore', 'pipe'],
@@ -27,11 +31,12 @@ try {
   const browser = await ConsoleBrowser.start()
   try {
     await mkdir(FOLDER, { recursive: true })
-    for (const [name, place] of pictures)
+    for (const [name, place, drawn] of pictures)
       for (const colorScheme of ['light', 'dark'] as const) {
         const { page } = await browser.open(`${url}${place}`, { ...VIEWPORT, colorScheme })
         await page.locator('main h1').waitFor()
-        await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' })
+        await page.locator(drawn).first().waitFor({ timeout: DRAWN_MS_MAX })
+        await page.waitForTimeout(SETTLING_MS)
         const path = `${FOLDER}/${name}-${colorScheme}.png`
         await page.screenshot({ path })
         await page.context().close()
