@@ -180,7 +180,7 @@ type UnsettledPayments = {
 }
 
 export type GasFigures = {
-  /** Network, or its native coin. */
+  /** Native coin of the chain. */
   readonly coin: 'ETH' | 'SOL'
   /** Balance; null while the node does not answer. */
   readonly left: number | null

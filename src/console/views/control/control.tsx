@@ -39,7 +39,7 @@ function MaintenancePart({ report: { maintenance } }: Shown) {
   const { isOn, sinceMs } = maintenance
   return (
     <Part title="Maintenance">
-      <p>
+      <p class="statement">
         Sales are <StateWord state={isOn ? 'disabled' : 'enabled'} /> since {clockTime(sinceMs)}.
       </p>
       <OrderButton
@@ -63,7 +63,9 @@ function EnginePart({ report: { canRestartEngine } }: Shown) {
     <Part title="Engine">
       {canRestartEngine ? (
         <>
-          <p>The engine starts again from its checkpoint, usually within seconds.</p>
+          <p class="statement">
+            The engine starts again from its checkpoint, usually within seconds.
+          </p>
           <OrderButton
             label="Restart engine"
             question="Calls are refused until the engine is back. Restart it?"

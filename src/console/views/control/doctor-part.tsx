@@ -15,7 +15,7 @@ export function DoctorPart({ doctor, nowMs }: DoctorProps) {
   )
   return (
     <Part title="Doctor" width="wide">
-      <p>{stateOf(doctor, nowMs)}</p>
+      <p class="statement">{stateOf(doctor, nowMs)}</p>
       {state !== 'running' && (
         <OrderButton
           label="Run the doctor"

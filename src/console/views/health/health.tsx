@@ -5,12 +5,12 @@ import { bytes } from '../desk/amounts.ts'
 import { Fact } from '../desk/fact.tsx'
 import { Part } from '../desk/part.tsx'
 import { ReportView } from '../desk/report.tsx'
-import { numbers, ReportTable, sentences, words } from '../desk/report-table.tsx'
+import { ReportTable, sentences, words } from '../desk/report-table.tsx'
 import { StateWord, toneOfState } from '../desk/state-word.tsx'
 import { DocumentsPart } from './documents-part.tsx'
-import { LoopDelayPart } from './loop-delay-part.tsx'
 import { RequestsPart } from './requests-part.tsx'
 import { SourcesPart } from './sources-part.tsx'
+import { ThreadsPart } from './threads-part.tsx'
 
 /** How the service works. */
 export function Health() {
@@ -19,13 +19,12 @@ export function Health() {
       {(report) => (
         <>
           <Overview report={report} />
-          <LoopDelayPart report={report} />
-          <MemoryPart report={report} />
+          <ThreadsPart report={report} />
+          <ChecksPart checks={report.checks} />
+          <StoragePart report={report} />
           <SourcesPart report={report} />
           <DocumentsPart report={report} />
           <RequestsPart requests={report.requests} />
-          <ChecksPart checks={report.checks} />
-          <StoragePart report={report} />
         </>
       )}
     </ReportView>
@@ -43,7 +42,7 @@ function Overview({ report }: Shown) {
         <Fact label="Engine" tone={toneOfState(engine.state)}>
           {engine.state}
         </Fact>
-        <Fact label="Last heartbeat">{duration(engine.heartbeatAgeMs)}</Fact>
+        <Fact label="Age of the heartbeat">{duration(engine.heartbeatAgeMs)}</Fact>
         <Fact label="Engine runs for">
           {duration(engine.startedAtMs === null ? null : nowMs - engine.startedAtMs)}
         </Fact>
@@ -60,37 +59,6 @@ function Overview({ report }: Shown) {
           {version}, role {role}
         </Fact>
       </Figures>
-    </Part>
-  )
-}
-
-function MemoryPart({ report: { threads } }: Shown) {
-  return (
-    <Part
-      title="Memory by thread"
-      note="Array buffers are part of the memory outside the heap. Rendering workers are not measured."
-    >
-      <ReportTable
-        label="Memory by thread"
-        columns={[
-          words('Thread'),
-          numbers('Heap used'),
-          numbers('Heap'),
-          numbers('Outside'),
-          numbers('Array buffers'),
-        ]}
-        rows={threads.map((one) => ({
-          key: one.thread,
-          cells: [
-            one.thread,
-            bytes(one.heapUsedBytes),
-            bytes(one.heapTotalBytes),
-            bytes(one.externalBytes),
-            bytes(one.arrayBufferBytes),
-          ],
-        }))}
-        none="No thread is measured."
-      />
     </Part>
   )
 }

@@ -10,12 +10,16 @@ type ChannelsProps = Pick<SalesFigures, 'channels'> & { readonly nowMs: number }
 export function ChannelsPart({ channels, nowMs }: ChannelsProps) {
   if (channels === null)
     return (
-      <Part title="Payment channels">
+      <Part title="Payment channels" width="wide">
         <p class="empty">Payment channels are off (--payment-channels).</p>
       </Part>
     )
   return (
-    <Part title="Payment channels" note={`${count(channels.open)} channels hold a deposit.`}>
+    <Part
+      title="Payment channels"
+      width="wide"
+      note={`${count(channels.open)} channels hold a deposit.`}
+    >
       <ReportTable
         label="Channels with the largest claims"
         columns={[

@@ -9,6 +9,7 @@ export function FunnelPart({ funnel }: Pick<SalesFigures, 'funnel'>) {
   return (
     <Part
       title="Requests, quotes, sales"
+      width="wide"
       note="Since the start of this process. A sale takes two requests: the one that is quoted and the one that pays."
     >
       <ReportTable

@@ -26,8 +26,8 @@ export function Money() {
             <EarningsPart earnings={sales.earnings} sinceMs={sales.sinceMs} />
             <FunnelPart funnel={sales.funnel} />
             <RefusalsPart refusals={sales.refusals} />
-            <UnsettledPart unsettled={sales.unsettled} />
             <BuyersPart buyers={sales.buyers} />
+            <UnsettledPart unsettled={sales.unsettled} />
             <GasPart gas={sales.gas} />
             <ChannelsPart channels={sales.channels} nowMs={nowMs} />
           </>

@@ -1,7 +1,8 @@
 import { useRef } from 'preact/hooks'
 import type { HealthReport } from '../../../domain/desk-reports.ts'
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { clockTime, plain } from '../../components/format.ts'
+import { clockTime, NOTHING, plain } from '../../components/format.ts'
+import { bytes } from '../desk/amounts.ts'
 import { Part } from '../desk/part.tsx'
 import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
@@ -14,8 +15,8 @@ type Point = {
   readonly engineMs: number | null
 }
 
-/** How late the two threads get to their work, since this page was opened. */
-export function LoopDelayPart({ report }: { readonly report: HealthReport }) {
+/** How late the threads get to their work, and their memory. */
+export function ThreadsPart({ report }: { readonly report: HealthReport }) {
   const points = useRef<readonly Point[]>([])
   const p99Of = (name: string) =>
     report.threads.find(({ thread }) => thread === name)?.loopDelay?.p99Ms ?? null
@@ -27,8 +28,9 @@ export function LoopDelayPart({ report }: { readonly report: HealthReport }) {
   const shown = points.current
   return (
     <Part
-      title="Event-loop delay"
-      note="99th percentile of each second, since this page was opened."
+      title="Threads"
+      width="wide"
+      note="Delay of the event loop: 99th percentile of each second, since this page was opened. Array buffers are part of the memory outside the heap. Rendering workers are not measured."
     >
       <SeriesChart
         label="event-loop delay of gateway and engine"
@@ -40,24 +42,41 @@ export function LoopDelayPart({ report }: { readonly report: HealthReport }) {
           { name: 'gateway', tone: 'accent', values: shown.map(({ gatewayMs }) => gatewayMs) },
           { name: 'engine', tone: 'warn', values: shown.map(({ engineMs }) => engineMs) },
         ]}
-        format={(ms) => `${plain(ms, 1)} ms`}
+        format={milliseconds}
         isFromZero
         height={140}
       />
       <ReportTable
-        label="Event-loop delay by thread"
-        columns={[words('Thread'), numbers('p50'), numbers('p99'), numbers('Longest')]}
-        rows={report.threads.map(({ thread, loopDelay }) => ({
-          key: thread,
+        label="Threads"
+        columns={[
+          words('Thread'),
+          numbers('Delay p50'),
+          numbers('Delay p99'),
+          numbers('Longest'),
+          numbers('Heap used'),
+          numbers('Heap'),
+          numbers('Outside the heap'),
+          numbers('Array buffers'),
+        ]}
+        rows={report.threads.map((one) => ({
+          key: one.thread,
           cells: [
-            thread,
-            ...[loopDelay?.p50Ms, loopDelay?.p99Ms, loopDelay?.maxMs].map((ms) =>
-              ms === undefined ? '–' : `${plain(ms, 1)} ms`,
-            ),
+            one.thread,
+            milliseconds(one.loopDelay?.p50Ms),
+            milliseconds(one.loopDelay?.p99Ms),
+            milliseconds(one.loopDelay?.maxMs),
+            bytes(one.heapUsedBytes),
+            bytes(one.heapTotalBytes),
+            bytes(one.externalBytes),
+            bytes(one.arrayBufferBytes),
           ],
         }))}
         none="No thread is measured."
       />
     </Part>
   )
+}
+
+function milliseconds(ms: number | undefined): string {
+  return ms === undefined ? NOTHING : `${plain(ms, 1)} ms`
 }
