@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { Component } from 'preact'
 import { place, setParameter } from '../shell/router.ts'
 import { ScrollRegion } from './scroll-region.tsx'
 import type { SortValue } from './table-order.ts'
@@ -11,37 +12,39 @@ export type Column<Row> = {
   readonly title: string
   /** Path of the member whose definition the header shows. */
   readonly path?: string
+  /** Has that member, if it is not the table's. */
+  readonly analysis?: string
   readonly isText?: boolean
   readonly value: (row: Row) => SortValue
   /** Content of the cell; the value itself if it is missing. */
   readonly cell?: (row: Row) => ComponentChildren
 }
 
-type DataTableProps<Row> = {
+type DataTableProps<Of> = {
   /** What the table shows, for screen readers. */
   readonly label: string
   readonly analysis: string
   /** Parameter of the address that keeps the sort. */
   readonly parameter: string
-  readonly columns: readonly Column<Row>[]
+  readonly columns: readonly Column<Of>[]
   /** In the order of the answer. */
-  readonly rows: readonly Row[]
-  readonly keyOf: (row: Row) => string
+  readonly rows: readonly Of[]
+  readonly keyOf: (row: Of) => string
 }
 
 /** A table that every column sorts; its first column stays in sight. */
-export function DataTable<Row>({
+export function DataTable<Of>({
   label,
   analysis,
   parameter,
   columns,
   rows,
   keyOf,
-}: DataTableProps<Row>) {
+}: DataTableProps<Of>) {
   const sort = readSort(place.value.query.get(parameter))
   const sorted = columns.find(({ id }) => id === sort?.column)
   const shown = sorted ? ordered(rows, sorted.value, sort?.isDescending === true) : rows
-  const press = ({ id, isText = false }: Column<Row>) =>
+  const press = ({ id, isText = false }: Column<Of>) =>
     setParameter(parameter, sortText(nextSort(sort, id, isText)))
   return (
     <ScrollRegion label={label} isTall={true}>
@@ -62,20 +65,7 @@ export function DataTable<Row>({
         </thead>
         <tbody>
           {shown.map((row) => (
-            <tr key={keyOf(row)}>
-              {columns.map((column, at) => {
-                const content = column.cell ? column.cell(row) : column.value(row)
-                return at === 0 ? (
-                  <th key={column.id} scope="row">
-                    {content}
-                  </th>
-                ) : (
-                  <td key={column.id} class={column.isText ? 'text' : undefined}>
-                    {content}
-                  </td>
-                )
-              })}
-            </tr>
+            <Row key={keyOf(row)} row={row} columns={columns} />
           ))}
         </tbody>
       </table>
@@ -83,13 +73,41 @@ export function DataTable<Row>({
   )
 }
 
-type HeaderProps<Row> = {
+type RowProps<Of> = { readonly row: Of; readonly columns: readonly Column<Of>[] }
+
+/** Sorting and filtering move rows and draw none again. */
+class Row<Of> extends Component<RowProps<Of>> {
+  override shouldComponentUpdate({ row, columns }: RowProps<Of>): boolean {
+    return row !== this.props.row || columns !== this.props.columns
+  }
+
+  override render({ row, columns }: RowProps<Of>) {
+    return (
+      <tr>
+        {columns.map((column, at) => {
+          const content = column.cell ? column.cell(row) : column.value(row)
+          return at === 0 ? (
+            <th key={column.id} scope="row">
+              {content}
+            </th>
+          ) : (
+            <td key={column.id} class={column.isText ? 'text' : undefined}>
+              {content}
+            </td>
+          )
+        })}
+      </tr>
+    )
+  }
+}
+
+type HeaderProps<Of> = {
   readonly analysis: string
-  readonly column: Column<Row>
+  readonly column: Column<Of>
   readonly onPress: () => void
 }
 
-function Header<Row>({ analysis, column, onPress }: HeaderProps<Row>) {
+function Header<Of>({ analysis, column, onPress }: HeaderProps<Of>) {
   if (column.path === undefined)
     return (
       <button type="button" class="sort" onClick={onPress}>
@@ -97,7 +115,7 @@ function Header<Row>({ analysis, column, onPress }: HeaderProps<Row>) {
       </button>
     )
   return (
-    <Term analysis={analysis} path={column.path} onPress={onPress}>
+    <Term analysis={column.analysis ?? analysis} path={column.path} onPress={onPress}>
       {column.title}
     </Term>
   )

@@ -14,10 +14,10 @@ function pathsIn(file: string): readonly string[] {
     Array.from(text.matchAll(/AnswerOf<'([^']+)'>|Answers\['([^']+)'\]/g), (found) => found[1]),
   )
   const [analysis = 'screener'] = analyses
-  const columns = text.matchAll(/\bpath: '([^']+)'/g)
+  const columns = text.matchAll(/(?:analysis: '([^']+)', )?\bpath: '([^']+)'/g)
   return [
     ...Array.from(labels, ([, of, path]) => `${of} ${path}`),
-    ...Array.from(columns, ([, path]) => `${analysis} ${path}`),
+    ...Array.from(columns, ([, of = analysis, path]) => `${of} ${path}`),
   ]
 }
 

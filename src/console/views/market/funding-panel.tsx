@@ -10,13 +10,20 @@ import { fundingRows, hoursFrom } from './funding-rows.ts'
 import type { Overview } from './overview.ts'
 
 const OVERVIEW = '/overview'
+const PERIOD_SECONDS = 60
 const ROWS_FIRST = 30
 
 /** Settled funding, coin by hour. */
 export function FundingPanel() {
   const state = useDocument<Overview>(OVERVIEW)
   return (
-    <Panel title="Funding by hour" name={OVERVIEW} state={state} width="wide">
+    <Panel
+      title="Funding by hour"
+      name={OVERVIEW}
+      state={state}
+      width="wide"
+      periodSeconds={PERIOD_SECONDS}
+    >
       {(overview) =>
         overview.funding_from_ms === null ? (
           <p class="empty">No settled funding has been received yet.</p>

@@ -34,8 +34,7 @@ export function screenerColumns(
   instant: AnswerInstant,
 ): readonly Column<ScreenerRow>[] {
   const sparkline: Column<ScreenerRow> = {
-    id: 'day',
-    title: '24 hours',
+    ...{ id: 'day', title: '24 hours', analysis: 'overview', path: 'coins[].closes' },
     value: ({ coin }) => changePct(closes?.get(coin) ?? []),
     cell: ({ coin }) => <Sparkline closes={closes?.get(coin) ?? []} />,
   }
@@ -68,7 +67,7 @@ export function screenerColumns(
       (row) => row.funding_bias,
     ),
     {
-      ...{ id: 'funding', title: 'Funding, a year', path: 'coins[].funding_annualized_pct' },
+      ...{ id: 'funding', title: 'Funding p.a.', path: 'coins[].funding_annualized_pct' },
       value: (row) => row.funding_annualized_pct ?? null,
       cell: (row) => signedPercent(row.funding_annualized_pct, 1),
     },
@@ -78,7 +77,7 @@ export function screenerColumns(
       cell: ({ volume_24h_usd }) => usd(volume_24h_usd),
     },
     {
-      ...{ id: 'interest', title: 'Open interest', path: 'coins[].oi_notional_usd' },
+      ...{ id: 'interest', title: 'OI', path: 'coins[].oi_notional_usd' },
       value: ({ oi_notional_usd }) => oi_notional_usd ?? null,
       cell: ({ oi_notional_usd }) => usd(oi_notional_usd),
     },

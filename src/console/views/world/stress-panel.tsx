@@ -25,12 +25,20 @@ import { useDocument } from '../../live/use-document.ts'
 type Arb = AnswerOf<'arb'>
 
 const NAME = '/arb'
+/** A source of blocks is asked this often. */
+const PERIOD_SECONDS = 10
 
 /** Prices of the same assets on eight chains, and the stress that their gaps mean. */
 export function StressPanel() {
   const state = useDocument<Arb>(NAME)
   return (
-    <Panel title="Stress across chains" name={NAME} state={state} width="wide">
+    <Panel
+      title="Stress across chains"
+      name={NAME}
+      state={state}
+      width="wide"
+      periodSeconds={PERIOD_SECONDS}
+    >
       {(answer, instant) => (
         <>
           <p class="lead">{answer.interpretation}</p>
