@@ -4,7 +4,7 @@ import { ExactEvmScheme } from '@x402/evm'
 import { recoverTypedDataAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { expect, test } from 'vitest'
-import type { Authorization } from './authorization.ts'
+import type { TransferAuthorization } from './authorization.ts'
 import { authorizationOf, typedDataOf } from './authorization.ts'
 
 const terms = {
@@ -27,7 +27,7 @@ test('the typed data are those that the public client signs', async () => {
   }
   const { payload } = await client.createPaymentPayload(quote)
   const { authorization, signature } = payload as {
-    authorization: Authorization
+    authorization: TransferAuthorization
     signature: `0x${string}`
   }
   const { message, ...typed } = typedDataOf(terms, authorization)

@@ -1,7 +1,7 @@
 import type { PaymentRequirements } from '../../client/x402.ts'
 
 /** Transfer of USDC by EIP-3009; amounts and instants as decimal text, as x402 sends them. */
-export type Authorization = {
+export type TransferAuthorization = {
   readonly from: string
   readonly to: string
   /** Millionths of a USDC. */
@@ -37,7 +37,7 @@ export function authorizationOf(
   { payTo, amount, maxTimeoutSeconds }: PaymentRequirements,
   from: string,
   { nowMs, nonce }: { readonly nowMs: number; readonly nonce: `0x${string}` },
-): Authorization {
+): TransferAuthorization {
   const nowSeconds = Math.floor(nowMs / 1_000)
   return {
     ...{ from, to: payTo, value: amount, nonce },
@@ -49,7 +49,7 @@ export function authorizationOf(
 /** Argument of `eth_signTypedData_v4`. */
 export function typedDataOf(
   { network, asset, extra }: PaymentRequirements,
-  authorization: Authorization,
+  authorization: TransferAuthorization,
 ) {
   return {
     types,

@@ -1,5 +1,5 @@
 /** A network on which a wallet of a browser can pay, or on which a receipt was settled. */
-export type PaymentNetwork = {
+type KnownNetwork = {
   readonly name: string
   /** Address of a transaction in a block explorer. */
   readonly explorerOf: (transaction: string) => string
@@ -22,7 +22,7 @@ type WalletChain = {
 const ether = { name: 'Ether', symbol: 'ETH', decimals: 18 } as const
 
 /** By CAIP-2 name. */
-const networks: Readonly<Record<string, PaymentNetwork>> = {
+const networks: Readonly<Record<string, KnownNetwork>> = {
   'eip155:8453': evm('0x2105', 'Base', 'https://mainnet.base.org', 'https://basescan.org'),
   'eip155:84532': evm(
     '0x14a34',
@@ -41,16 +41,11 @@ const networks: Readonly<Record<string, PaymentNetwork>> = {
 }
 
 /** @param network CAIP-2. @returns null for an unknown one */
-export function networkOf(network: string): PaymentNetwork | null {
+export function networkOf(network: string): KnownNetwork | null {
   return networks[network] ?? null
 }
 
-function evm(
-  chainId: `0x${string}`,
-  name: string,
-  rpcUrl: string,
-  explorer: string,
-): PaymentNetwork {
+function evm(chainId: `0x${string}`, name: string, rpcUrl: string, explorer: string): KnownNetwork {
   return {
     name,
     explorerOf: (transaction) => `${explorer}/tx/${transaction}`,
