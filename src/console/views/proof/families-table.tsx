@@ -39,11 +39,11 @@ export function FamiliesTable() {
               <td class="text">
                 <span class={`status status-${status}`}>{statusTitles[status]}</span>
               </td>
-              <td class="text wrap">
+              <td class="text prose">
                 {today}
                 {figures[id] && <strong>{figures[id]}</strong>}
               </td>
-              <td class="text wrap">{control}</td>
+              <td class="text prose">{control}</td>
             </tr>
           ))}
         </tbody>
