@@ -33,9 +33,7 @@ describe('a scale of prices around a middle', () => {
 
   test('has ticks at round distances, as far apart as wanted', () => {
     const ticks = spreadTicks(priceSpreadScale(100, [60, 170], 800), 50)
-    expect(ticks.map(({ distancePct }) => distancePct)).toEqual([
-      -40, -20, -5, -1, 0, 1, 5, 20, 40, 60,
-    ])
+    expect(ticks.map(({ distancePct }) => distancePct)).toEqual([-20, -5, -1, 0, 1, 5, 20, 40, 60])
     expect(ticks.find(({ distancePct }) => distancePct === -20)?.price).toBe(80)
   })
 })

@@ -33,21 +33,21 @@ export type SpreadTick = {
   readonly x: number
 }
 
-/** Round distances on both sides, from left to right, at least so far apart. */
+/** Round distances on both sides, from left to right, at least so far apart, and half as far from the edges. */
 export function spreadTicks(scale: PriceSpreadScale, apart: number): readonly SpreadTick[] {
   const ticks: SpreadTick[] = []
   let lastX = scale.width / 2
   for (const distancePct of TICKS) {
     const price = scale.middle * (1 + distancePct / 100)
     const x = coordinateOf(scale, price)
-    if (x - lastX < apart || x > scale.width) continue
+    if (x - lastX < apart || x > scale.width - apart / 2) continue
     lastX = x
     ticks.push({ price, distancePct, x })
   }
   const below = ticks.flatMap(({ distancePct }) => {
     const price = scale.middle * (1 - distancePct / 100)
     const x = price > 0 ? coordinateOf(scale, price) : -1
-    return x < 0 ? [] : [{ price, distancePct: -distancePct, x }]
+    return x < apart / 2 ? [] : [{ price, distancePct: -distancePct, x }]
   })
   return [...below.reverse(), { price: scale.middle, distancePct: 0, x: scale.width / 2 }, ...ticks]
 }
