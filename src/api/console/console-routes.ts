@@ -5,6 +5,7 @@ import type { AnalysisContract, DocumentContract } from '../../domain/contract.t
 import { pathOf, pathTemplateOf } from '../../domain/contract.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
+import { SVG_ICON } from '../discovery/icons.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
 import type { ConsolePage } from './console-page.ts'
@@ -57,6 +58,10 @@ export function adminConsole(
     open: (name) => (name.startsWith('/desk/') ? options.more.open(name) : documents.open(name)),
   }
   consoleRoutes(app, options, { source, port: 'admin', sample: null })
+  const icon = freeDocument('image/svg+xml', SVG_ICON)
+  app.get('/favicon.svg', { config: { isOpen: true } }, (request, reply) =>
+    sendDocument(request, reply, icon),
+  )
 }
 
 type Audience = Pick<ConsoleFacts, 'port' | 'sample'> & { readonly source: LiveSource }
