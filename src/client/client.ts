@@ -147,7 +147,10 @@ export class PerpscopeClient {
 
   /** Fetches the answer to a payment that received none. @throws UnansweredError, RefusedError */
   async resume({ url, header }: PendingPayment): Promise<Bought<unknown>> {
-    return this.#fetchAnswer(url, header)
+    const bought = await this.#fetchAnswer(url, header)
+    // Otherwise the next call would fetch this answer again.
+    if (this.#unspent.get(url)?.header === header) this.#unspent.delete(url)
+    return bought
   }
 
   async #free(path: string): Promise<unknown> {

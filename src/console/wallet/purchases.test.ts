@@ -27,9 +27,15 @@ afterEach(async () => {
 async function shop() {
   const ledger = new SqliteLedger(':memory:')
   const settled: string[] = []
+  /** Replies to payments that are lost on the way, and settlements that fail, counted from the next. */
+  const line = { losses: 0, outages: 0 }
   const facilitator: Facilitator = {
     verify: async () => ({ kind: 'valid' }),
     settle: async ({ nonce }) => {
+      if (line.outages > 0) {
+        line.outages -= 1
+        return { kind: 'unreachable', reason: 'node_down' }
+      }
       settled.push(nonce)
       return { kind: 'settled', transaction: `0x${'12'.repeat(32)}` }
     },
@@ -49,8 +55,6 @@ async function shop() {
   app.get('/pulse/:coin', { config }, (_request, reply) =>
     reply.type('application/json').send(Buffer.from('{"coin":"ETH"}')),
   )
-  /** Replies to payments that are lost on the way, counted from the next. */
-  const line = { losses: 0 }
   const fetch = async (url: string, { headers }: { headers: Record<string, string> }) => {
     const response = await app.inject({ url: url.slice(URL_OF_SERVICE.length), headers })
     if (headers['payment-signature'] !== undefined && line.losses > 0) {
@@ -202,6 +206,20 @@ describe('a purchase in the browser', () => {
     expect(reloaded.stateOf(PATH).value).toMatchObject({ kind: 'bought', answer: { coin: 'ETH' } })
     expect(log.signatures).toBe(1)
     expect(settled).toHaveLength(1)
+  })
+
+  test('that the service could not settle goes on with the same payment, and the next one is new', async () => {
+    const { openPage, line, settled } = await shop()
+    const { provider, log } = wallet()
+    line.outages = 6
+    const page = openPage()
+    expect(await paid(page, provider)).toMatchObject({ kind: 'open' })
+    await page.resume(PATH)
+    expect(page.stateOf(PATH).value).toMatchObject({ kind: 'bought' })
+    expect(log.signatures).toBe(1)
+    expect(await paid(page, provider)).toMatchObject({ kind: 'bought' })
+    expect(log.signatures, 'a newer answer has its own payment').toBe(2)
+    expect(new Set(settled).size).toBe(2)
   })
 
   test('that is asked for twice at once is one', async () => {
