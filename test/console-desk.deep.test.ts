@@ -49,7 +49,7 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     expect(await page.locator('nav').count()).toBe(0)
     expect(await inaccessible(page)).toEqual([])
     const shown = asked.filter(
-      (path) => !/^\/(session|console\/[\w-]+-\w{8}\.(js|css))?$/.test(path),
+      (path) => !/^\/(favicon.svg|session|console\/[\w-]+-\w{8}\.(js|css))?$/.test(path),
     )
     expect(shown, 'what was answered besides the page').toEqual([])
     await page.getByLabel('Admin token').fill('a wrong token')

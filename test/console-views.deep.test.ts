@@ -1,12 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { liquidations } from '../src/compute/analyses/liquidations/liquidations.ts'
 import { screener } from '../src/compute/analyses/screener/screener.ts'
-import type { Json } from './support/answers.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
-
-type Mark = { readonly kind: string; readonly side: string; readonly price: number }
 
 const FIRST_VIEW_BYTES_MAX = 100_000
 
@@ -17,7 +13,6 @@ describe.skipIf(chromiumPath === null)('the views of the console', () => {
   beforeAll(async () => {
     rig = await startRig()
     browser = await ConsoleBrowser.start()
-    await untilSold(rig.url, liquidations.contract, 'BTC')
     await untilSold(rig.url, screener.contract, '')
   })
 
@@ -43,64 +38,6 @@ describe.skipIf(chromiumPath === null)('the views of the console', () => {
     },
   )
 
-  test('the map of liquidations has every zone and cluster of the document at its price', async () => {
-    const { page } = await browser.open(`${rig.adminUrl}/#/coin/BTC`)
-    await page.locator('.liquidation-map svg').first().waitFor()
-    const { drawn, coordinates, version } = await page.evaluate<{
-      drawn: readonly Mark[]
-      coordinates: readonly (number | null)[]
-      version: string
-    }>(`(() => {
-      const chart = perpscopeCharts.get('liquidations')
-      const marks = chart.marks()
-      return {
-        drawn: marks.map(({ kind, side, price }) => ({ kind, side, price })),
-        coordinates: marks.map(({ price }) => chart.priceToCoordinate(price)),
-        version: document.querySelector('[data-document^="/liquidations/"]').dataset.version,
-      }
-    })()`)
-    const answer = await answerOf('/liquidations/BTC')
-    const marked = (kind: 'zones' | 'clusters') =>
-      (['longs', 'shorts'] as const).flatMap((side) =>
-        answer[kind][side].map(
-          ({ price }: Json): Mark => ({
-            ...{ kind: kind.slice(0, -1), side: side.slice(0, -1), price },
-          }),
-        ),
-      )
-    const expected = [...marked('zones'), ...marked('clusters')]
-    expect(expected.length).toBeGreaterThan(10)
-    // The document may have changed since; then the prices of the tiers have moved a little.
-    if (answer.version === version)
-      expect(drawn.toSorted(byPlace)).toEqual(expected.toSorted(byPlace))
-    else expect(drawn).toHaveLength(expected.length)
-    expect(coordinates).not.toContain(null)
-    const sorted = (coordinates as number[]).toSorted((one, other) => one - other)
-    expect(coordinates, 'higher prices are further along the axis').toEqual(sorted)
-    await page.context().close()
-  })
-
-  test('the chart of prices has the bars of the document', async () => {
-    const { page } = await browser.open(`${rig.adminUrl}/#/coin/BTC`)
-    await expect
-      .poll(() => page.evaluate(`globalThis.perpscopeCharts?.get('candles')?.bars().length ?? 0`))
-      .toBeGreaterThan(0)
-    const drawn = await page.evaluate<{ closes: number[]; highAt: number; lowAt: number }>(`(() => {
-      const chart = perpscopeCharts.get('candles')
-      const closes = chart.bars().map(({ close }) => close)
-      return {
-        closes,
-        highAt: chart.priceToCoordinate(Math.max(...closes)),
-        lowAt: chart.priceToCoordinate(Math.min(...closes)),
-      }
-    })()`)
-    const { bars } = await answerOf('/chart/BTC')
-    // All but the forming bar.
-    expect(drawn.closes.slice(0, -1)).toEqual(bars.close.slice(0, -1))
-    expect(drawn.highAt, 'higher prices are further up').toBeLessThan(drawn.lowAt)
-    await page.context().close()
-  })
-
   test('the screener sorts and filters, and the address keeps both', async () => {
     const { page } = await browser.open(`${rig.adminUrl}/#/market`)
     const table = page.getByRole('region', { name: 'Screener' })
@@ -125,25 +62,4 @@ describe.skipIf(chromiumPath === null)('the views of the console', () => {
     await page.context().close()
     await again.page.context().close()
   })
-
-  /** The newest answer of the stream, with its version. */
-  async function answerOf(name: string): Promise<Json> {
-    const query = new URLSearchParams({ document: name })
-    const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
-    const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
-    for (let text = ''; ; ) {
-      text += (await reader?.read())?.value ?? ''
-      const [, data] = /^event: document\nid: .*\ndata: (.*)\n\n/m.exec(text) ?? []
-      if (data === undefined) continue
-      await reader?.cancel()
-      const event = JSON.parse(data)
-      return { ...event.answer, version: event.version }
-    }
-  }
 })
-
-function byPlace(one: Mark, other: Mark): number {
-  return (
-    one.price - other.price || `${one.kind}${one.side}`.localeCompare(`${other.kind}${other.side}`)
-  )
-}
