@@ -42,6 +42,25 @@ test('a ledger begins in a folder that does not exist yet', async () => {
   await ledger.close()
 })
 
+test('other tasks run while days are summed', async () => {
+  const waiting: (() => void)[] = []
+  const ledger = new SqliteLedger(':memory:', (task) => waiting.push(task))
+  let isDone = false
+  const summary = ledger.summary(NOW_MS - 86_400_000, NOW_MS).finally(() => {
+    isDone = true
+  })
+  let pauses = 0
+  while (!isDone) {
+    const task = waiting.shift()
+    if (task !== undefined) pauses += 1
+    task?.()
+    await Promise.resolve()
+  }
+  expect(pauses, 'two of each day').toBe(4)
+  expect(await summary).toMatchObject({ sold: [], buyers: 0 })
+  await ledger.close()
+})
+
 describe('rows that come together', () => {
   test('are durable together, and a copy begins once', async () => {
     const turns: (() => void)[] = []

@@ -96,7 +96,9 @@ export class SqliteLedger implements Ledger {
     this.failures = new SqliteFailedSettlements(this.#relaxed)
     this.#statements = statementsOf(this.#db)
     this.#moves = movesOf(this.#relaxed)
-    this.#summary = sqliteSummary(this.#db)
+    this.#summary = sqliteSummary(this.#db, async () => {
+      if (soon !== null) await new Promise<void>((resolve) => soon(resolve))
+    })
     this.#counts = { settling: 0, unknown: 0, unconfirmed: 0, settled: 0, released: 0, lost: 0 }
     for (const { state, rows } of this.#statements.count.iterate()) this.#counts[state] = rows
   }
@@ -285,7 +287,7 @@ export class SqliteLedger implements Ledger {
     return { ...this.#counts }
   }
 
-  async summary(sinceMs: number, nowMs: number): Promise<SalesSummary> {
+  summary(sinceMs: number, nowMs: number): Promise<SalesSummary> {
     return this.#summary(sinceMs, nowMs)
   }
 

@@ -396,7 +396,7 @@ export function describeLedger(name: string, newStore: () => Promise<LedgerStore
       }
 
       test('of an empty ledger is empty', async () => {
-        const summary = await (await newLedger()).summary(0, NOW_MS)
+        const summary = await (await newLedger()).summary(NOW_MS - DAY_MS, NOW_MS)
         expect(summary).toEqual({ sold: [], open: [], buyers: 0, largest: [] })
       })
 
