@@ -1,0 +1,193 @@
+import type { Locator, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Answers } from '../src/client/answers.ts'
+import { correlation } from '../src/compute/analyses/correlation/correlation.ts'
+import { depeg } from '../src/compute/analyses/depeg/depeg.ts'
+import { screener } from '../src/compute/analyses/screener/screener.ts'
+import { plain, price, usd } from '../src/console/components/format.ts'
+import { sectorMatrix } from '../src/console/views/market/matrix-order.ts'
+import { pegPosition } from '../src/console/views/world/peg-scale.ts'
+import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
+import type { Rig } from './support/service.ts'
+import { startRig, untilSold } from './support/service.ts'
+
+const OVERVIEW_PERIOD_MS = 60_000
+const SCREENER = '/screener?view=full&top_n=100'
+
+describe.skipIf(chromiumPath === null)('the views of the market in a browser', () => {
+  let rig: Rig
+  let browser: ConsoleBrowser
+
+  beforeAll(async () => {
+    rig = await startRig()
+    browser = await ConsoleBrowser.start()
+    for (const { contract } of [screener, correlation, depeg])
+      await untilSold(rig.url, contract, '')
+  })
+
+  afterAll(async () => {
+    await browser?.close()
+    await rig?.close()
+  })
+
+  async function opened(place: string): Promise<Page> {
+    const { page } = await browser.open(`${rig.adminUrl}/#/${place}`)
+    return page
+  }
+
+  /** A panel with a document, and what the buyers of the version that it shows get. */
+  async function shownAndSold<Answer, Shown>(
+    panel: Locator,
+    read: () => Promise<Shown>,
+  ): Promise<{ readonly shown: Shown; readonly sold: Answer }> {
+    await panel.waitFor()
+    const name = (await panel.getAttribute('data-document')) ?? ''
+    const query = new URLSearchParams({ document: name })
+    const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
+    const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
+    const sold = new Map<string | null, Answer>()
+    let text = ''
+    for (;;) {
+      const { value = '' } = (await reader?.read()) ?? {}
+      const parts = (text + value).split('\n\n')
+      text = parts.pop() ?? ''
+      for (const part of parts.filter((event) => event.startsWith('event: document'))) {
+        const { version, answer } = JSON.parse(part.match(/^data: (.*)$/m)?.[1] ?? '')
+        sold.set(version, answer)
+      }
+      // What is read between two readings of the same version belongs to it.
+      const before = await panel.getAttribute('data-version')
+      const shown = await read()
+      const answer = sold.get(await panel.getAttribute('data-version'))
+      if (answer !== undefined && answer === sold.get(before)) {
+        await reader?.cancel()
+        return { shown, sold: answer }
+      }
+    }
+  }
+
+  const table = (page: Page) => page.getByRole('region', { name: 'Rows of the screener' })
+  const coinsIn = (page: Page) => table(page).locator('tbody th').allTextContents()
+  const head = (page: Page, title: string) =>
+    table(page).getByRole('button', { name: title, exact: true })
+
+  test('a row of the screener has the figures of its coin in the document', async () => {
+    const page = await opened('market')
+    const panel = page.locator(`[data-document="${SCREENER}"]`, { has: page.locator('table.data') })
+    const heads = panel.locator('thead th')
+    const { shown, sold } = await shownAndSold<Answers['screener'], readonly string[][]>(
+      panel,
+      async () => {
+        const volumeAt = (await heads.allTextContents()).indexOf('Volume')
+        const cells = (at: number) => panel.locator(`tbody tr > :nth-child(${at + 1})`)
+        const columns = await Promise.all([0, 1, volumeAt].map((at) => cells(at).allTextContents()))
+        return (columns[0] ?? []).map((_, row) => columns.map((texts) => texts[row] ?? ''))
+      },
+    )
+    const expected = sold.coins.map((row) => [
+      row.coin,
+      price(row.price),
+      'volume_24h_usd' in row ? usd(row.volume_24h_usd) : '',
+    ])
+    expect(shown.length).toBeGreaterThanOrEqual(20)
+    expect(shown.slice(0, expected.length)).toEqual(expected)
+  })
+
+  test('a press on a header sorts, and the address keeps it over a reload', async () => {
+    const page = await opened('market')
+    await head(page, 'Price').click()
+    await page.waitForURL(/#\/market\?sort=-price$/)
+    const sorted = table(page).locator('th[aria-sort]')
+    expect(await sorted.getAttribute('aria-sort')).toBe('descending')
+    const pricesIn = async () =>
+      (await table(page).locator('tbody td:nth-child(2)').allTextContents()).map((text) =>
+        Number(text.replaceAll(',', '')),
+      )
+    const falling = await pricesIn()
+    expect(falling).toEqual([...falling].sort((one, other) => other - one))
+    await page.reload()
+    await sorted.waitFor()
+    expect((await coinsIn(page))[0]).toBe('BTC')
+    await head(page, 'Price').click()
+    expect(await sorted.getAttribute('aria-sort')).toBe('ascending')
+    await head(page, 'Price').click()
+    await page.waitForURL(/#\/market$/)
+  })
+
+  test('the keyboard sorts, and a header shows its definition', async () => {
+    const page = await opened('market')
+    await head(page, 'RSI').focus()
+    expect(await page.getByRole('tooltip').textContent()).toContain('Wilder RSI')
+    await page.keyboard.press('Enter')
+    await page.waitForURL(/sort=-rsi$/)
+  })
+
+  test('filters narrow the rows, and the address keeps them over a reload', async () => {
+    const page = await opened('market')
+    await page.getByLabel('Sector').selectOption('L1')
+    await page.getByRole('searchbox', { name: 'Coin' }).fill('et')
+    await page.waitForURL(/#\/market\?sector=L1&coin=et$/)
+    const narrowed = await coinsIn(page)
+    expect(narrowed).toContain('ETH')
+    for (const coin of narrowed) expect(coin.toLowerCase()).toContain('et')
+    await page.reload()
+    await table(page).waitFor()
+    expect((await coinsIn(page)).toSorted()).toEqual(narrowed.toSorted())
+    await page.getByLabel('Sector').selectOption('L2')
+    await page.getByText('No coin passes these filters.').waitFor()
+  })
+
+  test('a coin leads to its page', async () => {
+    const page = await opened('market')
+    await table(page).getByRole('link', { name: 'ETH', exact: true }).click()
+    await page.waitForURL(/#\/coin\/ETH$/)
+  })
+
+  test('the matrix has the pairs of the document, sectors next to each other', async () => {
+    const page = await opened('market')
+    const panel = page.locator('[data-document="/correlation"]')
+    const { shown, sold } = await shownAndSold<Answers['correlation'], readonly string[]>(
+      panel,
+      () => panel.locator('table.matrix tbody tr > *').allTextContents(),
+    )
+    const { coins, values } = sectorMatrix(sold.matrix)
+    expect(shown).toEqual(
+      coins.flatMap((coin, at) => [
+        coin,
+        ...(values[at] ?? []).map((r, column) => (column === at ? '–' : plain(r))),
+      ]),
+    )
+  })
+
+  test('the funding map has a row for each of its coins, the largest mean first', async () => {
+    const page = await opened('market')
+    const panel = page.locator('[data-document="/overview"]')
+    // It is made every minute, and its first version may be older than the settled rates.
+    await panel.locator('canvas').waitFor({ timeout: 2 * OVERVIEW_PERIOD_MS })
+    await panel.getByText('Table of').click()
+    const rows = panel.locator('tbody tr')
+    await rows.first().waitFor()
+    const texts = await rows.allInnerTexts()
+    const means = texts.map((row) => {
+      const rates = row.split('\t').slice(1).map(Number.parseFloat)
+      const known = rates.filter((rate) => !Number.isNaN(rate))
+      return Math.abs(known.reduce((sum, rate) => sum + rate, 0) / known.length)
+    })
+    expect(means.length).toBeGreaterThanOrEqual(2)
+    // The table has three decimals.
+    for (const [at, mean] of means.slice(1).entries())
+      expect(mean).toBeLessThanOrEqual((means[at] ?? 0) + 0.001)
+  })
+
+  test('the peg is drawn at its place between the levels', async () => {
+    const page = await opened('world')
+    const panel = page.locator('[data-document="/depeg"]')
+    const boxOf = (part: string) => panel.locator(part).boundingBox()
+    const { shown, sold } = await shownAndSold<Answers['depeg'], number>(panel, async () => {
+      const [band, value] = [await boxOf('.band-parts'), await boxOf('.band-value')]
+      if (band === null || value === null) throw new Error('the band is not drawn')
+      return (value.x + value.width / 2 - band.x) / band.width
+    })
+    expect(shown).toBeCloseTo(pegPosition(sold.usdc.signed_deviation_bps), 3)
+  })
+})
