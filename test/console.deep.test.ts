@@ -11,6 +11,7 @@ import {
 import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 
+const FIRST_VIEW_BYTES_MAX = 100_000
 const WIDTHS = [1440, 820, 390] as const
 /** As the page asks for it. */
 const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
@@ -67,6 +68,23 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
       },
     )
   })
+
+  test.each(['public', 'admin'] as const)(
+    'the first one of the %s port takes at most 100 kB compressed',
+    async (port) => {
+      const { page } = await browser.open(port === 'public' ? rig.url : rig.adminUrl)
+      await page.locator('main h1').waitFor()
+      const files = await page.evaluate<{ name: string; encodedBodySize: number }[]>(
+        `['navigation', 'resource'].flatMap((type) => performance.getEntriesByType(type))
+          .map(({ name, encodedBodySize }) => ({ name, encodedBodySize }))`,
+      )
+      const code = files.filter(({ name }) => /\/$|\.(js|css)$/.test(name))
+      expect(code.length).toBeGreaterThan(2)
+      expect(code.every(({ encodedBodySize }) => encodedBodySize > 0)).toBe(true)
+      const bytes = code.reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)
+      expect(bytes).toBeLessThan(FIRST_VIEW_BYTES_MAX)
+    },
+  )
 
   test('shows the figures of the documents that a buyer gets', async () => {
     const { page } = await opened(`${rig.adminUrl}/#/coin/BTC`)

@@ -9,7 +9,7 @@ export function toneColor(tone: ChartTone | 'line' | 'surface' | 'raised', alpha
 }
 
 /** @param hex `#rrggbb` */
-export function withAlpha(hex: string, alpha: number): string {
+function withAlpha(hex: string, alpha: number): string {
   const [red, green, blue] = channelsOf(hex)
   return alpha === 1 ? hex : `rgb(${red} ${green} ${blue} / ${alpha})`
 }

@@ -110,7 +110,7 @@ function drawColumnNames(
 }
 
 /** An empty canvas of this size, whose unit is the CSS pixel. */
-export function sizedBrush(
+function sizedBrush(
   canvas: HTMLCanvasElement,
   width: number,
   height: number,

@@ -4,7 +4,7 @@ import type { ChartTone } from './chart-color.ts'
 import { toneColor } from './chart-color.ts'
 
 /** One line, area or row of bars of a {@link SeriesPlot}. */
-export type SeriesColumn = {
+type SeriesColumn = {
   readonly name: string
   /** One for each position; null leaves a gap. */
   readonly values: readonly (number | null)[]
@@ -12,7 +12,7 @@ export type SeriesColumn = {
   readonly shape?: 'line' | 'dashed' | 'area' | 'bars' | 'dots'
 }
 
-export type SeriesAxis = {
+type SeriesAxis = {
   readonly name: string
   /** Ascending; `time` is Unix milliseconds. */
   readonly values: readonly number[]

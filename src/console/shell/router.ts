@@ -19,7 +19,7 @@ export const place = computed(() =>
 )
 
 /** @param text such as `#/coin/BTC?timeframe=1h` */
-export function placeOf(text: string): Place {
+function placeOf(text: string): Place {
   const [path = '', query = ''] = text.replace(/^#?\/?/, '').split('?')
   const [view = '', ...rest] = path.split('/')
   return { view, subject: decodeURIComponent(rest.join('/')), query: new URLSearchParams(query) }

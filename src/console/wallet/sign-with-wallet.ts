@@ -5,7 +5,7 @@ import type { WalletProvider } from './wallet-provider.ts'
 import { isDeclined, isUnknownChain } from './wallet-provider.ts'
 
 /** Why a wallet signed nothing; so nothing was sent and nothing can be charged. */
-export class UnsignedError extends Error {
+class UnsignedError extends Error {
   override readonly name = 'UnsignedError'
   readonly reason: 'declined' | 'wrong-network' | 'terms-changed' | 'failed'
 

@@ -2,7 +2,7 @@ import type { Overview } from './overview.ts'
 
 const HOUR_MS = 3_600_000
 
-export type FundingRow = {
+export type FundingHeatRow = {
   readonly coin: string
   /** Basis points an hour, the oldest first. */
   readonly rates: readonly (number | null)[]
@@ -10,7 +10,7 @@ export type FundingRow = {
 }
 
 /** Coins with settled funding, the largest absolute mean first. */
-export function fundingRows({ coins }: Pick<Overview, 'coins'>): readonly FundingRow[] {
+export function fundingRows({ coins }: Pick<Overview, 'coins'>): readonly FundingHeatRow[] {
   return coins
     .flatMap(({ coin, funding_bps: rates }) => {
       const known = rates.filter((rate) => rate !== null)
