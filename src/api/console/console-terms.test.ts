@@ -23,12 +23,25 @@ test('every term of the console has a definition in the schema of its analysis',
   expect(named.filter(({ analysis, path }) => known[analysis]?.[path] === undefined)).toEqual([])
 })
 
+test('every column of a table has a definition in the schema of its analysis', () => {
+  const known = definitions([...contracts, ...chartContracts])
+  const columns = sources.flatMap(([file, text]) => {
+    // A file with columns is about one answer, unless a column names another one.
+    const [, first, second] = /AnswerOf<'([^']+)'>|Answers\['([^']+)'\]/.exec(text) ?? []
+    const named = text.matchAll(/(?:analysis: '([^']+)',\s+)?\bpath: '([^'/]+)'/g)
+    return Array.from(named, ([, analysis = first ?? second ?? 'screener', path = '']) => ({
+      ...{ file, analysis, path },
+    }))
+  })
+  expect(columns.length, 'columns were read').toBeGreaterThan(50)
+  expect(columns.filter(({ analysis, path }) => known[analysis]?.[path] === undefined)).toEqual([])
+})
+
 test('terms are written so that the test above reads them', () => {
   const unread = sources.filter(
     ([, text]) =>
       countOf(text, USE) >
-      countOf(text, TERM) +
-        countOf(text, /\{ ?analysis,? path ?\}|analysis=\{analysis\} path=\{path\}/g),
+      countOf(text, TERM) + countOf(text, /\{ ?analysis,? path ?\}|path=\{(?:column\.)?path\}/g),
   )
   expect(unread.map(([file]) => file)).toEqual([])
 })
