@@ -166,14 +166,16 @@ describe.skipIf(chromiumPath === null)('the views of the market in a browser', (
     await panel.locator('canvas').waitFor({ timeout: 2 * OVERVIEW_PERIOD_MS })
     await panel.getByText('Table of').click()
     const rows = panel.locator('tbody tr')
-    await rows.first().waitFor()
+    // Histories arrive coin by coin.
+    await expect
+      .poll(() => rows.count(), { timeout: 2 * OVERVIEW_PERIOD_MS })
+      .toBeGreaterThanOrEqual(2)
     const texts = await rows.allInnerTexts()
     const means = texts.map((row) => {
       const rates = row.split('\t').slice(1).map(Number.parseFloat)
       const known = rates.filter((rate) => !Number.isNaN(rate))
       return Math.abs(known.reduce((sum, rate) => sum + rate, 0) / known.length)
     })
-    expect(means.length).toBeGreaterThanOrEqual(2)
     // The table has three decimals.
     for (const [at, mean] of means.slice(1).entries())
       expect(mean).toBeLessThanOrEqual((means[at] ?? 0) + 0.001)
