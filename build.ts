@@ -16,6 +16,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
+import { brotli } from './brotli.ts'
 import { clientTypes } from './client-types.ts'
 import { buildConsole } from './console-build.ts'
 import { shipped } from './shipped.ts'
@@ -113,9 +114,9 @@ for (const [name, text] of await clientTypes(EMITTED_TYPES))
 cpSync(`${SECP256K1}/prebuilds`, `${OUT}/secp256k1/prebuilds`, { recursive: true })
 copyFileSync('src/node-version.cjs', `${OUT}/node-version.cjs`)
 mkdirSync(`${OUT}/viewer`)
-copyFileSync(
-  `${VIEWER}/dist/browser/openapi-explorer.min.js`,
-  `${OUT}/viewer/openapi-explorer.min.js`,
+writeFileSync(
+  `${OUT}/viewer/openapi-explorer.min.js.br`,
+  brotli(readFileSync(`${VIEWER}/dist/browser/openapi-explorer.min.js`)),
 )
 
 const console = await buildConsole(`${OUT}/console`)

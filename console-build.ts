@@ -1,9 +1,9 @@
-/** Bundles the console for browsers: hashed files, compressed in advance, and the page that names them. */
+/** Bundles the console for browsers: hashed files and the page that names them, compressed in advance. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Metafile } from 'esbuild'
 import { build } from 'esbuild'
+import { brotli } from './brotli.ts'
 
 const SOURCE = 'src/console'
 /** Where the service serves the files; `CONSOLE_PATH` of `src/api/console/console-page.ts`. */
@@ -40,13 +40,7 @@ export async function buildConsole(folder: string): Promise<Metafile> {
   for (const { name, contents } of [...files, { name: 'page.html', contents: Buffer.from(page) }]) {
     // Notices are in THIRD-PARTY-NOTICES.txt.
     if (name.endsWith('.LEGAL.txt')) continue
-    const path = join(folder, name)
-    writeFileSync(path, contents)
-    writeFileSync(`${path}.gz`, gzipSync(contents, { level: 9 }))
-    writeFileSync(
-      `${path}.br`,
-      brotliCompressSync(contents, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } }),
-    )
+    writeFileSync(join(folder, `${name}.br`), brotli(contents))
   }
   return metafile
 }

@@ -21,7 +21,7 @@ const VARY = 'Origin, Accept-Encoding'
 export function freeDocument(
   mediaType: string,
   content: string | Buffer,
-  coded?: Readonly<Record<Coding, Buffer>>,
+  coded?: Readonly<Partial<Record<Coding, Buffer>>>,
 ): FreeDocument {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)

@@ -4,12 +4,13 @@ import type { FreeDocument } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
 import { prefersPage } from './prefers-page.ts'
 
-/** A built file, compressed in advance. The name of every file but the page contains a hash of its content. */
+/** A built file. The name of every file but the page contains a hash of its content. */
 export type ConsoleFile = {
   readonly name: string
   readonly mediaType: string
   readonly bytes: Buffer
-  readonly coded: Readonly<Record<Coding, Buffer>>
+  /** The compressed forms that exist; another one is made when it is first asked for. */
+  readonly coded: Readonly<Partial<Record<Coding, Buffer>>>
 }
 
 export type ConsoleFiles = { readonly page: ConsoleFile; readonly others: readonly ConsoleFile[] }
