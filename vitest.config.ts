@@ -10,6 +10,7 @@ const DEEP = '**/*.deep.test.ts'
 
 /** Files that take longest. They start first, so that no worker runs the last of them while the others have ended. */
 const LONG = [
+  'test/console.deep',
   'test/simulation/planted.deep',
   'test/external-faults.deep',
   'test/recording.deep',

@@ -5,7 +5,7 @@ import { outcomeOf } from './outcome.ts'
 import { Report } from './report.ts'
 
 /** Shorter than the runs of `npm run simulate`, which find more. */
-const SHAPE = { minutes: 3, faults: 60 }
+const SHAPE = { minutes: 2, faults: 40 }
 /** The first has a twin that is never interrupted; the second runs twice with identical bytes. */
 const FIXED_SEEDS = [4, 10]
 const LINK_SEEDS = 60
