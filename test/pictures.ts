@@ -14,9 +14,8 @@ const VIEWPORT = { width: 1280, height: 860 }
 
 /** The name of each picture, the place that it shows on the admin port, and what is drawn last there. */
 const pictures = [
-  ['market', '#/market', '.sparkline'],
+  ['market', '#/market', 'tbody tr:first-child .sparkline'],
   ['coin', '#/coin/BTC', '.candle-chart canvas'],
-  ['health', '#/health', '.uplot canvas'],
 ] as const
 /** The simulated market has its history after some minutes. */
 const DRAWN_MS_MAX = 400_000
