@@ -1,7 +1,13 @@
 import { takeUntil, timer } from 'rxjs'
 import type { MarketEvent } from '../../domain/event.ts'
 import type { SourceId, SourceStatusEvent } from '../../domain/external.ts'
-import { exchanges, isExternal, oracleNetworks, sourceIds } from '../../domain/external.ts'
+import {
+  exchanges,
+  isExternal,
+  oracleNetworks,
+  sourceIds,
+  sourceOf,
+} from '../../domain/external.ts'
 import { externalFeed } from '../../streams/external/external-feed.ts'
 import type { ExternalRuntime } from '../../streams/runtime.ts'
 import type { ExternalAddresses } from '../external-source.ts'
@@ -77,7 +83,8 @@ export async function checkExternal(
 }
 
 function note(heard: Map<SourceId, Heard>, event: MarketEvent): void {
-  const source = sourceOf(event)
+  if (!isExternal(event)) return
+  const source = event.kind === 'source-status' ? event.source : sourceOf(event)
   if (source === null) return
   const known = heard.get(source) ?? { status: null, newest: null, events: 0 }
   heard.set(source, known)
@@ -85,27 +92,6 @@ function note(heard: Map<SourceId, Heard>, event: MarketEvent): void {
   else {
     known.events += 1
     if (!(event.timeExchangeMs <= (known.newest?.timeExchangeMs ?? 0))) known.newest = event
-  }
-}
-
-function sourceOf(event: MarketEvent): SourceId | null {
-  if (!isExternal(event)) return null
-  switch (event.kind) {
-    case 'source-status':
-      return event.source
-    case 'oracle-price':
-      return event.network
-    case 'exchange-quote':
-      return event.exchange
-    case 'pool':
-    case 'chain':
-      return event.chain
-    case 'fear-greed':
-      return 'fear-greed'
-    case 'stablecoin-supply':
-      return 'stablecoin-supply'
-    default:
-      return null
   }
 }
 
