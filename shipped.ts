@@ -8,14 +8,16 @@ export const shipped = {
   target: 'node22.13',
   // A third less to store and to hold in every thread; names stay, for stack traces.
   minifyWhitespace: true,
-  // Native code, files beside the package's own, or workers; and two that `ws` does without. Everything else is
-  // bundled: a package on both sides would exist twice, and neither would know the errors of the other.
-  // Those of the first line are the dependencies of the package, litesvm an optional one of its demo.
-  external: [
-    ...['better-sqlite3', 'piscina', 'pino', 'tiny-secp256k1'],
-    'litesvm',
-    ...['bufferutil', 'utf-8-validate'],
-  ],
+  // Native code, files beside the package's own, or workers. Everything else is bundled: a package on both sides would
+  // exist twice, and neither would know the errors of the other. The first four are the
+  // dependencies of the package, litesvm an optional one of its demo.
+  external: [...['better-sqlite3', 'piscina', 'pino', 'tiny-secp256k1'], 'litesvm'],
+  // `ws` does without its native parts. Where they are installed they abort the process if the engine's thread ends while
+  // it loads them.
+  define: {
+    'process.env.WS_NO_BUFFER_UTIL': '"1"',
+    'process.env.WS_NO_UTF_8_VALIDATE': '"1"',
+  },
   // The packages in CommonJS ask for Node's own modules by it.
   banner: {
     js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)",
