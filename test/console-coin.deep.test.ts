@@ -113,16 +113,26 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     let isCompared = false
     while (!isCompared) {
       const known = await answers(PULSE, 2)
-      const { version, legend, close } = await page.evaluate<Shown>(`({
-        version: document.querySelector('[data-document="${PULSE}"]').dataset.version,
-        legend: Object.fromEntries(
-          [...document.querySelectorAll('[data-indicator]')].map(({ dataset }) => [
-            dataset.indicator,
-            Number(dataset.value),
-          ]),
-        ),
-        close: perpscopeCharts.get('candles').bars().at(-1).close,
-      })`)
+      // A chart is drawn after the panel that has the version.
+      const { version, legend, close } = await page.evaluate<Shown>(`(async () => {
+        const frame = () => new Promise((done) => requestAnimationFrame(done))
+        const versionNow = () => document.querySelector('[data-document="${PULSE}"]').dataset.version
+        let version = ''
+        while (version !== versionNow()) {
+          version = versionNow()
+          for (let frames = 0; frames < 3; frames += 1) await frame()
+        }
+        return {
+          version,
+          legend: Object.fromEntries(
+            [...document.querySelectorAll('[data-indicator]')].map(({ dataset }) => [
+              dataset.indicator,
+              Number(dataset.value),
+            ]),
+          ),
+          close: perpscopeCharts.get('candles').bars().at(-1).close,
+        }
+      })()`)
       const answer = known.get(version) as PulseAnswer | undefined
       if (answer === undefined) continue
       const { indicators } = answer.timeframes['1h']
