@@ -128,6 +128,19 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     expect(faults.filter((fault) => !fault.includes('ERR_'))).toEqual([])
   })
 
+  test('connects again after a proxy refused the stream, and reports no loss then', async () => {
+    const { page } = await browser.open('about:blank')
+    await page.route('**/console/live?*', (route) => route.fulfill({ status: 502 }), { times: 2 })
+    await page.goto(`${rig.adminUrl}/#/coin/BTC`)
+    await page.locator('[data-version]').first().waitFor()
+    // Longer than the time after which a silent stream counts as lost.
+    for (let seconds = 0; seconds < 7; seconds += 1) {
+      await page.waitForTimeout(1_000)
+      expect(await page.locator('.connection .notice').count()).toBe(0)
+    }
+    await page.context().close()
+  })
+
   test('can be used by keyboard alone', async () => {
     const { page } = await opened(rig.adminUrl)
     await page.keyboard.press('Tab')

@@ -102,10 +102,12 @@ function namesOf({
   charts,
   sampleCoin,
 }: ConsoleOptions & { readonly sampleCoin: string }): readonly string[] {
+  // As a page writes the name of a coin of a builder-deployed dex.
+  const coin = encodeURIComponent(sampleCoin)
   const ofCoin = [...contracts, ...charts].filter(({ scope }) => scope === 'coin')
   return [
-    ...ofCoin.map((described) => pathOf(described, sampleCoin)),
-    `/pulse/${sampleCoin}?timeframes=15m,1h,4h`,
+    ...ofCoin.map((described) => pathOf(described, coin)),
+    `/pulse/${coin}?timeframes=15m,1h,4h`,
   ]
 }
 

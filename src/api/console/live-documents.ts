@@ -12,6 +12,7 @@ import { fillDocument } from '../fill-document.ts'
 import type { Refusal } from '../send-problem.ts'
 import { refusal } from '../send-problem.ts'
 import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
+import { refusedVersion } from './live-source.ts'
 
 export type LiveDocumentsOptions = {
   readonly contracts: readonly AnalysisContract[]
@@ -65,7 +66,9 @@ export class LiveDocuments implements LiveSource {
           const asked = call.kind === 'refusal' ? read(parts, nowMs) : call
           const found =
             asked.kind === 'refusal' ? asked : findAnswer(contract, asked, engine, nowMs)
-          return found.kind === 'refusal' ? refused(found, nowMs) : this.#filled(found, nowMs)
+          return found.kind === 'refusal'
+            ? refusedVersion(found, nowMs)
+            : this.#filled(found, nowMs)
         },
       }
     }
@@ -80,7 +83,7 @@ export class LiveDocuments implements LiveSource {
         newest: () => {
           const nowMs = clock.nowMs()
           const away = engineRefusal(engine, nowMs)
-          if (away !== null) return refused(away, nowMs)
+          if (away !== null) return refusedVersion(away, nowMs)
           const document = engine.document(keyOf(contract, engine.resolve(coin)?.coin ?? coin))
           const answer = document && viewOf(document, contract.defaultView)
           if (document === undefined || answer?.kind !== 'answer') return null
@@ -102,14 +105,6 @@ export class LiveDocuments implements LiveSource {
         return { answer: fillDocument(document, answer, facts).toString() }
       },
     }
-  }
-}
-
-function refused({ code, facts }: Refusal, nowMs: number): LiveVersion {
-  return {
-    version: `refused-${code}`,
-    atMs: nowMs,
-    body: { refusal: JSON.stringify({ code, detail: facts.detail }) },
   }
 }
 

@@ -1,3 +1,4 @@
+import type { ConsoleRefusal } from '../../domain/console-protocol.ts'
 import type { Refusal } from '../send-problem.ts'
 
 /** What a page can follow: documents by the path of their call, such as `/pulse/BTC?timeframes=1h`. */
@@ -20,4 +21,10 @@ export type LiveVersion = {
   readonly atMs: number
   /** JSON of the answer, or of the refusal that a call would get now. */
   readonly body: { readonly answer: string } | { readonly refusal: string }
+}
+
+/** What a page shows in place of an answer. Another reason is another version. */
+export function refusedVersion({ code, facts }: Refusal, atMs: number): LiveVersion {
+  const shown: ConsoleRefusal = { code, detail: facts.detail }
+  return { version: `refused-${code}`, atMs, body: { refusal: JSON.stringify(shown) } }
 }

@@ -9,7 +9,7 @@ import { gatewayFixture } from '../testing/gateway-fixture.ts'
 import { pulseLikeDocument } from '../testing/pulse-like.ts'
 import { SAMPLE_DELAY_MS } from './delayed-documents.ts'
 
-const settings = { page: consolePage(), charts: [], sampleCoin: 'BTC' }
+const settings = { page: consolePage(), charts: [] }
 
 describe('the live stream of the public port', () => {
   test('shows nothing of the sample coin before a minute has passed, and then what was', async () => {
@@ -37,6 +37,13 @@ describe('the live stream of the public port', () => {
       expect(stream.documents().every(({ answer }) => answer === undefined)).toBe(true)
     },
   )
+
+  test('knows a sample coin of a builder-deployed dex by the name that a page writes', async () => {
+    const gateway = await listening('xyz:GOLD')
+    const stream = await gateway.open('/pulse/xyz%3AGOLD')
+    await stream.untilText('event: service')
+    expect(stream.documents(), 'it waits for the first answer').toEqual([])
+  })
 
   test('refuses more documents than a page shows', async () => {
     const gateway = await listening()
@@ -77,8 +84,8 @@ const opened: GatewayFixture[] = []
 afterEach(() => Promise.all(opened.splice(0).map(({ app }) => app.close())))
 
 /** A gateway on a port, with a manual clock. */
-async function listening() {
-  const gateway = gatewayFixture({ console: settings })
+async function listening(sampleCoin = 'BTC') {
+  const gateway = gatewayFixture({ console: { ...settings, sampleCoin } })
   opened.push(gateway)
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = gateway.app.server.address() as AddressInfo

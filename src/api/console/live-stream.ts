@@ -7,6 +7,7 @@ import type { Refusal } from '../send-problem.ts'
 import { refusal, sendRefusal } from '../send-problem.ts'
 import { CONSOLE_PATH } from './console-page.ts'
 import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
+import { refusedVersion } from './live-source.ts'
 
 export type LiveStreamOptions = {
   readonly source: LiveSource
@@ -111,9 +112,8 @@ function openAll(request: FastifyRequest, source: LiveSource): Stream['documents
 }
 
 /** One unknown name does not end the stream of the others. */
-function alwaysRefused({ code, facts }: Refusal): LiveDocument {
-  const body = { refusal: JSON.stringify({ code, detail: facts.detail }) }
-  return { kind: 'document', newest: () => ({ version: `refused-${code}`, atMs: 0, body }) }
+function alwaysRefused(refused: Refusal): LiveDocument {
+  return { kind: 'document', newest: () => refusedVersion(refused, 0) }
 }
 
 function begin(

@@ -15,7 +15,7 @@ export type Origin = 'live' | 'delayed' | 'bought' | 'example'
 
 export type DocumentState<Answer = unknown> =
   | { readonly kind: 'waiting' }
-  /** Nobody has bought it in this page. */
+  /** It was not bought in this page. */
   | { readonly kind: 'for-sale'; readonly analysis: string }
   | {
       readonly kind: 'answer'
@@ -115,15 +115,15 @@ export function startStream(): void {
 function openStream(names: readonly string[]): () => void {
   const query = new URLSearchParams(names.map((name) => ['document', name]))
   const source = new EventSource(`/console/live?${query}`)
-  let heardAtMs = Date.now()
+  let lastEventAtMs = Date.now()
   source.addEventListener('service', ({ data }) => {
-    heardAtMs = Date.now()
+    lastEventAtMs = Date.now()
     const { engine, now } = JSON.parse(data) as ConsoleServiceEvent
     setServiceTime(now)
     connection.value = engine
   })
   source.addEventListener('document', ({ data }) => {
-    heardAtMs = Date.now()
+    lastEventAtMs = Date.now()
     show(JSON.parse(data) as ConsoleDocumentEvent)
   })
   let retry: ReturnType<typeof setTimeout> | undefined
@@ -131,13 +131,14 @@ function openStream(names: readonly string[]): () => void {
   source.addEventListener('error', () => {
     // The browser connects again by itself, except after a refusal.
     if (source.readyState !== EventSource.CLOSED || retry !== undefined) return
+    clearInterval(watch)
     connection.value = 'lost'
     retry = setTimeout(() => {
       reopened = openStream(names)
     }, RECONNECT_MS)
   })
   const watch = setInterval(() => {
-    if (Date.now() - heardAtMs > SILENT_MS_MAX) connection.value = 'lost'
+    if (Date.now() - lastEventAtMs > SILENT_MS_MAX) connection.value = 'lost'
   }, 500)
   return () => {
     clearInterval(watch)
@@ -154,6 +155,8 @@ function show({ name, version, at, answer, refusal }: ConsoleDocumentEvent): voi
     state.value = held.kind === 'answer' ? { ...held, refusal } : { kind: 'refused', refusal }
     return
   }
+  // What is shown for free is older than what was bought.
+  if (held.kind === 'answer' && held.origin === 'bought' && at < held.atMs) return
   const origin = facts().sample === null ? 'live' : 'delayed'
   state.value = { kind: 'answer', answer, version, origin, atMs: at, refusal: null }
 }

@@ -210,7 +210,7 @@ function isOpen(cause: unknown): boolean {
 
 function openText(cause: unknown): string {
   if (!(cause instanceof RefusedError)) return unanswered
-  return `${cause.problem.detail} The signed payment stays valid: send it again instead of paying anew.`
+  return `${cause.problem.detail} The signed payment stays valid: send it again instead of another one.`
 }
 
 function failureOf(cause: unknown): PurchaseFailure {

@@ -36,7 +36,7 @@ export const families: readonly EstimateFamily[] = [
     path: '/volatility/{coin}',
     status: 'measured',
     today:
-      'Past forecasts are compared with what followed, beside the naive forecast that nothing changes.',
+      'Past forecasts and the naive forecast that nothing changes are compared with what followed.',
     control: 'an exponentially weighted average',
   },
   {
