@@ -14,10 +14,10 @@ import {
   usd,
   word,
 } from '../../components/format.ts'
+import { changePct } from '../../components/sparkline-path.ts'
 import { hrefOf } from '../../shell/router.ts'
 import type { ScreenerRow } from './screener-rows.ts'
 import { Sparkline } from './sparkline.tsx'
-import { changePct } from './sparkline-path.ts'
 
 type Closes = readonly (number | null)[]
 

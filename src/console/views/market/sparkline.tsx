@@ -1,6 +1,6 @@
 import { toneOf } from '../../components/figure.tsx'
 import { NOTHING, signedPercent } from '../../components/format.ts'
-import { changePct, sparklinePath } from './sparkline-path.ts'
+import { changePct, sparklinePath } from '../../components/sparkline-path.ts'
 
 const BOX = { width: 84, height: 20 }
 

@@ -1,19 +1,18 @@
 import { Figure, Figures, toneOf } from '../../components/figure.tsx'
 import { percent, price, signedPercent, usd, word } from '../../components/format.ts'
 import { Freshness } from '../../components/freshness.tsx'
+import { sparklinePath } from '../../components/sparkline-path.ts'
 import { facts } from '../../live/service.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
-import { sparkPath } from './spark-path.ts'
 
 /** The part of `/chart/{coin}` that is drawn. */
 type Bars = {
   readonly bars: { readonly time_ms: readonly number[]; readonly close: readonly number[] }
 }
 
-const WIDTH = 480
-const HEIGHT = 96
+const BOX = { width: 480, height: 96 }
 
 /** The free coin: its price over the known hours, and the main figures of three analyses. */
 export function SamplePanel({ coin }: { readonly coin: string }) {
@@ -87,12 +86,12 @@ function PriceLine({ coin }: { readonly coin: string }) {
   return (
     <figure class={`spark tone-${direction}`}>
       <svg
-        viewBox={`0 -2 ${WIDTH} ${HEIGHT + 4}`}
+        viewBox={`0 -2 ${BOX.width} ${BOX.height + 4}`}
         preserveAspectRatio="none"
         role="img"
         aria-label={`Price over ${close.length} hours, from ${price(first)} to ${price(last)} USD`}
       >
-        <path class="spark-line" d={sparkPath(close, WIDTH, HEIGHT)} />
+        <path class="spark-line" d={sparklinePath(close, BOX)} />
       </svg>
       <figcaption>
         {signedPercent(change, 1)} <span>over {Math.round(close.length / 24)} days</span>
