@@ -154,7 +154,7 @@ test('with the local chains the demo buys everything from the tarball', () => {
     [manifest.dependencies, manifest.peerDependencies].flatMap((names) => Object.keys(names)),
   )
   try {
-    const { code, output, errors } = user.run(['demo', '--once', '--json'])
+    const { code, output, errors } = user.run(['demo', ...fewCoins, '--once', '--json'])
     expect(code, errors).toBe(0)
     const report = JSON.parse(output) as { purchases: readonly { status: number }[] }
     expect(report.purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))

@@ -17,7 +17,7 @@ import { FrameLogWriter } from '../src/store/frame-log-writer.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { batchOf, minutesOf } from '../src/store/testing/history-rows.ts'
 import { RecordedEngine } from './support/recorded-engine.ts'
-import { runCommand, until } from './support/service.ts'
+import { fewCoins, runCommand, until } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 /** Two minutes before the end of bars of every timeframe. */
@@ -210,7 +210,7 @@ describe('perpscope record and replay', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-record-'))
     path = join(folder, 'log')
-    simulator = launch(MAIN, ['simulate', '--weight-per-minute', '60000'], 'pipe')
+    simulator = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
     source = (JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }).venue.http
     const recording = launch(MAIN, ['record', '--out', path, ...engine('record')], 'pipe')
     const said = firstLineOf(recording)

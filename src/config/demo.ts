@@ -1,9 +1,15 @@
 import type { ValuesOf } from './option.ts'
-import { flag, optionsOf } from './option.ts'
+import { flag, optionsOf, setting } from './option.ts'
+import { count } from './values.ts'
 
 const settings = {
   once: flag('--once', null, 'exit after the purchases'),
   json: flag('--json', null, 'print one JSON report on standard output, and nothing else there'),
+  coins: setting(
+    '--coins <count>',
+    null,
+    'number of coins of the simulated market; correlation needs 20 (default: all)',
+  ).argParser(count),
   cluster: flag(
     '--cluster',
     null,

@@ -44,7 +44,7 @@ type Stage = {
   readonly stand: DemoStand
 }
 
-export async function demo({ once, json, cluster }: DemoOptions): Promise<void> {
+export async function demo({ once, json, cluster, coins }: DemoOptions): Promise<void> {
   const startedAtMs = systemClock.nowMs()
   const programs = cluster === true ? serverPrograms() : null
   const progress = startProgress()
@@ -63,7 +63,7 @@ export async function demo({ once, json, cluster }: DemoOptions): Promise<void> 
   const bought: DemoPurchases = { ok: false, purchases: [], transfers: [] }
   let lastLines = ''
   try {
-    const stage = await setUp(programs, progress, cleanups)
+    const stage = await setUp(programs, coins, progress, cleanups)
     lastLines = demoCommands(stage.stand)
     await buyEverything(COIN, stage, progress, bought, (at) => stage.beforePurchase(at, progress))
   } catch (cause) {
@@ -85,6 +85,7 @@ export async function demo({ once, json, cluster }: DemoOptions): Promise<void> 
 
 async function setUp(
   programs: ServerPrograms | null,
+  coins: number | undefined,
   progress: DemoProgress,
   cleanups: Cleanup[],
 ): Promise<Stage> {
@@ -103,6 +104,7 @@ async function setUp(
   const simulator = startCommand([
     'simulate',
     ...['--weight-per-minute', String(SIMULATED_WEIGHT_PER_MINUTE)],
+    ...(coins === undefined ? [] : ['--coins', String(coins)]),
     ...['--engines', String(programs === null ? 1 : ENGINES)],
     // Changes of open interest need earlier readings, which the venue does not provide.
     ...['--past', dataDir],

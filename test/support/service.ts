@@ -198,7 +198,7 @@ export function runCommand(args: readonly string[], meddling: Meddling = {}): Pr
 }
 
 export function runDemo(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
-  return runScript(MAIN, ['demo', ...args], meddling)
+  return runScript(MAIN, ['demo', ...fewCoins, ...args], meddling)
 }
 
 /** Child processes of `pid`, from the system's process list. */
