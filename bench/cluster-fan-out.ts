@@ -4,6 +4,7 @@ import { PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import { subjectOf, WHOLE_MARKET } from '../src/domain/document.ts'
 import { PackedDocument, packDocument } from '../src/domain/packed-document.ts'
 import type { Broker } from '../src/link/broker/broker.ts'
+import { joined } from '../src/link/broker/broker.ts'
 import { Leadership } from '../src/link/broker/leadership.ts'
 import { Publisher } from '../src/link/broker/publisher.ts'
 import { RedisBroker } from '../src/link/broker/redis-broker.ts'
@@ -225,12 +226,12 @@ class BenchEngine {
     return {
       send: (...sent) => broker.send(...sent),
       retain: (...kept) => broker.retain(...kept),
-      publish: async (lease, frame) => {
+      publish: async (lease, publication) => {
         this.#frames += 1
-        this.#bytes += frame.bytes.length
+        this.#bytes += joined(publication.parts).length
         this.#inFlight += 1
         try {
-          return await broker.publish(lease, frame)
+          return await broker.publish(lease, publication)
         } finally {
           this.#inFlight -= 1
         }

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { Document } from '../src/domain/document.ts'
 import { viewsOf, WHOLE_MARKET } from '../src/domain/document.ts'
+import { joined } from '../src/link/broker/broker.ts'
 import { decodeFrame, FrameEncoder } from '../src/link/broker/frame.ts'
 import { standingMarket } from './support/discovery-gateway.ts'
 
@@ -12,11 +13,14 @@ const encoder = new FrameEncoder()
 
 function frameOf(subject: string): Uint8Array {
   const documents = engine.documentsOf(subject)
-  return encoder.encode({
-    epoch: 1,
-    sequence: 1,
-    message: { kind: 'subject', subject, documents },
-  })
+  const total = documents.length
+  return joined(
+    encoder.encode({
+      epoch: 1,
+      sequence: 1,
+      message: { kind: 'subject', subject, base: null, documents, total },
+    }),
+  )
 }
 
 /** The members that a reader uses; the objects of a rendering have others too. */

@@ -1,6 +1,6 @@
 import { createClient } from '@redis/client'
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Lease } from '../src/link/broker/broker.ts'
+import type { Lease, Publication } from '../src/link/broker/broker.ts'
 import { RedisBroker } from '../src/link/broker/redis-broker.ts'
 import { KEYS } from '../src/link/broker/scripts.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -8,6 +8,12 @@ import type { RedisServer } from './support/redis.ts'
 import { redisBinary, startRedis } from './support/redis.ts'
 
 const TTL_MS = 3_000
+
+/** A publication that replaces everything of BTC; its text is in the place of a document. */
+function whole(sequence: number, text: string, subject = 'BTC'): Publication {
+  const documents = new Map([[`pulse/${subject}`, Buffer.from(text)]])
+  return { subject, sequence, base: null, parts: { head: Buffer.from('head '), documents } }
+}
 
 describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   const cleanups: (() => unknown)[] = []
@@ -77,16 +83,61 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   test('a reordered publication changes nothing', async () => {
     const broker = await brokerOf(await server())
     const lease = await leading(broker)
-    const publish = (sequence: number) =>
-      broker.publish(lease, { subject: 'BTC', sequence, bytes: Buffer.from(`frame ${sequence}`) })
+    const publish = (sequence: number) => broker.publish(lease, whole(sequence, `${sequence}`))
     const outcomes = [await publish(9), await publish(10), await publish(9), await publish(10)]
     expect(outcomes).toEqual(['published', 'published', 'older', 'older'])
-    expect(await stored(broker)).toEqual(['frame 10'])
+    expect(await stored(broker)).toEqual(['head 10'])
     await broker.release(lease)
     const next = await leading(broker, 'other')
-    const frame = { subject: 'BTC', sequence: 1, bytes: Buffer.from('next epoch') }
-    expect(await broker.publish(next, frame)).toBe('published')
-    expect(await stored(broker)).toEqual(['next epoch'])
+    expect(await broker.publish(next, whole(1, 'next epoch'))).toBe('published')
+    expect(await stored(broker)).toEqual(['head next epoch'])
+  })
+
+  test('a publication continues the stored one of its epoch, or changes nothing', async () => {
+    const broker = await brokerOf(await server())
+    const lease = await leading(broker)
+    const received: string[] = []
+    let isActive = false
+    const subscription = broker.subscribe({
+      onActive: () => {
+        isActive = true
+      },
+      onFrame: (frame) => received.push(Buffer.from(frame).toString()),
+    })
+    cleanups.push(() => subscription.close())
+    await expect.poll(() => isActive).toBe(true)
+    const change = (sequence: number, base: number | null, all: Record<string, string>) => {
+      const documents = Object.entries(all).map(([key, text]) => [key, Buffer.from(text)] as const)
+      const parts = { head: Buffer.from(`${sequence}:`), documents: new Map(documents) }
+      return { subject: 'BTC', sequence, base, parts }
+    }
+    const first = change(1, null, { 'pulse/BTC': 'p1', 'spread/BTC': 's1' })
+    const second = change(2, 1, { 'spread/BTC': 's2' })
+    expect(await broker.publish(lease, second), 'nothing is stored').toBe('incomplete')
+    expect(await broker.publish(lease, first)).toBe('published')
+    expect(await broker.publish(lease, second)).toBe('published')
+    expect(await broker.publish(lease, change(4, 3, { 'pulse/BTC': 'p4' }))).toBe('incomplete')
+    expect(await broker.publish(lease, change(4, 2, {}))).toBe('published')
+    expect(await broker.publish(lease, change(3, 2, { 'pulse/BTC': 'p3' }))).toBe('older')
+    const [frame = ''] = await stored(broker)
+    expect(frame.slice(0, 2)).toBe('4:')
+    expect([frame.slice(2, 4), frame.slice(4)].toSorted()).toEqual(['p1', 's2'])
+    await expect.poll(() => received).toEqual(['1:p1s1', '2:s2', '4:'])
+    await broker.release(lease)
+    const next = await leading(broker, 'other')
+    expect(await broker.publish(next, change(5, 4, {})), 'another epoch').toBe('incomplete')
+    expect(await broker.publish(next, change(1, null, { 'pulse/BTC': 'q1' }))).toBe('published')
+    expect(await stored(broker)).toEqual(['1:q1'])
+  })
+
+  test('one subject can be read alone', async () => {
+    const broker = await brokerOf(await server())
+    const lease = await leading(broker)
+    for (const subject of ['*', 'BTC', 'kPEPE'])
+      await broker.publish(lease, whole(1, subject, subject))
+    const frames: string[] = []
+    await broker.snapshot((frame) => frames.push(Buffer.from(frame).toString()), ['BTC', 'GONE'])
+    expect(frames).toEqual(['head BTC'])
   })
 
   test('a former leader can do nothing', async () => {
@@ -94,23 +145,21 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
     const former = await leading(broker)
     await broker.release(former)
     const next = await leading(broker, 'other')
-    const frame = { subject: 'BTC', sequence: 1, bytes: Buffer.from('frame') }
-    expect(await broker.publish(next, frame)).toBe('published')
-    expect(await broker.publish(former, { ...frame, sequence: 2 })).toBe('fenced')
-    expect(await broker.send(former, frame.bytes)).toBe(false)
+    expect(await broker.publish(next, whole(1, 'frame'))).toBe('published')
+    expect(await broker.publish(former, whole(2, 'frame'))).toBe('fenced')
+    expect(await broker.send(former, Buffer.from('heartbeat'))).toBe(false)
     expect(await broker.retain(former, [])).toBe(false)
-    expect(await stored(broker)).toEqual(['frame'])
+    expect(await stored(broker)).toEqual(['head frame'])
   })
 
   test('stored frames of other subjects are deleted', async () => {
     const broker = await brokerOf(await server())
     const lease = await leading(broker)
     for (const subject of ['*', 'BTC', 'kPEPE'])
-      await broker.publish(lease, { subject, sequence: 1, bytes: Buffer.from(subject) })
+      await broker.publish(lease, whole(1, subject, subject))
     expect(await broker.retain(lease, ['*', 'kPEPE', 'SOL'])).toBe(true)
-    expect(await stored(broker)).toEqual(['*', 'kPEPE'])
-    const again = { subject: 'BTC', sequence: 1, bytes: Buffer.from('again') }
-    expect(await broker.publish(lease, again)).toBe('published')
+    expect(await stored(broker)).toEqual(['head *', 'head kPEPE'])
+    expect(await broker.publish(lease, whole(1, 'again'))).toBe('published')
   })
 
   test('a subscriber receives bytes as they were sent, also after a restart of the server', async () => {
@@ -128,7 +177,8 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
     await expect.poll(() => activations).toBe(1)
     const bytes = Uint8Array.from({ length: 100_000 }, (_, at) => at % 256)
     const lease = await leading(broker)
-    await broker.publish(lease, { subject: 'BTC', sequence: 1, bytes })
+    const parts = { head: bytes, documents: new Map() }
+    await broker.publish(lease, { subject: 'BTC', sequence: 1, base: null, parts })
     await broker.send(lease, Uint8Array.of(0, 255, 13, 10))
     await expect.poll(() => received.length).toBe(2)
     expect(received[0]?.equals(bytes)).toBe(true)

@@ -170,6 +170,7 @@ function brokerCarrier(clock: ManualClock): Carrier {
   const path = {
     requestMs: () => 1,
     replyMs: () => 1,
+    isFrameLost: () => false,
     isUnsubscribed: () => false,
     chance: () => 0.5,
     deliver: (task: () => void) => task(),

@@ -212,9 +212,15 @@ describe('the simulation finds a planted defect:', () => {
       'link: an older frame replaced a newer one',
     )
   })
+
+  test('changed documents that the broker stores without the others', async () => {
+    expect(await foundInLink('changes-replace-all')).toContain(
+      'link: a gateway lacks a document though nothing is wrong',
+    )
+  })
 })
 
-/** Both defects show with several of these seeds. */
+/** All of these defects show with several of these seeds. */
 const LINK_SEEDS = 40
 
 async function foundInLink(defect: BrokerDefect): Promise<readonly string[]> {

@@ -1,15 +1,10 @@
 /** Reads what {@link ByteWriter} writes. Every method throws RangeError at the end of the bytes. */
 export class ByteReader {
   readonly #buffer: Buffer
-  #position: number
+  #position = 0
 
-  constructor(bytes: Uint8Array, position = 0) {
+  constructor(bytes: Uint8Array) {
     this.#buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-    this.#position = position
-  }
-
-  get position(): number {
-    return this.#position
   }
 
   get left(): number {
@@ -75,8 +70,11 @@ export class ByteReader {
     return value
   }
 
-  skip(length: number): void {
+  /** The next bytes, which share the memory of the read ones. */
+  view(length: number): Uint8Array {
     if (length > this.left) throw new RangeError(`${length} bytes of ${this.left}`)
+    const start = this.#position
     this.#position += length
+    return this.#buffer.subarray(start, this.#position)
   }
 }

@@ -39,11 +39,8 @@ const outcomeKinds = [
   'low-coverage',
 ] as const
 
-/** The length in front lets a reader skip a document that it holds. */
 export function writeDocument(to: ByteWriter, document: Document): void {
   const { key, version, renderedAtMs, nextUpdateMs, parts, views, numbered } = document
-  const lengthAt = to.length
-  to.u32(0)
   to.text(key)
   to.f64(version)
   to.f64(renderedAtMs)
@@ -55,21 +52,15 @@ export function writeDocument(to: ByteWriter, document: Document): void {
     writeView(to, view)
   })
   writeOptional(to, numbered, (value) => writeNumbered(to, value))
-  to.u32At(lengthAt, to.length - lengthAt - 4)
 }
 
 /** @throws RangeError for bytes that are not a document */
 export function readDocument(from: ByteReader, findHeld: FindHeld): Document {
-  const length = from.count(1)
-  const end = from.position + length
   const key = from.text()
   if (!isDocumentKey(key)) throw new RangeError(`"${key}" is not the key of a document`)
   const version = from.f64()
   const held = findHeld(key, version)
-  if (held !== undefined) {
-    from.skip(end - from.position)
-    return held
-  }
+  if (held !== undefined) return held
   const renderedAtMs = from.f64()
   const nextUpdateMs = readOptional(from, () => from.f64())
   const bytes = from.bytes()
@@ -79,7 +70,7 @@ export function readDocument(from: ByteReader, findHeld: FindHeld): Document {
     readList(from, 2, () => [from.text(), readView(from, parts.length)] as const),
   )
   const numbered = readOptional(from, () => readNumbered(from, parts, bytes.length))
-  if (from.position !== end) throw new RangeError(`${key} has another length than stated`)
+  if (from.left > 0) throw new RangeError(`${key} has another length than stated`)
   return {
     ...{ key, version, renderedAtMs, bytes, parts, views },
     ...(nextUpdateMs !== undefined && { nextUpdateMs }),

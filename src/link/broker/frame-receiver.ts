@@ -2,26 +2,37 @@ import type { Document, DocumentKey } from '../../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../../domain/document.ts'
 import { tradableOf } from '../../domain/listing.ts'
 import type { EngineReplica } from '../engine-replica.ts'
-import type { SubjectMessage } from '../message.ts'
 import type { FramePosition } from './broker.ts'
 import { isNewer } from './broker.ts'
-import type { CarriedMessage, CarrierFrame } from './frame.ts'
+import type { CarriedMessage, CarrierFrame, FrameSource, SubjectChange } from './frame.ts'
 import { decodeFrame } from './frame.ts'
 
 /** A new leader publishes every subject within this time, also the unchanged ones. */
 const HANDOVER_MS = 15_000
 
-/** `heartbeat`: of the newest leader. `older`: changed nothing. `refused`: damaged or of another format. */
-export type Receipt = 'heartbeat' | 'applied' | 'older' | 'refused'
+/**
+ * `heartbeat`: of the newest leader. `older`: changed nothing. `refused`: damaged or of another format. `incomplete`:
+ * changed nothing, because an earlier frame of the subject is missing.
+ */
+export type Receipt =
+  | 'heartbeat'
+  | 'applied'
+  | 'older'
+  | 'refused'
+  | { readonly kind: 'incomplete'; readonly subject: string }
 
-/** `epoch`: of the leader that rendered it. */
-type Held = { readonly epoch: number; readonly document: Document }
-type HeldSubject = FramePosition & { readonly documents: ReadonlyMap<DocumentKey, Held> }
+type Documents = ReadonlyMap<DocumentKey, Document>
+
+/** All documents are of the same epoch; `later` has the renderings of former leaders that readers get instead. */
+type HeldSubject = FramePosition & { readonly documents: Documents; readonly later: Documents }
 type HeldUniverse = FramePosition & { readonly coins: ReadonlySet<string> }
 
 const NOTHING: FramePosition = { epoch: 0, sequence: 0 }
 
-/** Applies frames to a replica in any order of arrival: of each subject the newest position wins. */
+/**
+ * Applies frames to a replica in any order of arrival. Of each subject the newest position wins, and a frame that continues
+ * another one follows that one only.
+ */
 export class FrameReceiver {
   readonly #replica: EngineReplica
   readonly #nowMs: () => number
@@ -45,11 +56,12 @@ export class FrameReceiver {
   }
 
   /** @param bytes may change after the call */
-  receive(bytes: Uint8Array): Receipt {
-    const frame = decodeFrame(bytes, (key, version, { epoch }) => {
-      const held = this.#subjects.get(subjectOf(key))?.documents.get(key)
+  receive(bytes: Uint8Array, source: FrameSource): Receipt {
+    const frame = decodeFrame(bytes, source, (key, version, { epoch }) => {
+      const held = this.#subjects.get(subjectOf(key))
+      const document = held?.documents.get(key)
       // Engines on two machines can use the same version.
-      return held?.epoch === epoch && held.document.version === version ? held.document : undefined
+      return held?.epoch === epoch && document?.version === version ? document : undefined
     })
     if (frame === null) return 'refused'
     if (frame.epoch > this.#epoch) {
@@ -59,7 +71,7 @@ export class FrameReceiver {
     const { message } = frame
     if (message === null || message.kind === 'heartbeat') return this.#beat(frame)
     if (message.kind === 'universe') return this.#list(frame, message)
-    return this.#replace(frame, message)
+    return this.#change(frame, message)
   }
 
   #beat({ message, ...position }: CarrierFrame): Receipt {
@@ -83,30 +95,36 @@ export class FrameReceiver {
     return 'applied'
   }
 
-  #replace({ epoch, sequence }: FramePosition, { subject, documents }: SubjectMessage): Receipt {
+  #change(
+    { epoch, sequence }: FramePosition,
+    { subject, base, documents: changed }: SubjectChange,
+  ): Receipt {
     const position = { epoch, sequence }
     const held = this.#subjects.get(subject)
     if (!isNewer(position, held ?? NOTHING) || this.#isDelisted(subject, position)) return 'older'
-    const kept = new Map<DocumentKey, Held>()
-    for (const document of documents) {
-      const before = held?.documents.get(document.key)
-      const isKept = before !== undefined && this.#isKept(before.document, document)
-      kept.set(document.key, isKept ? before : { epoch, document })
-    }
-    this.#subjects.set(subject, { ...position, documents: kept })
-    const newest = [...kept.values()].map(({ document }) => document)
-    this.#replica.apply({ kind: 'subject', subject, documents: newest }, this.#nowMs())
+    const isNext = held?.epoch === epoch && held.sequence === base
+    if (base !== null && !isNext) return { kind: 'incomplete', subject }
+    const documents = new Map(base === null ? [] : held?.documents)
+    for (const document of changed) documents.set(document.key, document)
+    const later = held === undefined ? new Map() : this.#laterThan(documents, held)
+    this.#subjects.set(subject, { ...position, documents, later })
+    const shown = Array.from(documents.values(), (document) => later.get(document.key) ?? document)
+    this.#replica.apply({ kind: 'subject', subject, documents: shown }, this.#nowMs())
     return 'applied'
   }
 
   /**
    * A standby may have rendered a document before the last rendering of the leader that it replaces. For a bounded time,
-   * because the clocks of two machines differ, the later rendering stays.
+   * because the clocks of two machines differ, readers get the later rendering.
    */
-  #isKept(before: Document, document: Document): boolean {
-    return (
-      before.renderedAtMs > document.renderedAtMs && this.#monotonicMs() < this.#handoverUntilMs
-    )
+  #laterThan(documents: Documents, held: HeldSubject): Documents {
+    const later = new Map<DocumentKey, Document>()
+    if (this.#monotonicMs() >= this.#handoverUntilMs) return later
+    for (const { key, renderedAtMs } of documents.values()) {
+      const before = held.later.get(key) ?? held.documents.get(key)
+      if (before !== undefined && before.renderedAtMs > renderedAtMs) later.set(key, before)
+    }
+    return later
   }
 
   /** A frame that was delayed until after the delisting of its coin. */

@@ -5,8 +5,9 @@ import type { Document } from '../../domain/document.ts'
 import { bytesOf } from '../../domain/document.ts'
 import { arbitraryDocument } from '../testing/arbitrary-document.ts'
 import { STORE_OK } from '../testing/store-ok.ts'
+import { joined } from './broker.ts'
 import type { CarrierFrame } from './frame.ts'
-import { decodeFrame, FrameEncoder } from './frame.ts'
+import { decodeFrame, FrameEncoder, LINK_FORMAT } from './frame.ts'
 
 const SUBJECT = 'kPEPE'
 
@@ -17,14 +18,21 @@ const documents = fc.uniqueArray(arbitraryDocument(SUBJECT), {
 const frames: fc.Arbitrary<CarrierFrame> = fc.record({
   epoch: fc.maxSafeNat(),
   sequence: fc.maxSafeNat(),
-  message: documents.map((made) => ({ kind: 'subject', subject: SUBJECT, documents: made })),
+  message: fc.record({
+    kind: fc.constant('subject' as const),
+    subject: fc.constant(SUBJECT),
+    base: fc.option<number, null>(fc.integer({ min: 1 })),
+    documents,
+    total: fc.nat(100),
+  }),
 })
 
 const encoder = new FrameEncoder()
+const encoded = (frame: CarrierFrame) => joined(encoder.encode(frame))
 
 describe('frame', () => {
   test.prop([frames])('carries documents unchanged, in memory of their own', (frame) => {
-    const bytes = encoder.encode(frame)
+    const bytes = encoded(frame)
     const decoded = decodeFrame(bytes)
     bytes.fill(0)
     expect(decoded).toEqual(frame)
@@ -37,7 +45,7 @@ describe('frame', () => {
       const { message } = frame
       const shared = message.documents.map((document) => ({ ...document, tail }))
       const carried = decodeFrame(
-        encoder.encode({ ...frame, message: { ...message, documents: shared } }),
+        encoded({ ...frame, message: { ...message, documents: shared } }),
       )?.message
       if (carried?.kind !== 'subject') throw new Error('the frame is refused')
       expect(carried.documents.map(({ bytes }) => bytes)).toEqual(shared.map(bytesOf))
@@ -47,7 +55,7 @@ describe('frame', () => {
   test.prop([frames, fc.nat(), fc.integer({ min: 1, max: 255 })])(
     'is refused if any byte differs',
     (frame, at, change) => {
-      const bytes = encoder.encode(frame)
+      const bytes = encoded(frame)
       const index = at % bytes.length
       bytes[index] = (bytes[index] ?? 0) ^ change
       expect(decodeFrame(bytes)).toBeNull()
@@ -55,28 +63,42 @@ describe('frame', () => {
   )
 
   test.prop([frames, fc.nat()])('is refused if its end is missing', (frame, length) => {
-    const bytes = encoder.encode(frame)
+    const bytes = encoded(frame)
     expect(decodeFrame(bytes.subarray(0, length % bytes.length))).toBeNull()
   })
 
+  test.prop([frames, fc.nat(100)])(
+    'that the broker stores has all documents, or is refused',
+    (frame, total) => {
+      if (frame.message?.kind !== 'subject') throw new Error('all are of a subject')
+      const message = { ...frame.message, total }
+      const stored = decodeFrame(encoded({ ...frame, message }), 'store')
+      const isWhole = message.documents.length === total
+      expect(stored).toEqual(isWhole ? { ...frame, message: { ...message, base: null } } : null)
+    },
+  )
+
   test.prop([frames, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { minLength: 1, maxLength: 4 })])(
-    'with wrong content and a right checksum never throws, and holds no range outside its bytes',
+    'with wrong content and right checksums never throws, and holds no range outside its bytes',
     (frame, changes) => {
-      const bytes = encoder.encode(frame)
-      for (const [at, value] of changes) bytes[4 + (at % (bytes.length - 4))] = value
-      expect(isSafe(decodeFrame(withChecksum(bytes)))).toBe(true)
+      const { head, documents: parts } = encoder.encode(frame)
+      const all = [head, ...parts.values()]
+      for (const [at, value] of changes) {
+        const part = all[at % all.length] ?? head
+        part[8 + (at % (part.length - 8))] = value
+      }
+      expect(isSafe(decodeFrame(Buffer.concat(all.map(withChecksum))))).toBe(true)
     },
   )
 
   test.prop([fc.uint8Array({ maxLength: 100 })])('of any bytes never throws', (bytes) => {
-    expect(isSafe(decodeFrame(withChecksum(Uint8Array.of(0, 0, 0, 0, 1, 0, 0, ...bytes))))).toBe(
-      true,
-    )
+    const part = Uint8Array.of(0, 0, 0, 0, 0, 0, 0, 0, LINK_FORMAT, 0, 0, ...bytes)
+    expect(isSafe(decodeFrame(withChecksum(part)))).toBe(true)
   })
 
   test('of another format is refused', () => {
-    const bytes = encoder.encode({ epoch: 1, sequence: 1, message: null })
-    bytes[4] = 2
+    const bytes = encoded({ epoch: 1, sequence: 1, message: null })
+    bytes[8] = LINK_FORMAT + 1
     expect(decodeFrame(withChecksum(bytes))).toBeNull()
   })
 
@@ -96,14 +118,16 @@ describe('frame', () => {
       { epoch: 1, sequence: 2, message: { kind: 'heartbeat', heartbeat } },
       { epoch: 1, sequence: 3, message: null },
     ]
-    expect(sent.map((frame) => decodeFrame(encoder.encode(frame)))).toEqual(sent)
+    expect(sent.map((frame) => decodeFrame(encoded(frame)))).toEqual(sent)
   })
 
   test('reuses the held document of the same version', () => {
     const [held, changed] = [plain('pulse/BTC', 7), plain('spread/BTC', 8)]
-    const message = { kind: 'subject', subject: 'BTC', documents: [held, changed] } as const
+    const documents = [held, changed]
+    const message = { kind: 'subject', subject: 'BTC', base: null, documents, total: 2 } as const
     const decoded = decodeFrame(
-      encoder.encode({ epoch: 3, sequence: 1, message }),
+      encoded({ epoch: 3, sequence: 1, message }),
+      'channel',
       (key, version) => (key === 'pulse/BTC' && version === 7 ? held : undefined),
     )
     const received = decoded?.message?.kind === 'subject' ? decoded.message.documents : []
@@ -113,9 +137,12 @@ describe('frame', () => {
   })
 })
 
-function withChecksum(bytes: Uint8Array): Uint8Array {
-  new DataView(bytes.buffer, bytes.byteOffset).setUint32(0, crc32(bytes.subarray(4)), true)
-  return bytes
+/** A part with the length and the checksum of its content. */
+function withChecksum(part: Uint8Array): Uint8Array {
+  const header = new DataView(part.buffer, part.byteOffset)
+  header.setUint32(0, part.length - 8, true)
+  header.setUint32(4, crc32(part.subarray(8)), true)
+  return part
 }
 
 /** Whether every range and index of the documents exists. */

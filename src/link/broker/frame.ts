@@ -4,21 +4,35 @@ import { subjectOf } from '../../domain/document.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { LISTINGS_MAX } from '../../domain/listing.ts'
 import type { EngineMessage, Heartbeat } from '../message.ts'
-import type { FramePosition } from './broker.ts'
+import type { FrameParts, FramePosition } from './broker.ts'
 import { ByteReader } from './byte-reader.ts'
 import { ByteWriter } from './byte-writer.ts'
+import type { FindHeld } from './document-codec.ts'
 import { readDocument, writeDocument } from './document-codec.ts'
 
 /**
  * Version of everything that a broker stores or carries. Gateways and engines of different formats do not read each
  * other's frames.
  */
-export const LINK_FORMAT = 1
+export const LINK_FORMAT = 2
 
 /** A message of the leading engine. `message` is null in a heartbeat of a leader whose engine has sent nothing new. */
 export type CarrierFrame = FramePosition & { readonly message: CarriedMessage | null }
 
-export type CarriedMessage = Exclude<EngineMessage, { readonly kind: 'documents' }>
+export type CarriedMessage =
+  | Exclude<EngineMessage, { readonly kind: 'documents' | 'subject' }>
+  | SubjectChange
+
+/** Documents of one coin or of the whole market. */
+export type SubjectChange = {
+  readonly kind: 'subject'
+  readonly subject: string
+  /** Sequence of the frame after which only these documents changed; null if the subject has no others. */
+  readonly base: number | null
+  readonly documents: readonly Document[]
+  /** How many documents the subject has after this change. */
+  readonly total: number
+}
 
 /** The held document of the same epoch, key and version, which is then not read again. */
 export type FindHeldOf = (
@@ -27,32 +41,54 @@ export type FindHeldOf = (
   position: FramePosition,
 ) => Document | undefined
 
+/** `store`: what the broker has of a subject, which are all its documents. */
+export type FrameSource = 'channel' | 'store'
+
 const kinds = ['subject', 'universe', 'heartbeat'] as const
-const CHECKSUM_BYTES = 4
+const PART_HEADER_BYTES = 8
+/** In place of a base; sequences begin at 1. */
+const NO_BASE = 0
 
 /**
- * Bytes of a frame: checksum of the rest (4), format (2), kind (1), epoch (8), sequence (8), and by kind the documents of
- * a subject, or JSON.
+ * A frame consists of its head and its documents. Each part: length (4), checksum (4), content. Content of the head: format
+ * (2), kind (1), epoch (8), sequence (8), and by kind the description of a {@link SubjectChange}, or JSON.
  */
 export class FrameEncoder {
   readonly #writer = new ByteWriter()
 
   /** @returns bytes of their own */
-  encode({ epoch, sequence, message }: CarrierFrame): Uint8Array {
+  encode({ epoch, sequence, message }: CarrierFrame): FrameParts {
+    const head = this.#part((to) => {
+      to.u16(LINK_FORMAT)
+      to.u8(kinds.indexOf(message?.kind ?? 'heartbeat'))
+      to.f64(epoch)
+      to.f64(sequence)
+      if (message?.kind === 'subject') {
+        to.text(message.subject)
+        to.f64(message.base ?? NO_BASE)
+        to.u32(message.documents.length)
+        to.u32(message.total)
+      } else if (message?.kind === 'universe') to.text(JSON.stringify(message.listings))
+      else to.text(JSON.stringify(message?.heartbeat ?? null))
+    })
+    const documents = new Map<string, Uint8Array>()
+    for (const document of message?.kind === 'subject' ? message.documents : [])
+      documents.set(
+        document.key,
+        this.#part((to) => writeDocument(to, document)),
+      )
+    return { head, documents }
+  }
+
+  #part(write: (to: ByteWriter) => void): Uint8Array {
     const to = this.#writer
     to.clear()
     to.u32(0)
-    to.u16(LINK_FORMAT)
-    to.u8(kinds.indexOf(message?.kind ?? 'heartbeat'))
-    to.f64(epoch)
-    to.f64(sequence)
-    if (message?.kind === 'subject') {
-      to.text(message.subject)
-      to.u32(message.documents.length)
-      for (const document of message.documents) writeDocument(to, document)
-    } else if (message?.kind === 'universe') to.text(JSON.stringify(message.listings))
-    else to.text(JSON.stringify(message?.heartbeat ?? null))
-    to.u32At(0, crc32(to.written().subarray(CHECKSUM_BYTES)))
+    to.u32(0)
+    write(to)
+    const content = to.written().subarray(PART_HEADER_BYTES)
+    to.u32At(0, content.length)
+    to.u32At(4, crc32(content))
     return new Uint8Array(to.written())
   }
 }
@@ -60,41 +96,69 @@ export class FrameEncoder {
 /** @returns null for bytes that are damaged or of another format */
 export function decodeFrame(
   bytes: Uint8Array,
+  source: FrameSource = 'channel',
   findHeld: FindHeldOf = () => undefined,
 ): CarrierFrame | null {
   try {
-    return frameFrom(new ByteReader(bytes), bytes, findHeld)
+    return frameFrom(partsOf(bytes), source, findHeld)
   } catch (cause) {
     if (cause instanceof RangeError || cause instanceof SyntaxError) return null
     throw cause
   }
 }
 
-function frameFrom(from: ByteReader, bytes: Uint8Array, findHeld: FindHeldOf): CarrierFrame | null {
-  if (from.u32() !== crc32(bytes.subarray(CHECKSUM_BYTES))) return null
-  if (from.u16() !== LINK_FORMAT) return null
-  const kind = kinds[from.u8()]
-  const position = { epoch: from.f64(), sequence: from.f64() }
-  const message = kind === undefined ? undefined : messageFrom(from, kind, position, findHeld)
-  if (message === undefined || from.left > 0) return null
+/** @throws RangeError for a part that is damaged */
+function partsOf(bytes: Uint8Array): readonly ByteReader[] {
+  const from = new ByteReader(bytes)
+  const parts: ByteReader[] = []
+  while (from.left > 0) {
+    const [length, checksum] = [from.u32(), from.u32()]
+    const content = from.view(length)
+    if (crc32(content) !== checksum) throw new RangeError(`part ${parts.length} is damaged`)
+    parts.push(new ByteReader(content))
+  }
+  return parts
+}
+
+function frameFrom(
+  [head, ...documents]: readonly ByteReader[],
+  source: FrameSource,
+  findHeld: FindHeldOf,
+): CarrierFrame | null {
+  if (head === undefined || head.u16() !== LINK_FORMAT) return null
+  const kind = kinds[head.u8()]
+  const position = { epoch: head.f64(), sequence: head.f64() }
+  if (kind === 'subject') {
+    const message = changeFrom(head, documents, source, (key, version) =>
+      findHeld(key, version, position),
+    )
+    return message === null || head.left > 0 ? null : { ...position, message }
+  }
+  const message = kind === undefined ? undefined : messageFrom(head, kind)
+  if (message === undefined || head.left > 0 || documents.length > 0) return null
   return { ...position, message }
+}
+
+function changeFrom(
+  head: ByteReader,
+  parts: readonly ByteReader[],
+  source: FrameSource,
+  findHeld: FindHeld,
+): SubjectChange | null {
+  const subject = head.text()
+  const [base, changed, total] = [head.f64(), head.u32(), head.u32()]
+  if (parts.length !== (source === 'store' ? total : changed)) return null
+  const documents = parts.map((part) => readDocument(part, findHeld))
+  if (documents.some(({ key }) => subjectOf(key) !== subject)) return null
+  const isWhole = source === 'store' || base === NO_BASE
+  return { kind: 'subject', subject, base: isWhole ? null : base, documents, total }
 }
 
 /** @returns undefined for what is not a message */
 function messageFrom(
   from: ByteReader,
-  kind: (typeof kinds)[number],
-  position: FramePosition,
-  findHeld: FindHeldOf,
-): CarriedMessage | null | undefined {
-  if (kind === 'subject') {
-    const subject = from.text()
-    const documents: Document[] = []
-    for (let left = from.count(1); left > 0; left -= 1)
-      documents.push(readDocument(from, (key, version) => findHeld(key, version, position)))
-    if (documents.some(({ key }) => subjectOf(key) !== subject)) return undefined
-    return { kind, subject, documents }
-  }
+  kind: 'universe' | 'heartbeat',
+): Exclude<CarriedMessage, SubjectChange> | null | undefined {
   const value: unknown = JSON.parse(from.text())
   if (kind === 'universe') return isListings(value) ? { kind, listings: value } : undefined
   if (value === null) return null

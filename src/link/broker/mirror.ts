@@ -2,6 +2,7 @@ import { backOffMs } from '../../domain/back-off.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { Broker, BrokerSubscription } from './broker.ts'
+import type { FrameSource } from './frame.ts'
 import { FrameReceiver } from './frame-receiver.ts'
 
 /** Without a heartbeat for longer, the connection is replaced, whatever its state. */
@@ -44,8 +45,8 @@ export class Mirror {
   #connections = 0
   #isSynchronized = false
   #isReading = false
-  /** Frames may have been missed since the present snapshot began. */
-  #isStale = false
+  /** Subjects of which frames may have been missed since the present snapshot began. */
+  #wanted: 'all' | Set<string> | null = null
   #snapshotsInSequence = 0
   #refused = 0
   #cancelWatch = () => {}
@@ -98,6 +99,7 @@ export class Mirror {
     const connection = this.#connections
     this.#cancelRead()
     this.#isReading = false
+    this.#wanted = null
     this.#isSynchronized = false
     this.#snapshotsInSequence = 0
     this.#connectedAtMs = monotonicMs()
@@ -105,10 +107,10 @@ export class Mirror {
       onActive: () => {
         if (connection !== this.#connections) return
         this.#isSynchronized = false
-        this.#synchronize()
+        this.#readAll()
       },
       onFrame: (bytes) => {
-        if (connection === this.#connections) this.#receive(bytes)
+        if (connection === this.#connections) this.#receive(bytes, 'channel')
       },
     })
   }
@@ -124,48 +126,60 @@ export class Mirror {
     this.#connect()
   }
 
-  #receive(bytes: Uint8Array): void {
+  #receive(bytes: Uint8Array, source: FrameSource): void {
     const { onNotice, monotonicMs } = this.#options
     const before = this.#receiver.epoch
-    const receipt = this.#receiver.receive(bytes)
+    const receipt = this.#receiver.receive(bytes, source)
     if (this.#receiver.epoch !== before)
       onNotice({ kind: 'leader-changed', epoch: this.#receiver.epoch })
     if (receipt === 'heartbeat') this.#heartbeatAtMs = monotonicMs()
+    if (typeof receipt === 'object') this.#readAgain(receipt.subject)
     if (receipt !== 'refused') return
     this.#refused += 1
     onNotice({ kind: 'frame-refused', bytes: bytes.length })
-    this.#synchronize()
+    this.#readAll()
   }
 
-  /** Reads what is stored; once more if a reading is under way, which may have missed the newest. */
-  #synchronize(): void {
-    this.#isStale = true
+  #readAll(): void {
+    this.#wanted = 'all'
     if (!this.#isReading) void this.#read()
   }
 
+  /** A frame of the subject is missing. During a snapshot it is read afterwards, because that may have missed it too. */
+  #readAgain(subject: string): void {
+    if (this.#wanted === null) this.#wanted = new Set()
+    if (this.#wanted !== 'all') this.#wanted.add(subject)
+    if (!this.#isReading) void this.#read()
+  }
+
+  /** Reads what is stored of the wanted subjects, until nothing is wanted. */
   async #read(): Promise<void> {
     const { broker, clock, onNotice } = this.#options
     const connection = this.#connections
+    const subjects = this.#wanted
     this.#isReading = true
-    this.#isStale = false
+    this.#wanted = null
     this.#snapshotsInSequence += 1
     let frames = 0
-    let isRead = true
     try {
-      await broker.snapshot((bytes) => {
-        if (connection !== this.#connections) return
-        frames += 1
-        this.#receive(bytes)
-      })
+      await broker.snapshot(
+        (bytes) => {
+          if (connection !== this.#connections) return
+          frames += 1
+          this.#receive(bytes, 'store')
+        },
+        subjects instanceof Set ? subjects : undefined,
+      )
+      if (connection !== this.#connections) return
+      if (!(subjects instanceof Set)) {
+        this.#isSynchronized = true
+        onNotice({ kind: 'synchronized', frames })
+      }
     } catch {
-      isRead = false
+      if (connection !== this.#connections) return
+      this.#wanted = 'all'
     }
-    if (connection !== this.#connections) return
-    if (isRead) {
-      this.#isSynchronized = true
-      onNotice({ kind: 'synchronized', frames })
-    }
-    if (isRead && !this.#isStale) {
+    if (this.#wanted === null) {
       this.#isReading = false
       this.#snapshotsInSequence = 0
       return

@@ -1,10 +1,11 @@
 import type { Clock } from '../../domain/clock.ts'
+import type { DocumentKey } from '../../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { tradableOf } from '../../domain/listing.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { EngineMessage, Heartbeat } from '../message.ts'
-import type { Broker, Lease } from './broker.ts'
+import type { Broker, Lease, PublishOutcome } from './broker.ts'
 import type { CarriedMessage } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
 import type { Leadership } from './leadership.ts'
@@ -12,11 +13,9 @@ import type { Leadership } from './leadership.ts'
 /** Subject of the list of coins; no coin has this name. */
 const UNIVERSE = '#universe'
 
-/** A subject is published four times a second at most; changes in between are combined. */
-const INTERVAL_MS_MIN = 250
-/** An unchanged subject is published again, which repairs what a broker or a gateway lost. */
+/** An unchanged subject is confirmed, so that a broker or a gateway notices what it lost. */
 const REFRESH_MS = 10_000
-/** Bounds the memory of publications without a reply: 39 kB per coin. */
+/** Bounds the memory of publications without a reply: 100 kB per coin. */
 const IN_FLIGHT_MAX = 32
 /** Pause after a failed publication. */
 const RETRY_MS = 250
@@ -33,20 +32,28 @@ export type PublisherOptions = {
   readonly monotonicMs: () => number
 }
 
-type Subject = { hasChanged: boolean; isInFlight: boolean; publishedAtMs: number }
+type Subject = {
+  hasChanged: boolean
+  isInFlight: boolean
+  publishedAtMs: number
+  /** The stored publication, which the next one can continue; null if it must replace everything. */
+  base: Base | null
+}
+
+type Base = { readonly sequence: number; readonly versions: ReadonlyMap<DocumentKey, number> }
 
 /** Numbers of publications since the start, by outcome. */
-export type PublisherCounts = Readonly<Record<'published' | 'older' | 'fenced' | 'failed', number>>
+export type PublisherCounts = Readonly<Record<PublishOutcome | 'failed', number>>
 
 /**
  * Publishes the engine's newest state while this process leads. Each subject has at most one publication in flight,
- * which carries the state of that moment; a new leader publishes everything.
+ * with the documents that have changed since the one before; a new leader publishes everything.
  */
 export class Publisher {
   readonly #options: PublisherOptions
   readonly #encoder = new FrameEncoder()
   readonly #subjects = new Map<string, Subject>()
-  readonly #counts = { published: 0, older: 0, fenced: 0, failed: 0 }
+  readonly #counts = { published: 0, older: 0, incomplete: 0, fenced: 0, failed: 0 }
   #listings: readonly Listing[] | null = null
   #heartbeat: Heartbeat | null = null
   #isHeartbeatNew = false
@@ -90,7 +97,7 @@ export class Publisher {
         this.#listings = message.listings
         this.#change(UNIVERSE)
         for (const subject of this.#subjects.keys())
-          if (this.#messageOf(subject) === null) this.#subjects.delete(subject)
+          if (this.#messageOf(subject, null) === null) this.#subjects.delete(subject)
         break
       case 'heartbeat':
         this.#heartbeat = message.heartbeat
@@ -117,6 +124,7 @@ export class Publisher {
         hasChanged: true,
         isInFlight: false,
         publishedAtMs: Number.NEGATIVE_INFINITY,
+        base: null,
       })
     this.#publishIfDue(name)
   }
@@ -127,6 +135,10 @@ export class Publisher {
     if (lease === null) return
     if (lease.epoch !== this.#epoch) this.#begin(lease)
     if (monotonicMs() - this.#heartbeatAtMs >= HEARTBEAT_PERIOD_MS) void this.#beat(lease)
+    this.#publishDue()
+  }
+
+  #publishDue(): void {
     for (const name of this.#subjects.keys()) this.#publishIfDue(name)
   }
 
@@ -138,7 +150,7 @@ export class Publisher {
     this.#isHeartbeatNew = this.#heartbeat !== null
     for (const subject of this.#subjects.values()) {
       subject.hasChanged = true
-      subject.publishedAtMs = Number.NEGATIVE_INFINITY
+      subject.base = null
     }
     // First, so that a gateway drops the coins that this leader does not list.
     this.#publishIfDue(UNIVERSE)
@@ -149,37 +161,44 @@ export class Publisher {
     const subject = this.#subjects.get(name)
     if (subject === undefined || subject.isInFlight || this.#inFlight >= IN_FLIGHT_MAX) return
     const nowMs = monotonicMs()
-    const dueAtMs = subject.publishedAtMs + (subject.hasChanged ? INTERVAL_MS_MIN : REFRESH_MS)
-    if (nowMs < dueAtMs || nowMs < this.#pausedUntilMs) return
+    if (!subject.hasChanged && nowMs < subject.publishedAtMs + REFRESH_MS) return
+    if (nowMs < this.#pausedUntilMs) return
     const { lease } = leadership
     if (lease !== null && lease.epoch === this.#epoch) void this.#publish(name, subject, lease)
   }
 
   async #publish(name: string, subject: Subject, lease: Lease): Promise<void> {
     const { broker, leadership, monotonicMs } = this.#options
-    const message = this.#messageOf(name)
+    const message = this.#messageOf(name, subject.base)
     if (message === null) return
     this.#sequence += 1
     const sequence = this.#sequence
-    const bytes = this.#encoder.encode({ epoch: lease.epoch, sequence, message })
+    const parts = this.#encoder.encode({ epoch: lease.epoch, sequence, message })
+    const base = message.kind === 'subject' ? message.base : null
+    const next = message.kind === 'subject' ? { sequence, versions: this.#versionsOf(name) } : null
+    subject.base = null
     subject.hasChanged = false
     subject.publishedAtMs = monotonicMs()
     subject.isInFlight = true
     this.#inFlight += 1
     try {
-      const outcome = await broker.publish(lease, { subject: name, sequence, bytes })
+      const outcome = await broker.publish(lease, { subject: name, sequence, base, parts })
       this.#counts[outcome] += 1
       if (outcome === 'fenced') leadership.lost(lease)
-      // A newer position is stored, so the state must be published with a later one.
-      if (outcome === 'older') subject.hasChanged = true
+      // What is stored is another state, which the next publication replaces.
+      if (outcome === 'older' || outcome === 'incomplete') subject.hasChanged = true
+      if (outcome === 'published' && lease.epoch === this.#epoch) subject.base = next
       if (outcome === 'published' && name === UNIVERSE) await this.#retain(lease)
     } catch {
       this.#counts.failed += 1
       subject.hasChanged = true
       this.#pausedUntilMs = monotonicMs() + RETRY_MS
     } finally {
+      const wasFull = this.#inFlight === IN_FLIGHT_MAX
       subject.isInFlight = false
       this.#inFlight -= 1
+      if (wasFull) this.#publishDue()
+      else this.#publishIfDue(name)
     }
   }
 
@@ -198,9 +217,10 @@ export class Publisher {
     const message: CarriedMessage | null = heartbeat && { kind: 'heartbeat', heartbeat }
     this.#isHeartbeatNew = false
     this.#isHeartbeatInFlight = true
-    const frame = this.#encoder.encode({ epoch: lease.epoch, sequence: this.#sequence, message })
+    const sequence = this.#sequence
+    const { head } = this.#encoder.encode({ epoch: lease.epoch, sequence, message })
     try {
-      if (!(await broker.send(lease, frame))) leadership.lost(lease)
+      if (!(await broker.send(lease, head))) leadership.lost(lease)
     } catch {
       this.#isHeartbeatNew = true
     } finally {
@@ -208,10 +228,27 @@ export class Publisher {
     }
   }
 
-  /** null for a subject of which nothing is known. */
-  #messageOf(name: string): CarriedMessage | null {
+  /**
+   * @param base what the broker has of the subject
+   * @returns null for a subject of which nothing is known
+   */
+  #messageOf(name: string, base: Base | null): CarriedMessage | null {
     if (name === UNIVERSE) return this.#listings && { kind: 'universe', listings: this.#listings }
     const documents = this.#options.replica.documentsOf(name)
-    return documents.length === 0 ? null : { kind: 'subject', subject: name, documents }
+    const total = documents.length
+    if (total === 0) return null
+    const whole: CarriedMessage = { kind: 'subject', subject: name, base: null, documents, total }
+    if (base === null) return whole
+    const { sequence, versions } = base
+    const known = documents.filter(({ key }) => versions.has(key))
+    // A frame that continues another one cannot remove a document.
+    if (known.length < versions.size) return whole
+    const changed = documents.filter(({ key, version }) => versions.get(key) !== version)
+    return { ...whole, base: sequence, documents: changed }
+  }
+
+  #versionsOf(name: string): ReadonlyMap<DocumentKey, number> {
+    const documents = this.#options.replica.documentsOf(name)
+    return new Map(documents.map(({ key, version }) => [key, version]))
   }
 }

@@ -4,16 +4,27 @@ import type {
   Broker,
   BrokerSubscription,
   Lease,
+  Publication,
   PublishOutcome,
-  SubjectFrame,
   Subscriber,
 } from './broker.ts'
 import type { RedisClient } from './redis-client.ts'
 import { REPLY_MS_MAX, redisClient } from './redis-client.ts'
-import { ACQUIRE, KEYS, PUBLISH, positionText, RELEASE, RENEW, RETAIN, SEND } from './scripts.ts'
+import {
+  ACQUIRE,
+  FIELDS,
+  KEYS,
+  PUBLISH,
+  positionText,
+  RELEASE,
+  RENEW,
+  RETAIN,
+  SEND,
+  subjectKey,
+} from './scripts.ts'
 
-/** Frames per reply of a snapshot: 39 kB each. */
-const FRAMES_PER_READ = 16
+/** Subjects per read of a snapshot: 100 kB each. */
+const SUBJECTS_PER_READ = 16
 
 export type RedisBrokerOptions = {
   /** `redis://`, `rediss://` for TLS; `valkey://` and `valkeys://` mean the same. */
@@ -57,12 +68,17 @@ export class RedisBroker implements Broker {
 
   async publish(
     { epoch, token }: Lease,
-    { subject, sequence, bytes }: SubjectFrame,
+    { subject, sequence, base, parts }: Publication,
   ): Promise<PublishOutcome> {
     const outcome = await this.#run(
       PUBLISH,
-      [KEYS.lease, KEYS.positions, KEYS.frames],
-      [token, KEYS.channel, subject, positionText(epoch, sequence), bytesOf(bytes)],
+      [KEYS.lease, KEYS.subjects, subjectKey(subject)],
+      [
+        ...[token, KEYS.channel, subject, positionText(epoch, sequence)],
+        base === null ? '' : positionText(epoch, base),
+        bytesOf(parts.head),
+        ...[...parts.documents].flatMap(([key, bytes]) => [key, bytesOf(bytes)]),
+      ],
     )
     return String(outcome) as PublishOutcome
   }
@@ -72,7 +88,7 @@ export class RedisBroker implements Broker {
   }
 
   async retain({ token }: Lease, subjects: readonly string[]): Promise<boolean> {
-    const keys = [KEYS.lease, KEYS.positions, KEYS.frames]
+    const keys = [KEYS.lease, KEYS.subjects]
     return (await this.#run(RETAIN, keys, [token, ...subjects])) === 1
   }
 
@@ -93,12 +109,19 @@ export class RedisBroker implements Broker {
     return { close: () => client.destroy() }
   }
 
-  async snapshot(onFrame: (frame: Uint8Array) => void): Promise<void> {
-    const subjects = await this.#reply((client) => client.hKeys(KEYS.frames))
-    for (let at = 0; at < subjects.length; at += FRAMES_PER_READ) {
-      const slice = subjects.slice(at, at + FRAMES_PER_READ)
-      const frames = await this.#reply((client) => client.hmGet(KEYS.frames, slice))
-      for (const frame of frames) if (frame !== null) onFrame(frame)
+  async snapshot(onFrame: (frame: Uint8Array) => void, subjects?: Iterable<string>): Promise<void> {
+    const wanted = [
+      ...(subjects ?? (await this.#reply((client) => client.sMembers(KEYS.subjects)))),
+    ]
+    for (let at = 0; at < wanted.length; at += SUBJECTS_PER_READ) {
+      const slice = wanted.slice(at, at + SUBJECTS_PER_READ)
+      const stored = await this.#reply((client) =>
+        Promise.all(slice.map((subject) => client.hGetAll(subjectKey(String(subject))))),
+      )
+      for (const fields of stored) {
+        const { [FIELDS.position]: _, [FIELDS.head]: head, ...documents } = fields
+        if (head !== undefined) onFrame(Buffer.concat([head, ...Object.values(documents)]))
+      }
     }
   }
 

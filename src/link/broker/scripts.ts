@@ -8,10 +8,8 @@ const PREFIX = `{perpscope:${LINK_FORMAT}}`
 export const KEYS = {
   lease: `${PREFIX}:lease`,
   epoch: `${PREFIX}:epoch`,
-  /** Hash: subject to position, as text that sorts like the position. */
-  positions: `${PREFIX}:positions`,
-  /** Hash: subject to frame. */
-  frames: `${PREFIX}:frames`,
+  /** Set of the subjects that are stored. */
+  subjects: `${PREFIX}:subjects`,
   channel: `${PREFIX}:channel`,
 } as const
 
@@ -33,14 +31,31 @@ export const RELEASE = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 return redis.call('DEL', KEYS[1])`
 
-/** Compares positions too, because a delayed publication of the same leader must not replace a newer one. */
+/** Prefix of the hash of a subject: head and documents of its frame by name, and its position. */
+const SUBJECT = `${PREFIX}:subject:`
+
+export function subjectKey(subject: string): string {
+  return SUBJECT + subject
+}
+
+/** Names within the hash of a subject; the key of a document has a slash. */
+export const FIELDS = { position: 'position', head: 'head' } as const
+
+/**
+ * Compares positions too, because a delayed publication of the same leader must not replace a newer one, and what a frame
+ * continues may be lost.
+ */
 export const PUBLISH = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 'fenced' end
-local stored = redis.call('HGET', KEYS[2], ARGV[3])
+local stored = redis.call('HGET', KEYS[3], '${FIELDS.position}')
 if stored and stored >= ARGV[4] then return 'older' end
-redis.call('HSET', KEYS[2], ARGV[3], ARGV[4])
-redis.call('HSET', KEYS[3], ARGV[3], ARGV[5])
-redis.call('PUBLISH', ARGV[2], ARGV[5])
+if ARGV[5] == '' then redis.call('DEL', KEYS[3])
+elseif stored ~= ARGV[5] then return 'incomplete' end
+local parts = {ARGV[6]}
+for at = 8, #ARGV, 2 do parts[#parts + 1] = ARGV[at] end
+redis.call('HSET', KEYS[3], '${FIELDS.position}', ARGV[4], '${FIELDS.head}', unpack(ARGV, 6))
+redis.call('SADD', KEYS[2], ARGV[3])
+redis.call('PUBLISH', ARGV[2], table.concat(parts))
 return 'published'`
 
 export const SEND = `
@@ -52,10 +67,10 @@ export const RETAIN = `
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local kept = {}
 for at = 2, #ARGV do kept[ARGV[at]] = true end
-for _, subject in ipairs(redis.call('HKEYS', KEYS[2])) do
+for _, subject in ipairs(redis.call('SMEMBERS', KEYS[2])) do
   if not kept[subject] then
-    redis.call('HDEL', KEYS[2], subject)
-    redis.call('HDEL', KEYS[3], subject)
+    redis.call('SREM', KEYS[2], subject)
+    redis.call('DEL', '${SUBJECT}' .. subject)
   end
 end
 return 1`

@@ -83,7 +83,7 @@ function measure(leadership: Leadership, publisher: Publisher, { metrics }: Foun
   })
   new Counter({
     name: 'perpscope_publications_total',
-    help: 'Publications of this engine by outcome: published, older (a newer one is stored), fenced (another engine leads), failed (no reply of the broker).',
+    help: 'Publications of this engine by outcome: published, older (a newer one is stored), incomplete (what it continues is not stored, so everything follows), fenced (another engine leads), failed (no reply of the broker).',
     labelNames: ['outcome'],
     registers,
     collect() {

@@ -1,10 +1,11 @@
 import type {
+  FrameParts,
   FramePosition,
   Lease,
+  Publication,
   PublishOutcome,
-  SubjectFrame,
 } from '../../../src/link/broker/broker.ts'
-import { isNewer } from '../../../src/link/broker/broker.ts'
+import { isNewer, joined } from '../../../src/link/broker/broker.ts'
 
 /** A known bug of such a protocol, planted to prove that the checkers find it. */
 export type BrokerDefect =
@@ -12,8 +13,10 @@ export type BrokerDefect =
   | 'epoch-by-increment'
   /** A publication is fenced by the lease only, so a delayed one replaces a newer one. */
   | 'no-position-check'
+  /** A publication of changed documents is stored alone, so that a later gateway lacks the others. */
+  | 'changes-replace-all'
 
-type Stored = FramePosition & { readonly bytes: Uint8Array }
+type Stored = FramePosition & FrameParts
 
 /** What the scripts of `RedisBroker` do, in one process. `nowMs` is the time of the server. */
 export class BrokerState {
@@ -30,6 +33,11 @@ export class BrokerState {
     this.#lease = null
     this.#epoch = 0
     this.#frames = new Map()
+  }
+
+  /** As a server without memory does. */
+  evict(subject: string): void {
+    this.#frames.delete(subject)
   }
 
   stored(subject: string): FramePosition | undefined {
@@ -59,13 +67,23 @@ export class BrokerState {
     return this.#lease?.token === token && this.#lease.expiresAtMs > nowMs
   }
 
-  publish(lease: Lease, { subject, sequence, bytes }: SubjectFrame, nowMs: number): PublishOutcome {
+  publish(
+    lease: Lease,
+    { subject, sequence, base, parts }: Publication,
+    nowMs: number,
+  ): PublishOutcome {
     if (!this.isHeld(lease, nowMs)) return 'fenced'
-    const frame = { epoch: lease.epoch, sequence, bytes }
+    const position = { epoch: lease.epoch, sequence }
     const stored = this.#frames.get(subject)
-    const isChecked = this.#defect !== 'no-position-check'
-    if (isChecked && stored !== undefined && !isNewer(frame, stored)) return 'older'
-    this.#frames.set(subject, frame)
+    const isOlder = stored !== undefined && !isNewer(position, stored)
+    const isNext = stored?.epoch === lease.epoch && stored.sequence === base
+    if (this.#defect !== 'no-position-check') {
+      if (isOlder) return 'older'
+      if (base !== null && !isNext) return 'incomplete'
+    }
+    const kept = base === null || this.#defect === 'changes-replace-all' ? [] : stored?.documents
+    const documents = new Map([...(kept ?? []), ...parts.documents])
+    this.#frames.set(subject, { ...position, head: parts.head, documents })
     return 'published'
   }
 
@@ -76,7 +94,11 @@ export class BrokerState {
     return true
   }
 
-  frames(): readonly Uint8Array[] {
-    return [...this.#frames.values()].map(({ bytes }) => bytes)
+  /** @param subjects all of them if absent */
+  frames(subjects: Iterable<string> = this.#frames.keys()): readonly Uint8Array[] {
+    return [...subjects].flatMap((subject) => {
+      const stored = this.#frames.get(subject)
+      return stored === undefined ? [] : [joined(stored)]
+    })
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Document } from '../../../src/domain/document.ts'
 import { WHOLE_MARKET } from '../../../src/domain/document.ts'
-import type { FramePosition, Lease, SubjectFrame } from '../../../src/link/broker/broker.ts'
+import type { FramePosition, Lease, Publication } from '../../../src/link/broker/broker.ts'
 import { isNewer } from '../../../src/link/broker/broker.ts'
 import type { Findings } from '../findings.ts'
 import type { LinkEngine, LinkGateway } from './link-machines.ts'
@@ -33,7 +33,7 @@ export class LinkChecker {
     this.#lostDataAtMs = this.#nowMs()
   }
 
-  published({ epoch }: Lease, frame: SubjectFrame, before: FramePosition | undefined): void {
+  published({ epoch }: Lease, frame: Publication, before: FramePosition | undefined): void {
     this.sent({ epoch })
     if (before !== undefined && !isNewer({ epoch, sequence: frame.sequence }, before))
       this.#violation('an older frame replaced a newer one', frame.subject, `${epoch}`)

@@ -19,6 +19,7 @@ const DELAY_MS = [0, 4] as const
 const SLOW_MS = [100, 6_000] as const
 const LATE_MS = [300, 6_000] as const
 const LATE_SHARE = 0.2
+const LOST_SHARE = 0.5
 const RENDER_MS = [200, 1_500] as const
 const HEARTBEAT_MS = 1_000
 const analyses = ['pulse', 'spread'] as const
@@ -33,6 +34,8 @@ export class LinkWorld {
   readonly late = new Set<string>()
   readonly slow = new Set<string>()
   readonly partitioned = new Set<string>()
+  /** Frames to these machines are lost one by one. */
+  readonly lossy = new Set<string>()
   /** Subscriptions of these machines end without a sign. */
   readonly unsubscribed = new Set<string>()
   /** Whether engines render anything. */
@@ -59,6 +62,7 @@ export class LinkWorld {
         const [minMs, maxMs] = this.slow.has(machine) ? SLOW_MS : DELAY_MS
         return chance.between(minMs, maxMs)
       },
+      isFrameLost: () => this.lossy.has(machine) && chance.is(LOST_SHARE),
       isUnsubscribed: () => this.unsubscribed.has(machine),
       chance: chance.next,
       deliver: (task) => process.deliver(task),

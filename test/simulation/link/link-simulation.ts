@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib'
+import { WHOLE_MARKET } from '../../../src/domain/document.ts'
 import { Chance } from '../chance.ts'
 import type { Violation } from '../findings.ts'
 import { Findings } from '../findings.ts'
@@ -15,6 +16,8 @@ const FAULTY_MS = 30_000
 /** A change of leader is complete after 15 s, and everything is published again within 10 s. */
 const QUIET_MS = 27_000
 const CHECK_PERIOD_MS = 100
+/** A lost frame is noticed with the next one of its subject, which follows within this time. */
+const CONFIRMED_MS = 10_000
 const FAULTS = [3, 9] as const
 const COINS = ['BTC', 'ETH', 'kPEPE'] as const
 const LATER_COIN = 'NEW'
@@ -35,8 +38,10 @@ export const linkFaultKinds = [
   'partition-gateway',
   'slow-gateway',
   'lose-subscription',
+  'lose-frames',
   'broker-restart',
   'broker-data-lost',
+  'broker-evicts',
   'list',
   'delist',
 ] as const
@@ -216,6 +221,14 @@ class LinkSimulation {
       case 'lose-subscription':
         this.#during(this.#world.unsubscribed, gateway, chance.between(50, 2_000))
         break
+      case 'lose-frames': {
+        const { lossy } = this.#world
+        const durationMs = chance.between(50, 8_000)
+        lossy.add(gateway)
+        this.#kernel.clock.after(durationMs, () => lossy.delete(gateway))
+        this.#heal(durationMs + CONFIRMED_MS, () => {})
+        break
+      }
       case 'broker-restart':
       case 'broker-data-lost':
         server.kill()
@@ -226,6 +239,10 @@ class LinkSimulation {
         this.#heal(chance.between(50, 5_000), () => {
           server.isUp = true
         })
+        break
+      case 'broker-evicts':
+        this.#state.evict(chance.pick([...this.#world.coins, WHOLE_MARKET]))
+        this.#heal(CONFIRMED_MS, () => {})
         break
       case 'list':
         this.#world.coins = [...COINS, LATER_COIN]

@@ -4,10 +4,11 @@ import type {
   BrokerSubscription,
   FramePosition,
   Lease,
+  Publication,
   PublishOutcome,
-  SubjectFrame,
   Subscriber,
 } from '../../../src/link/broker/broker.ts'
+import { joined } from '../../../src/link/broker/broker.ts'
 import type { BrokerState } from './broker-state.ts'
 
 /** Time limits of `RedisBroker`. */
@@ -23,6 +24,8 @@ export type Path = {
   requestMs(): number | null
   /** Delay of a reply or of a frame to a subscriber, milliseconds; null if it is lost. */
   replyMs(): number | null
+  /** Whether the next frame to a subscriber is lost, and the subscription is not. */
+  isFrameLost(): boolean
   /** Whether the subscription is lost without a sign to the client. */
   isUnsubscribed(): boolean
   /** Random number from 0 to 1. */
@@ -38,7 +41,7 @@ export type BrokerTap = {
   /** @param before position of the frame that was replaced */
   readonly onPublished: (
     lease: Lease,
-    frame: SubjectFrame,
+    frame: Publication,
     before: FramePosition | undefined,
   ) => void
   readonly onSent: (lease: Lease) => void
@@ -67,12 +70,12 @@ export class SimulatedServer {
     }
   }
 
-  publish(lease: Lease, frame: SubjectFrame): PublishOutcome {
+  publish(lease: Lease, frame: Publication): PublishOutcome {
     const before = this.state.stored(frame.subject)
     const outcome = this.state.publish(lease, frame, this.clock.nowMs())
     if (outcome !== 'published') return outcome
     this.#tap.onPublished(lease, frame, before)
-    this.#broadcast(frame.bytes)
+    this.#broadcast(joined(frame.parts))
     return outcome
   }
 
@@ -103,6 +106,7 @@ export class SimulatedServer {
         onLost(delayMs !== null)
         continue
       }
+      if (connection.path.isFrameLost()) continue
       // One connection keeps the order.
       connection.lastAtMs = Math.max(connection.lastAtMs, nowMs + delayMs)
       this.clock.after(connection.lastAtMs - nowMs, () => {
@@ -135,7 +139,7 @@ export class SimulatedBroker implements Broker {
     return this.#request(({ state }, nowMs) => state.release(lease, nowMs))
   }
 
-  publish(lease: Lease, frame: SubjectFrame): Promise<PublishOutcome> {
+  publish(lease: Lease, frame: Publication): Promise<PublishOutcome> {
     return this.#request((server) => server.publish(lease, frame))
   }
 
@@ -147,8 +151,8 @@ export class SimulatedBroker implements Broker {
     return this.#request(({ state }, nowMs) => state.retain(lease, subjects, nowMs))
   }
 
-  async snapshot(onFrame: (frame: Uint8Array) => void): Promise<void> {
-    for (const frame of await this.#request(({ state }) => state.frames())) onFrame(frame)
+  async snapshot(onFrame: (frame: Uint8Array) => void, subjects?: Iterable<string>): Promise<void> {
+    for (const frame of await this.#request(({ state }) => state.frames(subjects))) onFrame(frame)
   }
 
   subscribe(subscriber: Subscriber): BrokerSubscription {
