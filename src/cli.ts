@@ -14,7 +14,7 @@ import { givenVariables, mayColor, version } from './config/environment.ts'
 import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
 import type { LedgerOptions } from './config/ledger.ts'
-import { ledgerOptions } from './config/ledger.ts'
+import { LEDGER_ACTIONS, LEDGER_HELP, ledgerOptions } from './config/ledger.ts'
 import type { MaintenanceOptions } from './config/maintenance.ts'
 import { MAINTENANCE_COMMANDS, maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
@@ -29,6 +29,7 @@ import type { SimulateOptions } from './config/simulate.ts'
 import { simulateOptions } from './config/simulate.ts'
 import {
   EXIT_CODES,
+  EXIT_UNAVAILABLE,
   EXIT_USAGE,
   exitAfterUsage,
   UsageError,
@@ -173,15 +174,20 @@ command('ledger', 'print sales and the state of their payments; the service may 
   .addArgument(
     new Argument(
       '[action]',
-      'move copies ledger.db of a stopped service into PostgreSQL, checks the copy, and can be repeated',
-    ).choices(['move']),
+      'reconcile compares the ledger with the transfers to the payee on chain; refunds lists paid calls that may have no ' +
+        'answer; move copies ledger.db of a stopped service into PostgreSQL, checks the copy, and can be repeated',
+    ).choices(LEDGER_ACTIONS),
   )
-  .action(async (action: 'move' | undefined, options: LedgerOptions) => {
+  .addHelpText('after', LEDGER_HELP)
+  .action(async (action: (typeof LEDGER_ACTIONS)[number] | undefined, options: LedgerOptions) => {
+    const screen = { write, hasColor: mayColor(process.stdout) }
     if (action === 'move') await (await import('./roles/ledger-move.ts')).move(options, write)
-    else {
-      const { ledger } = await import('./roles/ledger.ts')
-      await ledger(options, { write, hasColor: mayColor(process.stdout) })
-    }
+    else if (action === 'refunds')
+      await (await import('./roles/ledger-refunds.ts')).refunds(options, screen)
+    else if (action === 'reconcile') {
+      const { reconcile } = await import('./roles/ledger-reconcile.ts')
+      if (!(await reconcile(options, screen))) process.exitCode = 1
+    } else await (await import('./roles/ledger.ts')).ledger(options, screen)
   })
 
 command(
@@ -218,6 +224,7 @@ try {
 
 function exitCodeOf(cause: Error): number {
   if (cause instanceof UsageError) return EXIT_USAGE
+  if (cause instanceof OperatingError && cause.code === 'node_unavailable') return EXIT_UNAVAILABLE
   return cause instanceof ConfigError ? EXIT_CONFIG : 1
 }
 

@@ -307,7 +307,13 @@ test('an operator has a counter, a gauge and one line at level error, also after
     const metrics = new Registry()
     const clock = new ClockCheck({ clock: systemClock })
     const turnsOf = () => new OwnTurns()
-    const selling = { clock, watches: [], failures: ledger.failures, turnsOf }
+    const selling = {
+      clock,
+      watches: [],
+      failures: ledger.failures,
+      turnsOf,
+      recordCost: () => undefined,
+    }
     const { method } = await evmPayment(options, log, null, metrics, selling)
     const shown = async (name: string) => (await metrics.getSingleMetric(name)?.get())?.values
     const alarms = () => lines.filter(({ level }) => level >= 50)

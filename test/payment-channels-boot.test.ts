@@ -21,6 +21,7 @@ const ON = ['--payment-channels', 'on']
 const log = pino({ level: 'silent' })
 const books = {
   turnsOf: () => new OwnTurns(),
+  recordCost: () => undefined,
   openChannels: async () => ({ store: new SqliteChannelStore(':memory:') }),
 }
 

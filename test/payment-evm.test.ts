@@ -13,6 +13,7 @@ import type { LocalFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { nodeClient } from '../src/payment/evm/node-client.ts'
+import type { TransactionCost } from '../src/payment/ledger/transaction-costs.ts'
 import type { Payment, Settlement } from '../src/payment/payment.ts'
 import { termsOf } from '../src/payment/terms.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
@@ -465,6 +466,25 @@ describe('a contract wallet', () => {
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
   })
+})
+
+test('the recorded costs of settlements are what the gas account has paid', async () => {
+  const { facilitator: account } = chain.accounts
+  const costs: TransactionCost[] = []
+  const by = localFacilitator({
+    ...{ network: base, rpcUrl: chain.rpcUrl, privateKey: account.privateKey, clock: systemClock },
+    recordCost: (cost) => costs.push(cost),
+  })
+  const balance = () => anvil().getBalance({ address: account.address })
+  const before = await balance()
+  const payments = await Promise.all([1, 2, 3].map(async () => paymentOf(await fundedBuyer(), by)))
+  await Promise.all(payments.map((payment) => by.settle(payment, 'confirmed')))
+  const alone = await paymentOf(await fundedBuyer(), by)
+  await by.settle(alone, 'broadcast')
+  expect(await by.outcome(alone)).toMatchObject({ kind: 'settled' })
+  const distinct = [...new Map(costs.map((cost) => [cost.transaction, cost])).values()]
+  expect(distinct.reduce((sum, { payments: count }) => sum + count, 0)).toBe(4)
+  expect(distinct.reduce((sum, { fee }) => sum + fee, 0n)).toBe(before - (await balance()))
 })
 
 describe('at the start', () => {

@@ -16,6 +16,7 @@ import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
+import type { TransactionCost } from '../src/payment/ledger/transaction-costs.ts'
 import { MEMO_PROGRAM } from '../src/payment/solana/programs.ts'
 import type { SolanaPaymentChoices } from '../src/payment/solana/testing/solana-buyer.ts'
 import { memoInstruction, newSolanaBuyer } from '../src/payment/solana/testing/solana-buyer.ts'
@@ -207,6 +208,17 @@ describe('a payment', () => {
     await buy(host, await rig.paymentOf(buyer, { units: 100_000, microlamports: 10n }))
     expect(before - chain.lamportsOf(facilitator.address)).toBe(10_000n + 1n)
     expect(chain.lamportsOf(buyer.address)).toBe(0n)
+  })
+
+  test('has the recorded cost that its fee payer has paid', async () => {
+    const costs: TransactionCost[] = []
+    const settler = rig.facilitator({ recordCost: (cost) => costs.push(cost) })
+    const before = chain.lamportsOf(chain.accounts.facilitator.address)
+    const payment = await rig.read(rig.fundedBuyer(), settler, { microlamports: 7n })
+    const settlement = await payment.settle('confirmed')
+    const fee = before - chain.lamportsOf(chain.accounts.facilitator.address)
+    expect(settlement).toMatchObject({ kind: 'settled', transaction: costs[0]?.transaction })
+    expect(costs).toMatchObject([{ purpose: 'settlement', payments: 1, fee }])
   })
 
   test('sent in twenty concurrent copies is rendered once and transferred once', async () => {

@@ -1,16 +1,14 @@
+import type { ReportDimension } from '../payment/ledger/ledger-books.ts'
+import { reportDimensions } from '../payment/ledger/ledger-books.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting, shared } from './option.ts'
-import { ledgerSettings } from './payment.ts'
-import { dayOrInstantMs } from './values.ts'
+import { ledgerSettings, payeeSettings } from './payment.ts'
+import { EXIT_UNAVAILABLE } from './usage.ts'
+import { dayOrInstantMs, listOf, usdcAtomic } from './values.ts'
 
-const settings = {
+const bookSettings = {
   dataDir: shared.dataDir,
   ...ledgerSettings,
-  to: setting(
-    '--to <url>',
-    'PERPSCOPE_LEDGER_TO',
-    'with move: the database that ledger.db is copied into; prefer the variable for a URL with a password',
-  ),
   since: setting(
     '--since <time>',
     'PERPSCOPE_LEDGER_SINCE',
@@ -21,9 +19,46 @@ const settings = {
     'PERPSCOPE_LEDGER_UNTIL',
     'only sales before this day or instant',
   ).argParser(dayOrInstantMs),
-  csv: setting('--csv <file>', 'PERPSCOPE_LEDGER_CSV', 'also write every payment to this file'),
-  json: flag('--json', 'PERPSCOPE_LEDGER_JSON', 'print the sums as one JSON object'),
+  by: setting(
+    '--by <list>',
+    'PERPSCOPE_LEDGER_BY',
+    `what the sums distinguish besides the state: ${reportDimensions.join(', ')} (default: day,analysis,network)`,
+  ).argParser((text): readonly ReportDimension[] => listOf(reportDimensions, text)),
+  ethUsd: setting(
+    '--eth-usd <usd>',
+    'PERPSCOPE_LEDGER_ETH_USD',
+    'price of ETH, for the net sum of Base (default: none, fees stay in ETH)',
+  ).argParser(usdcAtomic),
+  solUsd: setting(
+    '--sol-usd <usd>',
+    'PERPSCOPE_LEDGER_SOL_USD',
+    'price of SOL, for the net sum of Solana (default: none, fees stay in SOL)',
+  ).argParser(usdcAtomic),
+  csv: setting(
+    '--csv <file>',
+    'PERPSCOPE_LEDGER_CSV',
+    'also write every payment, with reconcile every difference, with refunds every row to this file',
+  ),
+  json: flag('--json', 'PERPSCOPE_LEDGER_JSON', 'print the result as one JSON object'),
 }
+
+const settings = {
+  ...bookSettings,
+  ...payeeSettings,
+  to: setting(
+    '--to <url>',
+    'PERPSCOPE_LEDGER_TO',
+    'with move: the database that ledger.db is copied into; prefer the variable for a URL with a password',
+  ),
+}
+
+export const LEDGER_ACTIONS = ['reconcile', 'refunds', 'move'] as const
+
+export const LEDGER_HELP = `
+reconcile exits with 0 if ledger and chain are equal, 1 if they differ, ${EXIT_UNAVAILABLE} if a node does not answer.`
+
+/** The ledger, a period and the form of the result. */
+export type BookOptions = ValuesOf<typeof bookSettings>
 
 export type LedgerOptions = ValuesOf<typeof settings>
 

@@ -203,6 +203,16 @@ export const paymentSettings = {
   ...salesSettings,
 }
 
+/** Where USDC arrives and the nodes that show it, for commands that read the chains. */
+export const payeeSettings = {
+  payTo: baseSettings.payTo,
+  network: baseSettings.network,
+  rpcUrl: baseSettings.rpcUrl,
+  solanaPayTo: solanaSettings.solanaPayTo,
+  solanaNetwork: solanaSettings.solanaNetwork,
+  solanaRpcUrl: solanaSettings.solanaRpcUrl,
+}
+
 export type FacilitatorOptions = ValuesOf<typeof facilitatorSettings>
 
 export type EvmPaymentSettings = ValuesOf<

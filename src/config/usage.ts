@@ -5,6 +5,9 @@ import { ConfigError } from './config-error.ts'
 /** The convention of shells; 1 is for valid commands that failed. */
 export const EXIT_USAGE = 2
 
+/** EX_UNAVAILABLE of sysexits(3): a node did not answer, so the result is unknown. */
+export const EXIT_UNAVAILABLE = 69
+
 /** Ends the process after a wrong command line, or after help was printed. */
 export function exitAfterUsage({ exitCode }: Pick<CommanderError, 'exitCode'>): never {
   process.exit(exitCode === 0 ? 0 : EXIT_USAGE)

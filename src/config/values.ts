@@ -84,6 +84,20 @@ export function usdcAtomic(text: string): bigint {
   return BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, '0'))
 }
 
+/** Some of `all`, separated by commas, each once. */
+export function listOf<const One extends string>(
+  all: readonly One[],
+  text: string,
+): readonly One[] {
+  const names = [...new Set(text.split(',').map((name) => name.trim()))]
+  return names.map((name) => {
+    const found = all.find((one) => one === name)
+    if (found === undefined)
+      throw new InvalidArgumentError(`not some of ${all.join(', ')}: ${name}`)
+    return found
+  })
+}
+
 /** A day stands for its start in UTC. */
 export function dayOrInstantMs(text: string): number {
   return instantMs(/^\d{4}-\d\d-\d\d$/.test(text) ? `${text}T00:00:00Z` : text)

@@ -68,6 +68,7 @@ export async function evmPayment(
             ? {}
             : {
                 failures: watching.failures,
+                recordCost: watching.recordCost,
                 turns: watching.turnsOf(
                   gasAccountOf(network.network, privateKeyToAccount(privateKey).address),
                 ),

@@ -1,10 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Entry, PaymentState } from '../payment/ledger/ledger.ts'
+import type { BookOptions } from '../config/ledger.ts'
+import type { PaymentState } from '../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../payment/ledger/sqlite-ledger.ts'
+import { ledgerEntry } from '../payment/testing/ledger-entry.ts'
 import { ledger } from './ledger.ts'
+import { refunds } from './ledger-refunds.ts'
 
 const DAY_MS = 86_400_000
 const MONDAY_MS = Date.UTC(2026, 0, 5)
@@ -24,45 +28,34 @@ afterEach(async () => {
 
 let payments = 0
 
-function book(
-  analysis: string,
-  amount: bigint,
-  state: Exclude<PaymentState, 'settling'>,
-  atMs: number,
-  network: `${string}:${string}` = 'eip155:8453',
-): void {
-  payments += 1
-  const key = { network, asset: '0xA', payer: '0xB', nonce: `0x${payments}` }
-  const accepted: Entry['wire']['accepted'] = {
-    scheme: 'exact',
-    network,
-    asset: '0xA',
-    amount: String(amount),
-    payTo: '0xC',
-    maxTimeoutSeconds: 120,
-    extra: {},
-  }
-  void db.begin(
-    {
-      key,
-      route: `/${analysis}/:coin`,
-      binding: '',
-      payloadHash: '',
-      identifier: null,
-      access: { secrets: [], caller: '', callerUntilMs: 0 },
-      amount,
-      finality: 'confirmed',
-      exposure: { payerMax: 0n, totalMax: 0n },
-      validBeforeSeconds: atMs / 1_000 + 120,
-      wire: { x402Version: 2, accepted, payload: {} },
-      answer: { status: 200, headers: {}, body: Buffer.from('x') },
-    },
-    atMs,
-  )
-  void db.move(key, state, state === 'settled' ? '0xabc' : null, atMs)
+type Sale = {
+  readonly analysis: string
+  readonly amount: bigint
+  readonly state?: Exclude<PaymentState, 'settling'>
+  readonly atMs?: number
+  readonly settledMs?: number
+  readonly network?: `${string}:${string}`
+  readonly payer?: string
+  /** null for an analysis of the whole market. */
+  readonly coin?: string | null
+  readonly transaction?: string
 }
 
-async function print(options: { since?: number; until?: number; csv?: string; json?: true }) {
+function book(sale: Sale): void {
+  const { analysis, amount, state = 'settled', atMs = MONDAY_MS, coin = 'BTC' } = sale
+  const { network = 'eip155:8453', payer = '0xB', transaction = '0xabc' } = sale
+  payments += 1
+  const entry = ledgerEntry(`0x${payments}`)
+  const key = { network, asset: '0xA', payer, nonce: `0x${payments}` }
+  const route = coin === null ? `/${analysis}` : `/${analysis}/:coin`
+  const binding = JSON.stringify(['GET', route, JSON.stringify([analysis, coin ?? '', '', ''])])
+  const of = { key, route, binding, amount, validBeforeSeconds: atMs / 1_000 + 120 }
+  void db.begin({ ...entry, ...of }, atMs)
+  const settled = state === 'settled' ? transaction : null
+  void db.move(key, state, settled, sale.settledMs ?? atMs)
+}
+
+async function print(options: Partial<BookOptions>) {
   let text = ''
   await ledger(
     { dataDir, ...options },
@@ -78,17 +71,23 @@ async function print(options: { since?: number; until?: number; csv?: string; js
 
 describe('the books', () => {
   test('sum up by day, analysis, network and state, while the service writes them', async () => {
-    book('pulse', 20_000n, 'settled', MONDAY_MS)
-    book('pulse', 20_000n, 'settled', MONDAY_MS + DAY_MS - 1)
-    book('pulse', 20_000n, 'unknown', MONDAY_MS)
-    book('pulse', 20_000n, 'settled', MONDAY_MS + DAY_MS)
-    book('funding', 10_001n, 'settled', MONDAY_MS, 'solana:x')
-    book('funding', 10_000n, 'lost', MONDAY_MS)
+    book({ analysis: 'pulse', amount: 20_000n, state: 'settled', atMs: MONDAY_MS })
+    book({ analysis: 'pulse', amount: 20_000n, state: 'settled', atMs: MONDAY_MS + DAY_MS - 1 })
+    book({ analysis: 'pulse', amount: 20_000n, state: 'unknown', atMs: MONDAY_MS })
+    book({ analysis: 'pulse', amount: 20_000n, state: 'settled', atMs: MONDAY_MS + DAY_MS })
+    book({
+      analysis: 'funding',
+      amount: 10_001n,
+      state: 'settled',
+      atMs: MONDAY_MS,
+      network: 'solana:x',
+    })
+    book({ analysis: 'funding', amount: 10_000n, state: 'lost', atMs: MONDAY_MS })
     const { lines, settled, open, lost } = JSON.parse(await print({ json: true }))
     const line = (day: string, analysis: string, network: string, state: string) => ({
       ...{ day, analysis, network, state },
     })
-    expect(lines).toEqual([
+    expect(lines).toMatchObject([
       { ...line('2026-01-05', 'funding', 'eip155:8453', 'lost'), payments: 1, usdc: '0.010000' },
       { ...line('2026-01-05', 'funding', 'solana:x', 'settled'), payments: 1, usdc: '0.010001' },
       { ...line('2026-01-05', 'pulse', 'eip155:8453', 'settled'), payments: 2, usdc: '0.040000' },
@@ -103,14 +102,15 @@ describe('the books', () => {
   })
 
   test('can be cut to a time', async () => {
-    for (const day of [0, 1, 2]) book('oi', 10_000n, 'settled', MONDAY_MS + day * DAY_MS)
+    for (const day of [0, 1, 2])
+      book({ analysis: 'oi', amount: 10_000n, state: 'settled', atMs: MONDAY_MS + day * DAY_MS })
     const range = { since: MONDAY_MS + DAY_MS, until: MONDAY_MS + 2 * DAY_MS }
     const { lines } = JSON.parse(await print({ ...range, json: true }))
     expect(lines).toMatchObject([{ day: '2026-01-06', payments: 1 }])
   })
 
   test('are a table for people', async () => {
-    book('pulse', 1_250_000n, 'settled', MONDAY_MS)
+    book({ analysis: 'pulse', amount: 1_250_000n, state: 'settled', atMs: MONDAY_MS })
     const text = await print({})
     expect(text).toMatch(/2026-01-05 │ pulse\s+│ eip155:8453 │ settled │\s+1 │ 1\.250000 │/)
     expect(text).toContain('settled: 1 for 1.250000 USDC')
@@ -121,16 +121,72 @@ describe('the books', () => {
   })
 
   test('are exported payment by payment', async () => {
-    book('pulse', 20_000n, 'settled', MONDAY_MS)
-    book('oi', 10_000n, 'released', MONDAY_MS + 1)
+    book({ analysis: 'pulse', amount: 20_000n, state: 'settled', atMs: MONDAY_MS })
+    book({ analysis: 'oi', amount: 10_000n, state: 'released', atMs: MONDAY_MS + 1 })
     const csv = join(dataDir, 'books.csv')
     await print({ csv })
-    const [head, first, second] = readFileSync(csv, 'utf8').trim().split('\n')
+    const [head, first, second] = readFileSync(csv, 'utf8').trim().split('\r\n')
     expect(head).toBe(
-      'begun_iso,analysis,usdc,network,asset,payer,nonce,finality,state,transaction',
+      'begun_iso,analysis,usdc,network,asset,payer,nonce,finality,state,transaction,coin,settled_iso,fee,fee_unit',
     )
-    expect(first).toMatch(/^2026-01-05T00:00:00.*,pulse,0\.020000,eip155:8453,.*,settled,0xabc$/)
-    expect(second).toMatch(/,oi,0\.010000,.*,released,$/)
+    expect(first).toMatch(
+      /^2026-01-05T00:00:00.*,pulse,0\.020000,eip155:8453,.*,settled,0xabc,BTC,2026-01-05T00:00:00\.000Z,,$/,
+    )
+    expect(second).toMatch(/,oi,0\.010000,.*,released,,BTC,,,$/)
+  })
+
+  test('never become a formula of a spreadsheet, and stay one row for each payment', async () => {
+    const hostile = ['=cmd|1!A0', '+1', '-1', '@a', '\t=1', '\r=1', 'a,"b"\r\nc']
+    for (const payer of hostile) book({ analysis: 'oi', amount: 1n, payer })
+    const csv = join(dataDir, 'books.csv')
+    await print({ csv })
+    const rows = parse(readFileSync(csv), { columns: true }) as { readonly payer: string }[]
+    expect(rows.map(({ payer }) => payer)).toEqual([
+      ...hostile.slice(0, -1).map((payer) => `'${payer}`),
+      hostile.at(-1),
+    ])
+  })
+
+  test('sum up by payer and coin, with what the fees are', async () => {
+    book({ analysis: 'pulse', amount: 20_000n, payer: '0x1', coin: 'BTC', transaction: '0xt' })
+    book({ analysis: 'spread', amount: 10_000n, payer: '0x1', coin: 'ETH', transaction: '0xt' })
+    book({ analysis: 'screener', amount: 5n, payer: '0x2', coin: null })
+    const network = 'eip155:8453'
+    const cost = { network, purpose: 'settlement', payments: 2, transaction: '0xt' } as const
+    db.costs.record({ ...cost, fee: 1_000_000_000_000_001n }, MONDAY_MS)
+    db.costs.record({ ...cost, fee: 1n }, MONDAY_MS)
+    const claim = { network, purpose: 'channel', payments: 0, transaction: '0xc' } as const
+    db.costs.record({ ...claim, fee: 9n * 10n ** 18n }, MONDAY_MS)
+    const found = JSON.parse(
+      await print({ json: true, by: ['network', 'payer', 'coin'], ethUsd: 2_000_000_000n }),
+    )
+    const fees = { unit: 'ETH', unknown_fees: 0, fee: '0.000500000000000000' }
+    expect(found.lines).toEqual([
+      { ...line('0x1', 'BTC'), payments: 1, usdc: '0.020000', ...fees },
+      { ...line('0x1', 'ETH'), payments: 1, usdc: '0.010000', ...fees },
+      {
+        ...{ ...line('0x2', ''), payments: 1, usdc: '0.000005', unit: 'ETH', unknown_fees: 1 },
+        fee: '0.000000000000000000',
+      },
+    ])
+    expect(found.costs).toEqual([
+      { ...day('channel'), transactions: 1, fee: '9.000000000000000000' },
+      { ...day('settlement'), transactions: 1, fee: '0.001000000000000001' },
+    ])
+    expect(found.net).toEqual([
+      {
+        ...{ network, settled_usdc: '0.030005', fees: '9.001000000000000001', unit: 'ETH' },
+        ...{ unknown_fees: 1, net_usdc: '-18001.969996' },
+      },
+    ])
+    expect(await print({ by: ['coin'] })).toContain('give --eth-usd for the net sum')
+
+    function line(payer: string, coin: string) {
+      return { network, payer, coin, state: 'settled' }
+    }
+    function day(purpose: string) {
+      return { day: '2026-01-05', network, purpose, unit: 'ETH' }
+    }
   })
 
   test('in an empty file are said to be none, and what to do', async () => {
@@ -154,4 +210,56 @@ test('a ledger that cannot be examined is not called absent', async () => {
   const print = () =>
     ledger({ dataDir: join(dataDir, 'loop') }, { write: () => {}, hasColor: false })
   await expect(print()).rejects.toMatchObject({ code: 'ledger_unusable', cause: { code: 'ELOOP' } })
+})
+
+describe('the statement of refunds', () => {
+  async function statement(): Promise<readonly Record<string, string>[]> {
+    let text = ''
+    const write = (piece: string) => {
+      text += piece
+    }
+    await refunds({ dataDir, json: true }, { write, hasColor: false })
+    return (JSON.parse(text) as { rows: Record<string, string>[] }).rows
+  }
+
+  test('lists what was settled after its call had ended, and what is open', async () => {
+    const nowMs = Date.now()
+    book({ analysis: 'pulse', amount: 20_000n, atMs: nowMs, settledMs: nowMs + 1_000 })
+    book({
+      analysis: 'pulse',
+      amount: 20_001n,
+      atMs: nowMs,
+      settledMs: nowMs + 30_000,
+      payer: '0x1',
+    })
+    book({ analysis: 'pulse', amount: 20_002n, atMs: nowMs, state: 'unknown', payer: '0x2' })
+    book({
+      analysis: 'pulse',
+      amount: 20_003n,
+      atMs: MONDAY_MS,
+      settledMs: MONDAY_MS + 9_000,
+      payer: '0x3',
+    })
+    book({ analysis: 'pulse', amount: 20_004n, atMs: nowMs, state: 'lost' })
+    book({ analysis: 'pulse', amount: 20_005n, atMs: nowMs, state: 'released' })
+    await db.sweep(nowMs, 100)
+    expect(await statement()).toMatchObject([
+      {
+        payer: '0x3',
+        next: expect.stringMatching(/no longer stored.* send 0\.020003 USDC to 0x3/),
+      },
+      { payer: '0x1', next: expect.stringMatching(/can fetch the answer until .*0\.020001 USDC/) },
+      { payer: '0x2', next: expect.stringContaining('Send nothing back before it is settled') },
+    ])
+  })
+
+  test('leaves out an answer that has arrived', async () => {
+    const nowMs = Date.now()
+    book({ analysis: 'pulse', amount: 1n, atMs: nowMs, settledMs: nowMs + 30_000 })
+    await db.admitCaller(
+      { network: 'eip155:8453', asset: '0xA', payer: '0xB', nonce: `0x${payments}` },
+      0,
+    )
+    expect(await statement()).toEqual([])
+  })
 })

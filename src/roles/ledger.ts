@@ -1,129 +1,128 @@
-import { createWriteStream } from 'node:fs'
-import { join } from 'node:path'
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
 import Table from 'cli-table3'
-import { stringify } from 'csv-stringify'
-import type { LedgerOptions } from '../config/ledger.ts'
+import type { BookOptions } from '../config/ledger.ts'
 import { isoInstant } from '../domain/instant.ts'
-import type { ReportedPayment, ReportLine, ReportRange } from '../payment/ledger/ledger-report.ts'
-import { LedgerReport } from '../payment/ledger/ledger-report.ts'
-import { PostgresReport } from '../payment/ledger/postgres-report.ts'
-import { connectLedger } from './connect-ledger.ts'
-import { loadSqlite } from './sqlite-binding.ts'
+import type {
+  CostLine,
+  LedgerBooks,
+  ReportedPayment,
+  ReportLine,
+} from '../payment/ledger/ledger-books.ts'
+import { dimensionsByDefault } from '../payment/ledger/ledger-books.ts'
+import { writeBooksCsv } from './books-csv.ts'
+import { netOf } from './net-revenue.ts'
+import { feeDecimal, feeUnit, usdc } from './network-money.ts'
+import { rangeOf, withBooks } from './open-books.ts'
 
-type Totals = { readonly payments: number; readonly usdc: string }
+/** Where a command of an operator writes. */
+export type Screen = { readonly write: (text: string) => void; readonly hasColor: boolean }
 
-/** `perpscope ledger`: sales and the state of their payments, by day, analysis, network and state. */
-export async function ledger(
-  options: LedgerOptions,
-  { write, hasColor }: { readonly write: (text: string) => void; readonly hasColor: boolean },
-): Promise<void> {
-  const range = {
-    sinceMs: options.since ?? 0,
-    untilMs: options.until ?? Number.MAX_SAFE_INTEGER,
-  }
-  const books = await openReport(options)
-  try {
-    if (options.csv !== undefined) await exported(books.payments(range), options.csv)
-    const lines = await books.lines(range)
-    write(options.json ? `${JSON.stringify(report(lines), null, 2)}\n` : table(lines, hasColor))
-  } finally {
-    await books.close()
-  }
+/** `perpscope ledger`: sales, the state of their payments and the fees, by the chosen dimensions. */
+export async function ledger(options: BookOptions, { write, hasColor }: Screen): Promise<void> {
+  const range = rangeOf(options)
+  const by = options.by ?? dimensionsByDefault
+  await withBooks(options, async (books) => {
+    if (options.csv !== undefined)
+      await writeBooksCsv(options.csv, paymentColumns, rowsOf(books.payments(range)))
+    const lines = await books.lines(range, by)
+    const byNetwork = await books.lines(range, ['network'])
+    const found = report(lines, byNetwork, await books.costs(range), options)
+    write(options.json ? `${JSON.stringify(found, null, 2)}\n` : table(found, [...by], hasColor))
+  })
 }
 
-/** The same report of either store. */
-type Books = {
-  lines(range: ReportRange): Promise<readonly ReportLine[]> | readonly ReportLine[]
-  payments(range: ReportRange): AsyncIterable<ReportedPayment> | Iterable<ReportedPayment>
-  close(): Promise<void> | void
-}
-
-async function openReport({ ledger: url, dataDir }: LedgerOptions): Promise<Books> {
-  if (url === undefined) {
-    loadSqlite()
-    return new LedgerReport(join(dataDir, 'ledger.db'))
-  }
-  const db = connectLedger(url)
-  try {
-    const books = await PostgresReport.open(db)
-    return {
-      lines: (range) => books.lines(range),
-      payments: (range) => books.payments(range),
-      close: () => db.close(),
-    }
-  } catch (cause) {
-    await db.close()
-    throw cause
-  }
-}
-
-function report(lines: readonly ReportLine[]) {
+function report(
+  lines: readonly ReportLine[],
+  byNetwork: readonly ReportLine[],
+  costs: readonly CostLine[],
+  options: BookOptions,
+) {
   return {
-    lines: lines.map(({ day, route, network, state, payments, amountAtomic }) => ({
-      day,
-      analysis: analysisOf(route),
-      network,
-      state,
-      payments,
-      usdc: usdc(amountAtomic),
+    lines: lines.map((line) => ({
+      ...line.of,
+      state: line.state,
+      payments: line.payments,
+      usdc: usdc(line.amount),
+      ...feesOf(line),
     })),
-    settled: totals(lines, ({ state }) => state === 'settled'),
-    open: totals(lines, ({ state }) => /^(settling|unknown|unconfirmed)$/.test(state)),
-    lost: totals(lines, ({ state }) => state === 'lost'),
+    settled: totals(byNetwork, ({ state }) => state === 'settled'),
+    open: totals(byNetwork, ({ state }) => /^(settling|unknown|unconfirmed)$/.test(state)),
+    lost: totals(byNetwork, ({ state }) => state === 'lost'),
+    costs: costs.map(({ fee, ...line }) => ({
+      ...line,
+      fee: feeDecimal(line.network, fee),
+      unit: feeUnit(line.network),
+    })),
+    net: netOf(byNetwork, costs, options),
   }
 }
 
-function table(lines: readonly ReportLine[], hasColor: boolean): string {
+/** The units of networks differ, so a line of several networks has none. */
+function feesOf({ of: { network }, state, fee, unknownFees }: ReportLine) {
+  if (network === undefined || state !== 'settled') return {}
+  return { fee: feeDecimal(network, fee), unit: feeUnit(network), unknown_fees: unknownFees }
+}
+
+function table(
+  { lines, settled, open, lost, net }: ReturnType<typeof report>,
+  by: readonly (keyof ReportLine['of'])[],
+  hasColor: boolean,
+): string {
   if (lines.length === 0) return 'no sales in this period\n'
+  const names = by.map((name) => (name === 'day' ? 'day (UTC)' : name))
   const rows = new Table({
-    head: ['day (UTC)', 'analysis', 'network', 'state', 'payments', 'USDC'],
-    colAligns: ['left', 'left', 'left', 'left', 'right', 'right'],
+    head: [...names, 'state', 'payments', 'USDC', 'fees'],
+    colAligns: [...names.map(() => 'left' as const), 'left', 'right', 'right', 'right'],
     style: hasColor ? {} : { head: [], border: [] },
   })
-  for (const { day, analysis, network, state, payments, usdc: sum } of report(lines).lines)
-    rows.push([day, analysis, network, state, payments, sum])
-  const { settled, open, lost } = report(lines)
+  for (const line of lines) {
+    const { state, payments, usdc: sum } = line
+    const fees = 'fee' in line ? `${line.fee} ${line.unit}` : ''
+    rows.push([...by.map((name) => line[name] ?? ''), state, payments, sum, fees])
+  }
   const sums = Object.entries({ settled, open, lost })
     .map(([name, { payments, usdc: sum }]) => `${name}: ${payments} for ${sum} USDC`)
     .join('; ')
-  return `${rows.toString()}\n${sums}\n`
+  return `${[rows.toString(), sums, ...net.map(netText)].join('\n')}\n`
 }
 
-async function exported(payments: ReturnType<Books['payments']>, path: string): Promise<void> {
-  await pipeline(
-    Readable.from(rowsOf(payments)),
-    stringify({ header: true }),
-    createWriteStream(path),
-  )
+function netText(net: ReturnType<typeof netOf>[number]): string {
+  const fees = `${net.network}: ${net.settled_usdc} USDC settled, fees ${net.fees} ${net.unit}`
+  const unknown =
+    net.unknown_fees === 0
+      ? ''
+      : ` (unknown for ${net.unknown_fees} payments: a facilitator settled them, or an earlier version did)`
+  const result =
+    net.net_usdc === null
+      ? `; give --${net.unit.toLowerCase()}-usd for the net sum`
+      : `, net ${net.net_usdc} USDC`
+  return fees + unknown + result
 }
 
-async function* rowsOf(payments: ReturnType<Books['payments']>) {
-  for await (const { begunMs, route, amountAtomic, ...payment } of payments)
-    yield {
-      begun_iso: isoInstant(begunMs),
-      analysis: analysisOf(route),
-      usdc: usdc(amountAtomic),
-      ...payment,
-    }
+const paymentColumns = [
+  ...(['begun_iso', 'analysis', 'usdc', 'network', 'asset', 'payer', 'nonce'] as const),
+  ...(['finality', 'state', 'transaction', 'coin', 'settled_iso', 'fee', 'fee_unit'] as const),
+]
+
+async function* rowsOf(payments: ReturnType<LedgerBooks['payments']>) {
+  for await (const payment of payments) yield csvRow(payment)
 }
 
-function totals(lines: readonly ReportLine[], counts: (line: ReportLine) => boolean): Totals {
-  const counted = lines.filter(counts)
+function csvRow(payment: ReportedPayment) {
+  const { network, asset, payer, nonce, finality, state, transaction, analysis, coin } = payment
   return {
-    payments: counted.reduce((sum, { payments }) => sum + payments, 0),
-    usdc: usdc(counted.reduce((sum, { amountAtomic }) => sum + amountAtomic, 0)),
+    begun_iso: isoInstant(payment.begunMs),
+    ...{ analysis, usdc: usdc(payment.amount), network, asset, payer, nonce, finality, state },
+    ...{ transaction, coin },
+    settled_iso: payment.settledMs === null ? '' : isoInstant(payment.settledMs),
+    fee: payment.fee === null ? '' : feeDecimal(network, payment.fee),
+    fee_unit: payment.fee === null ? '' : feeUnit(network),
   }
 }
 
-/** The analysis of a route, such as `pulse` of `/pulse/:coin`. */
-function analysisOf(route: string): string {
-  return route.split('/')[1] ?? route
-}
-
-/** Exact: an amount is a whole number of millionths. */
-function usdc(atomic: number): string {
-  const digits = String(atomic).padStart(7, '0')
-  return `${digits.slice(0, -6)}.${digits.slice(-6)}`
+function totals(lines: readonly ReportLine[], counts: (line: ReportLine) => boolean) {
+  const counted = lines.filter(counts)
+  return {
+    payments: counted.reduce((sum, { payments }) => sum + payments, 0),
+    usdc: usdc(counted.reduce((sum, { amount }) => sum + amount, 0n)),
+  }
 }

@@ -42,7 +42,7 @@ export async function paymentChannels(
   options: ChannelOptions & { readonly dataDir: string },
   log: Logger,
   metrics: Registry,
-  books: Pick<OpenLedger, 'turnsOf' | 'openChannels'> | null,
+  books: Pick<OpenLedger, 'turnsOf' | 'openChannels' | 'recordCost'> | null,
 ): Promise<PaymentChannels | null> {
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
   const path = join(dataDir, 'channels.db')
@@ -59,6 +59,7 @@ export async function paymentChannels(
     rpcUrl,
     account,
     turns: books.turnsOf(gasAccountOf(network.network, account.address)),
+    recordCost: books.recordCost,
   })
   await checkDeployed(chain, log)
   const { store, lease } = await books.openChannels()

@@ -2,6 +2,7 @@ import type { ClockCheck } from '../payment/clock-check.ts'
 import type { AccountTurns } from '../payment/evm/account-turns.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { HealthMonitor } from '../payment/health-monitor.ts'
+import type { RecordCost } from '../payment/ledger/transaction-costs.ts'
 
 /** Turns of a gas account among all processes with the same ledger. */
 export type TurnsOf = (account: string) => AccountTurns
@@ -18,4 +19,5 @@ export type Watching = {
   /** Of the ledger. */
   readonly failures: FailedSettlements
   readonly turnsOf: TurnsOf
+  readonly recordCost: RecordCost
 }

@@ -8,6 +8,7 @@ import type { SolanaPaymentSettings } from '../config/payment.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { HealthMonitor } from '../payment/health-monitor.ts'
+import type { RecordCost } from '../payment/ledger/transaction-costs.ts'
 import { monitoredFacilitator } from '../payment/monitored-facilitator.ts'
 import type { Facilitator, PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
@@ -69,9 +70,9 @@ export async function solanaPayment(
   const watch =
     isOwn && watching !== null ? watchOf(network.network, probeOf(rpcUrl, own.address), log) : null
   if (watch !== null) watching?.watches.push(watch)
-  const failures = watching?.failures
+  const { failures, recordCost } = watching ?? {}
   const settler = isOwn
-    ? localSettler({ rpcUrl, feePayer: own, failures, watch, metrics, log })
+    ? localSettler({ rpcUrl, feePayer: own, failures, recordCost, watch, metrics, log })
     : await hostedSettler(network, { node, own: rpcUrl === undefined ? null : node }, hosted)
   if (settler.feePayer === null)
     log.warn(
@@ -101,6 +102,7 @@ function localSettler({
   rpcUrl,
   feePayer,
   failures,
+  recordCost,
   watch,
   metrics,
   log,
@@ -108,6 +110,7 @@ function localSettler({
   readonly rpcUrl: string
   readonly feePayer: FeePayer
   readonly failures: FailedSettlements | undefined
+  readonly recordCost: RecordCost | undefined
   readonly watch: HealthMonitor | null
   readonly metrics: Registry
   readonly log: Logger
@@ -120,6 +123,7 @@ function localSettler({
   const own = localSolanaFacilitator({
     ...{ rpcUrl, feePayer, clock: systemClock },
     ...(failures === undefined ? {} : { failures }),
+    ...(recordCost === undefined ? {} : { recordCost }),
     onFailedFee: ({ payer, lamports }) => {
       paid.inc(Number(lamports))
       log.warn(

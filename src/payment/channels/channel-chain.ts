@@ -7,7 +7,9 @@ import { isNonceTooLow, isTurnedAway, revertReason } from '../evm/node-answer.ts
 import type { NodeClient } from '../evm/node-client.ts'
 import { nodeClient } from '../evm/node-client.ts'
 import { payerCode } from '../evm/payer-code.ts'
+import { feeOf } from '../evm/transaction-cost.ts'
 import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
+import type { RecordCost } from '../ledger/transaction-costs.ts'
 import { nodeReason, nodeSays } from '../node-error.ts'
 import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
@@ -37,6 +39,7 @@ export type ChannelChainOptions = {
   readonly account: PrivateKeyAccount
   /** Turns of the account. */
   readonly turns: AccountTurns
+  readonly recordCost?: RecordCost
 }
 
 /** Attempts with a new nonce while another sender uses the same key. */
@@ -215,6 +218,11 @@ export class ChannelChain {
         hash: transaction,
         pollingInterval: POLLING_MS,
         timeout: CONFIRMATION_MS_MAX,
+      })
+      const { network, recordCost } = this.#options
+      recordCost?.({
+        ...{ network: network.network, transaction, purpose: 'channel', payments: 0 },
+        fee: feeOf(receipt),
       })
       return receipt.status === 'success'
         ? { kind: 'mined', transaction }

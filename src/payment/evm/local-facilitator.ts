@@ -1,8 +1,10 @@
-import type { Address, Hex } from 'viem'
+import type { Address, Hex, TransactionReceipt } from 'viem'
+import { isAddressEqual } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
 import type { FailedSettlements } from '../failed-settlements.ts'
 import { AT_ONCE } from '../failed-settlements.ts'
+import type { RecordCost } from '../ledger/transaction-costs.ts'
 import { nodeReason } from '../node-error.ts'
 import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator } from '../payment.ts'
@@ -18,7 +20,9 @@ import { CONTRACT_GAS_PER_HOUR } from './gas-limits.ts'
 import type { PaymentNetwork } from './networks.ts'
 import { nodeClient } from './node-client.ts'
 import { payerCode } from './payer-code.ts'
+import { receiptOf } from './receipts.ts'
 import { Settlements } from './settlements.ts'
+import { settlementCost } from './transaction-cost.ts'
 import { TransactionSender } from './transaction-sender.ts'
 import { TransferSimulation } from './transfer-simulation.ts'
 
@@ -36,6 +40,7 @@ export type LocalFacilitatorOptions = {
   /** Limit of gas that failed transactions of contract wallets may burn per hour. */
   readonly contractGasPerHour?: bigint
   readonly onFailedGas?: (event: FailedGas) => void
+  readonly recordCost?: RecordCost
 }
 
 export type LocalFacilitator = Facilitator<ExactEvmPayment> & {
@@ -70,7 +75,15 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     clock,
     emit: options.onFailedGas ?? (() => undefined),
   })
-  const settlements = new Settlements({ node, simulation, sender, payers, clock })
+  const onMined = (receipt: TransactionReceipt) => {
+    options.recordCost?.(settlementCost(network, receipt))
+  }
+  const settlements = new Settlements({ node, simulation, sender, payers, clock, onMined })
+  /** A transfer that was found on chain can be of another sender. Without an answer its fee stays unknown. */
+  const recordFound = async (transaction: string) => {
+    const receipt = await receiptOf(node, transaction as Hex).catch(() => null)
+    if (receipt !== null && isAddressEqual(receipt.from, account.address)) onMined(receipt)
+  }
   /** Code hash of each payer with a recent verification, which the settlement need not repeat. */
   const verified = new WeakMap<ExactEvmPayment, Hex | null>()
 
@@ -106,6 +119,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     async outcome(payment) {
       const isPending = await settlements.isPending(payment)
       const outcome = await chainOutcome(node, payment)
+      if (outcome.kind === 'settled' && options.recordCost) await recordFound(outcome.transaction)
       // After its expiry no block can include it.
       const isMinable =
         outcome.kind === 'unused' && outcome.asOfSeconds < payment.validBeforeSeconds

@@ -24,6 +24,8 @@ export type SettlementsOptions = {
   readonly sender: TransactionSender
   readonly payers: ContractPayers
   readonly clock: Clock
+  /** Receives the receipt of each transaction in a sealed block. */
+  readonly onMined: (receipt: TransactionReceipt) => void
 }
 
 /** A payment to be sent, and its waiting caller. */
@@ -76,18 +78,20 @@ export class Settlements {
   readonly #payers: ContractPayers
   readonly #clock: Clock
   readonly #receipts: Receipts
+  readonly #onMined: SettlementsOptions['onMined']
   readonly #batcher: Batcher<Job>
   /** Last transaction of each payment that can still be mined, by payment hash. */
   readonly #pending = new BoundedMap<string, Attempt>(PENDING_MAX)
   #aloneUntilMs = 0
 
-  constructor({ node, simulation, sender, payers, clock }: SettlementsOptions) {
+  constructor({ node, simulation, sender, payers, clock, onMined }: SettlementsOptions) {
     this.#node = node
     this.#simulation = simulation
     this.#sender = sender
     this.#payers = payers
     this.#clock = clock
     this.#receipts = new Receipts(node, clock)
+    this.#onMined = onMined
     this.#batcher = new Batcher({
       clock,
       waitMs: GATHER_MS,
@@ -280,10 +284,16 @@ export class Settlements {
     return {
       promised,
       sealed: () => {
-        sealed ??= this.#receipts.sealed(promised)
+        sealed ??= this.#sealed(promised)
         return sealed
       },
     }
+  }
+
+  async #sealed(promised: TransactionReceipt): Promise<TransactionReceipt | null> {
+    const receipt = await this.#receipts.sealed(promised)
+    if (receipt !== null) this.#onMined(receipt)
+    return receipt
   }
 
   /**

@@ -33,6 +33,8 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
       const state = states[index % 6]
       if (state !== undefined) await file.move(one.key, state, '0xabc', NOW_MS + index)
     }
+    const cost = { network: 'eip155:8453', purpose: 'settlement', transaction: '0xabc' } as const
+    file.costs.record({ ...cost, payments: 7, fee: 10n ** 16n + 3n }, NOW_MS)
     await file.close()
     const url = await server.createDatabase()
     const db = new Postgres({ url, applicationName: 'perpscope test' })
@@ -57,6 +59,7 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
     const { dataDir, path, url, db } = await written(240)
     const before = await printed(dataDir)
     expect(await moveLedger(path, db)).toMatchObject({ payments: 240, amount: 6_000_000n })
+    expect(before).toContain('"fees": "0.010000000000000003"')
     expect(await printed(dataDir, url)).toBe(before)
     expect(() => new SqliteLedger(path)).toThrow(/was moved to PostgreSQL/)
     await expect(moveLedger(path, db)).rejects.toMatchObject({ code: 'ledger_moved' })
@@ -74,8 +77,8 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
       query,
       transaction: async (work: Parameters<Postgres['transaction']>[0]) => {
         pages += 1
-        // The first one creates the tables.
-        if (pages === 3) throw new Error('interrupted')
+        // The first two create the tables.
+        if (pages === 4) throw new Error('interrupted')
         return db.transaction(work)
       },
     })

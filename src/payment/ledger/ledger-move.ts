@@ -5,6 +5,7 @@ import { OperatingError } from '../../domain/errors.ts'
 import type { Postgres } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { migrateTables } from './postgres-schema.ts'
+import { costTables } from './postgres-transaction-costs.ts'
 import { lockLedger, SqliteLedger } from './sqlite-ledger.ts'
 import { MOVED_VERSION } from './sqlite-schema.ts'
 
@@ -31,6 +32,7 @@ const paymentColumns =
     ' ',
   )
 const answerColumns = 'status headers body answer_hash expires_ms'.split(' ')
+const costColumns = ['network', 'transaction_hash', 'purpose', 'payments', 'fee', 'at_ms']
 const columns = [...paymentColumns, ...answerColumns]
 const insertPayment = `INSERT INTO perpscope.payments (${paymentColumns.join(', ')}, gateway, claim)
   VALUES (${paymentColumns.map((_, index) => `$${index + 1}`).join(', ')}, '${MOVED}', '${MOVED}')`
@@ -49,7 +51,7 @@ export async function moveLedger(path: string, db: Postgres): Promise<MovedLedge
   const lock = lockLedger(path)
   const file = new Database(path)
   try {
-    await migrateTables(db, ledgerTables)
+    for (const tables of [ledgerTables, costTables]) await migrateTables(db, tables)
     for (let after = await lastMoved(db); ; ) {
       const rows = pageOf(file, after)
       await insertAll(db, rows)
@@ -71,6 +73,7 @@ export async function moveLedger(path: string, db: Postgres): Promise<MovedLedge
         `the copy in PostgreSQL differs from ${path}: ${theirs.payments} of ${ours.payments} payments, sum ` +
           `${theirs.amount} of ${ours.amount}. Empty the schema perpscope of the database, and move again.`,
       )
+    await moveCosts(file, db)
     file.pragma(`user_version = ${MOVED_VERSION}`)
     return ours
   } finally {
@@ -125,6 +128,20 @@ async function insertAll(db: Postgres, rows: readonly Row[]): Promise<void> {
         await query(insertAnswer, [row.id, ...answerColumns.map((name) => row[name])])
     }
   })
+}
+
+/** Fees that were moved before an interruption stay as they are. */
+async function moveCosts(file: Database.Database, db: Postgres): Promise<void> {
+  const rows = file
+    .prepare<[], Row>(`SELECT ${costColumns.join(', ')} FROM transaction_costs`)
+    .safeIntegers()
+    .iterate()
+  for (const row of rows)
+    await db.query(
+      `INSERT INTO perpscope.transaction_costs (${costColumns.join(', ')})
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`,
+      costColumns.map((name) => row[name]),
+    )
 }
 
 async function summed(pageAfter: (id: bigint) => Promise<readonly Row[]>): Promise<MovedLedger> {

@@ -1,41 +1,46 @@
 import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { isAbsence, OperatingError } from '../../domain/errors.ts'
-import type { Finality } from '../finality.ts'
-import type { PaymentState } from './ledger.ts'
+import type {
+  CostLine,
+  LedgerBooks,
+  PaymentRow,
+  ReportDimension,
+  ReportedPayment,
+  ReportLine,
+  ReportRange,
+} from './ledger-books.ts'
+import { dimensionsByDefault, groupColumns, mergedLines, reportedPayment } from './ledger-books.ts'
 import { SCHEMA_VERSION } from './sqlite-schema.ts'
 
-/** Begin of the first settlement attempt: from `sinceMs` to before `untilMs`. */
-export type ReportRange = { readonly sinceMs: number; readonly untilMs: number }
+/** A sum of wei can exceed the integers of SQLite. */
+type FeeParts = { readonly feeGiga: bigint; readonly feeRest: bigint }
 
-/** Payments of one UTC day, analysis, network and state. */
-export type ReportLine = {
-  /** Such as `2026-01-31`. */
-  readonly day: string
-  readonly route: string
-  readonly network: string
-  readonly state: PaymentState
-  readonly payments: number
-  /** Millionths of a USDC. */
-  readonly amountAtomic: number
-}
+const GIGA = 1_000_000_000n
 
-export type ReportedPayment = {
-  readonly begunMs: number
-  readonly route: string
-  readonly network: string
-  readonly asset: string
-  readonly payer: string
-  readonly nonce: string
-  readonly amountAtomic: number
-  readonly finality: Finality
-  readonly state: PaymentState
-  readonly transaction: string | null
+/** Group columns `g0`, `g1` and so on, and the sums. */
+type GroupRow = Readonly<Record<`g${number}`, string>> &
+  Pick<ReportLine, 'state' | 'amount'> &
+  FeeParts & {
+    readonly payments: bigint
+    readonly unknownFees: bigint
+  }
+
+const DAY = `date(begun_ms / 1000, 'unixepoch')`
+/** Share of a payment in the fee of its transaction. */
+const FEE = 'c.fee / c.payments'
+/** Until a service of this version was started over the ledger. */
+const NO_COSTS = `(SELECT '' AS network, '' AS transaction_hash, '' AS purpose, 1 AS payments, 0 AS fee,
+  0 AS at_ms WHERE false)`
+
+function tablesOf(db: Database.Database): readonly string[] {
+  return db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
 }
 
 /** Read-only view of the ledger for operators, also while a service writes it. */
-export class LedgerReport {
+export class LedgerReport implements LedgerBooks {
   readonly #db: Database.Database
+  readonly #costs: string
 
   /** @throws OperatingError if there is no readable ledger */
   constructor(path: string) {
@@ -54,6 +59,7 @@ export class LedgerReport {
         : new OperatingError('ledger_unusable', `${path} cannot be read`, { cause })
     }
     this.#db = db
+    this.#costs = tablesOf(db).includes('transaction_costs') ? 'transaction_costs' : NO_COSTS
   }
 
   /**
@@ -72,28 +78,73 @@ export class LedgerReport {
       throw new OperatingError('ledger_corrupt', `the payment ledger is damaged: ${verdict}`)
   }
 
-  lines({ sinceMs, untilMs }: ReportRange): readonly ReportLine[] {
-    return this.#db
-      .prepare<[number, number], ReportLine>(`
-        SELECT date(begun_ms / 1000, 'unixepoch') AS day, route, network, state,
-            count(*) AS payments, sum(amount) AS amountAtomic
-          FROM payments WHERE begun_ms >= ? AND begun_ms < ?
-          GROUP BY day, route, network, state ORDER BY day, route, network, state`)
+  lines(
+    { sinceMs, untilMs }: ReportRange,
+    by: readonly ReportDimension[] = dimensionsByDefault,
+  ): readonly ReportLine[] {
+    const columns = by.map((name) => (name === 'day' ? DAY : groupColumns[name]))
+    const aliases = columns.map((column, index) => `${column} AS g${index}`)
+    const groups = [...by.map((_, index) => `g${index}`), 'state']
+    const rows = this.#db
+      .prepare<[number, number], GroupRow>(`
+        SELECT ${[...aliases, 'state'].join(', ')}, count(*) AS payments, sum(amount) AS amount,
+            coalesce(sum(${FEE} / ${GIGA}), 0) AS feeGiga, coalesce(sum(${FEE} % ${GIGA}), 0) AS feeRest,
+            sum(state = 'settled' AND ${FEE} IS NULL AND instr(nonce, ':') = 0) AS unknownFees
+          FROM payments p ${this.#join} WHERE begun_ms >= ? AND begun_ms < ?
+          GROUP BY ${groups.join(', ')}`)
+      .safeIntegers()
       .all(sinceMs, untilMs)
+    return mergedLines(
+      rows.map(({ state, payments, amount, feeGiga, feeRest, unknownFees, ...values }) => ({
+        ...{ state, amount, fee: feeGiga * GIGA + feeRest },
+        payments: Number(payments),
+        unknownFees: Number(unknownFees),
+        values: by.map((_, index) => values[`g${index}`] as string),
+      })),
+      by,
+    )
   }
 
-  /** Iterates, because a year of payments may not fit into memory. */
-  payments({ sinceMs, untilMs }: ReportRange): IterableIterator<ReportedPayment> {
+  costs({ sinceMs, untilMs }: ReportRange): readonly CostLine[] {
     return this.#db
-      .prepare<[number, number], ReportedPayment>(`
-        SELECT begun_ms AS begunMs, route, network, asset, payer, nonce, amount AS amountAtomic,
-            finality, state, transaction_hash AS "transaction"
-          FROM payments WHERE begun_ms >= ? AND begun_ms < ? ORDER BY begun_ms`)
+      .prepare<
+        [number, number],
+        Pick<CostLine, 'day' | 'network' | 'purpose'> & FeeParts & { readonly transactions: bigint }
+      >(`
+        SELECT date(at_ms / 1000, 'unixepoch') AS day, network, purpose,
+            count(*) AS transactions, sum(fee / ${GIGA}) AS feeGiga, sum(fee % ${GIGA}) AS feeRest
+          FROM ${this.#costs} WHERE at_ms >= ? AND at_ms < ?
+          GROUP BY day, network, purpose ORDER BY day, network, purpose`)
+      .safeIntegers()
+      .all(sinceMs, untilMs)
+      .map(({ transactions, feeGiga, feeRest, ...line }) => ({
+        ...line,
+        transactions: Number(transactions),
+        fee: feeGiga * GIGA + feeRest,
+      }))
+  }
+
+  *payments({ sinceMs, untilMs }: ReportRange): IterableIterator<ReportedPayment> {
+    const rows = this.#db
+      .prepare<[number, number], PaymentRow>(`
+        SELECT begun_ms AS begunMs, updated_ms AS updatedMs, valid_before_ms AS validBeforeMs,
+            route, binding, p.network, asset, payer, nonce, amount, finality, state,
+            p.transaction_hash AS "transaction", ${FEE} AS fee, expires_ms AS answerUntilMs,
+            caller_until_ms AS callerUntilMs
+          FROM payments p ${this.#join} LEFT JOIN answers ON payment_id = p.id
+          WHERE begun_ms >= ? AND begun_ms < ? ORDER BY begun_ms`)
+      .safeIntegers()
       .iterate(sinceMs, untilMs)
+    for (const row of rows) yield reportedPayment(row)
   }
 
   close(): void {
     this.#db.close()
+  }
+
+  get #join(): string {
+    return `LEFT JOIN ${this.#costs} c
+      ON c.network = p.network AND c.transaction_hash = p.transaction_hash AND c.payments > 0`
   }
 }
 
@@ -114,7 +165,7 @@ function checkIsLedger(db: Database.Database, path: string): void {
  * @throws OperatingError for a file that is not a ledger
  */
 export function checkHasPayments(db: Database.Database, path: string): readonly string[] {
-  const tables = db.prepare<[], string>('SELECT name FROM sqlite_schema').pluck().all()
+  const tables = tablesOf(db)
   if (tables.length === 0)
     throw new OperatingError(
       'ledger_empty',

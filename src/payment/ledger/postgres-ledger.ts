@@ -34,6 +34,7 @@ import { PostgresUnavailableError, violates } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { migrateTables } from './postgres-schema.ts'
 import { postgresSummary } from './postgres-summary.ts'
+import { costTables, PostgresTransactionCosts } from './postgres-transaction-costs.ts'
 import type { SalesSummary } from './sales-summary.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
@@ -64,6 +65,7 @@ const isAlive = `EXISTS (SELECT FROM perpscope.gateways g
  */
 export class PostgresLedger implements Ledger {
   readonly failures: PostgresFailedSettlements
+  readonly costs: PostgresTransactionCosts
   readonly #db: Postgres
   readonly #gateway: string
   readonly #clock: Clock
@@ -73,6 +75,7 @@ export class PostgresLedger implements Ledger {
 
   private constructor({ db, clock, gateway }: PostgresLedgerOptions) {
     this.failures = new PostgresFailedSettlements(db)
+    this.costs = new PostgresTransactionCosts(db)
     this.#db = db
     this.#clock = clock
     this.#gateway = gateway
@@ -80,7 +83,7 @@ export class PostgresLedger implements Ledger {
 
   /** @throws OperatingError without the server, and for tables of a later version */
   static async open(options: PostgresLedgerOptions): Promise<PostgresLedger> {
-    for (const tables of [ledgerTables, failedSettlementTables])
+    for (const tables of [ledgerTables, failedSettlementTables, costTables])
       await migrateTables(options.db, tables)
     return new PostgresLedger(options)
   }

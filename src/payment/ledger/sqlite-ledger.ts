@@ -28,6 +28,7 @@ import {
 import type { SalesSummary } from './sales-summary.ts'
 import { MOVED_VERSION, migrate } from './sqlite-schema.ts'
 import { sqliteSummary } from './sqlite-summary.ts'
+import { SqliteTransactionCosts } from './sqlite-transaction-costs.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
 
@@ -63,6 +64,7 @@ type OpenRow = PaymentKey & {
  */
 export class SqliteLedger implements Ledger {
   readonly failures: SqliteFailedSettlements
+  readonly costs: SqliteTransactionCosts
   readonly #db: Database.Database
   /** For writes that a power failure may undo, because the chain has the same information. */
   readonly #relaxed: Database.Database
@@ -94,6 +96,7 @@ export class SqliteLedger implements Ledger {
     }
     this.#relaxed = path === ':memory:' ? this.#db : relaxedConnection(path)
     this.failures = new SqliteFailedSettlements(this.#relaxed)
+    this.costs = new SqliteTransactionCosts(this.#relaxed)
     this.#statements = statementsOf(this.#db)
     this.#moves = movesOf(this.#relaxed)
     this.#summary = sqliteSummary(this.#db, async () => {

@@ -1,4 +1,5 @@
 import type Database from 'better-sqlite3'
+import { costsTable } from './sqlite-transaction-costs.ts'
 
 export const SCHEMA_VERSION = 3
 /** Of a file whose payments are in PostgreSQL. Every version of perpscope refuses it. */
@@ -98,7 +99,7 @@ const scripts: ReadonlyMap<unknown, string> = new Map([
 ])
 
 /** Belongs to no version: older versions of perpscope read and write a file that has it. */
-const indexOfBegin = 'CREATE INDEX IF NOT EXISTS payments_begun ON payments (begun_ms)'
+const indexOfBegin = 'CREATE INDEX IF NOT EXISTS payments_begun ON payments (begun_ms);'
 
 /**
  * Migrates an empty file or an earlier version.
@@ -113,6 +114,6 @@ export function migrate(db: Database.Database): boolean {
       db.exec(script)
       db.pragma(`user_version = ${SCHEMA_VERSION}`)
     }).immediate()
-  db.exec(indexOfBegin)
+  db.exec(indexOfBegin + costsTable)
   return true
 }

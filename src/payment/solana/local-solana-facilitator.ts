@@ -3,6 +3,7 @@ import type { Clock } from '../../domain/clock.ts'
 import type { FailedSettlements } from '../failed-settlements.ts'
 import { AT_ONCE } from '../failed-settlements.ts'
 import type { Finality } from '../finality.ts'
+import type { RecordCost } from '../ledger/transaction-costs.ts'
 import { nodeReason } from '../node-error.ts'
 import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator, Settlement, Verification } from '../payment.ts'
@@ -29,6 +30,7 @@ export type LocalSolanaFacilitatorOptions = {
   /** Failed settlements; in memory by default. */
   readonly failures?: FailedSettlements
   readonly onFailedFee?: (failure: FailedFee) => void
+  readonly recordCost?: RecordCost
 }
 
 /** Fee of a failed transaction. */
@@ -58,6 +60,7 @@ export function localSolanaFacilitator({
   confirmationMsMax = CONFIRMATION_MS_MAX,
   failures = SqliteFailedSettlements.inMemory(),
   onFailedFee,
+  recordCost,
 }: LocalSolanaFacilitatorOptions): Facilitator<ExactSolanaPayment> {
   const concurrency = new PayerConcurrency()
   const node = new SolanaNode({ rpcUrl, clock, requestMsMax: REQUEST_MS_MAX })
@@ -105,11 +108,17 @@ export function localSolanaFacilitator({
     clock,
     ask: (payments) => screenHoldings(node, payments),
   })
+  function record({ chain, transaction }: ExactSolanaPayment, signature: string, payments: 0 | 1) {
+    recordCost?.({
+      ...{ network: chain.network, transaction: signature, purpose: 'settlement', payments },
+      fee: transactionFeeLamports(transaction),
+    })
+  }
+
   /** Records a failed transaction, immediately or after a restart. */
-  async function failed(
-    { payer, chain, transaction }: ExactSolanaPayment,
-    signature: string,
-  ): Promise<void> {
+  async function failed(payment: ExactSolanaPayment, signature: string): Promise<void> {
+    const { payer, chain, transaction } = payment
+    record(payment, signature, 0)
     const lamports = transactionFeeLamports(transaction)
     const isNew = await failures.failed(
       {
@@ -145,6 +154,8 @@ export function localSolanaFacilitator({
       return { kind: 'broadcast', transaction: complete.signature }
     const settlement = await confirmed(complete, finality, deadlineMs)
     if (settlement.kind === 'rejected') await failed(payment, complete.signature)
+    if (settlement.kind === 'settled' && finality === 'confirmed')
+      record(payment, complete.signature, 1)
     return settlement
   }
 
@@ -168,12 +179,13 @@ export function localSolanaFacilitator({
 
     /** A payment from before a change of the fee payer has a signature that we cannot make. */
     async outcome(payment) {
-      const outcome =
-        payment.transaction.signers[0] === feePayer.address
-          ? await outcomeBySignature(node, payment, sealed(payment).signature, clock.nowMs())
-          : await outcomeByMessage(node, payment, clock.nowMs())
+      const isOurs = payment.transaction.signers[0] === feePayer.address
+      const outcome = isOurs
+        ? await outcomeBySignature(node, payment, sealed(payment).signature, clock.nowMs())
+        : await outcomeByMessage(node, payment, clock.nowMs())
       if (outcome.kind === 'forfeited' && outcome.transaction !== undefined)
         await failed(payment, outcome.transaction)
+      if (outcome.kind === 'settled' && isOurs) record(payment, outcome.transaction, 1)
       return outcome
     },
   }

@@ -18,6 +18,23 @@ export type NodeAccount = {
   readonly lamports: number
 }
 
+/** A transaction in the list of an account. */
+export type ListedTransaction = {
+  readonly signature: string
+  readonly err: unknown
+  /** null on a node without the time of its block. */
+  readonly atMs: number | null
+}
+
+/** Changes of the balances of one token in a transaction. */
+export type TokenChanges = {
+  /** Serialized. */
+  readonly bytes: Buffer
+  readonly err: unknown
+  /** Atoms by owner; only changed ones. */
+  readonly changes: ReadonlyMap<string, bigint>
+}
+
 /** `unreached`: the request was certainly not received. `unanswered`: it may have been. */
 export type NodeFailure = 'unreached' | 'unanswered' | 'refused'
 
@@ -141,6 +158,55 @@ export class SolanaNode {
     if (found === null) return null
     const { transaction, meta } = record(found)
     return { bytes: bytesOf(transaction), err: errorIn(meta) }
+  }
+
+  /** The newest finalized block. */
+  async finalBlock(): Promise<{ readonly slot: number; readonly atMs: number }> {
+    const slot = await this.#call('getSlot', [{ commitment: 'finalized' }])
+    const seconds = await this.#call('getBlockTime', [slot])
+    if (typeof slot !== 'number' || typeof seconds !== 'number') throw unreadable()
+    return { slot, atMs: seconds * 1_000 }
+  }
+
+  /** Finalized transactions with an account, newest first, older than `before`. */
+  async finalSignaturesFor(
+    key: string,
+    limit: number,
+    before: string | null,
+  ): Promise<readonly ListedTransaction[]> {
+    const found = await this.#call('getSignaturesForAddress', [
+      key,
+      { limit, commitment: 'finalized', ...(before === null ? {} : { before }) },
+    ])
+    return list(found).map((one) => {
+      const { signature, blockTime } = record(one)
+      const atMs = typeof blockTime === 'number' ? blockTime * 1_000 : null
+      return { signature: textOf(signature), err: errorIn(one), atMs }
+    })
+  }
+
+  /** A finalized transaction and its changes of the balances of a token; null if there is none. */
+  async tokenChanges(signature: string, mint: string): Promise<TokenChanges | null> {
+    const found = await this.#call('getTransaction', [
+      signature,
+      { ...BASE64, maxSupportedTransactionVersion: 0, commitment: 'finalized' },
+    ])
+    if (found === null) return null
+    const { transaction, meta } = record(found)
+    const { preTokenBalances, postTokenBalances } = record(meta)
+    const changes = new Map<string, bigint>()
+    const add = (balances: unknown, sign: bigint) => {
+      for (const balance of list(balances)) {
+        const { mint: token, owner, uiTokenAmount } = record(balance)
+        if (token !== mint || typeof owner !== 'string') continue
+        const change = sign * BigInt(textOf(record(uiTokenAmount)['amount']))
+        changes.set(owner, (changes.get(owner) ?? 0n) + change)
+      }
+    }
+    add(preTokenBalances, -1n)
+    add(postTokenBalances, 1n)
+    for (const [owner, change] of changes) if (change === 0n) changes.delete(owner)
+    return { bytes: bytesOf(transaction), err: errorIn(meta), changes }
   }
 
   async #atSlot(method: string, params: readonly unknown[]): Promise<AtSlot<unknown>> {

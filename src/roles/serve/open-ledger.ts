@@ -15,6 +15,7 @@ import type { FailedSettlements } from '../../payment/failed-settlements.ts'
 import { disagreement } from '../../payment/ledger/agreement.ts'
 import type { Ledger } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
+import type { RecordCost, TransactionCosts } from '../../payment/ledger/transaction-costs.ts'
 import { MaintenanceFile } from '../../store/maintenance-file.ts'
 import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
@@ -25,6 +26,7 @@ export type OpenLedger = {
   readonly ledger: Ledger
   readonly failures: FailedSettlements
   readonly turnsOf: TurnsOf
+  readonly recordCost: RecordCost
   readonly maintenance: Maintenance
   /** @throws OperatingError if the vouchers cannot be trusted */
   openChannels(): Promise<OpenChannels>
@@ -47,10 +49,15 @@ export async function openLedger(options: ServeOptions, log: Logger): Promise<Op
   const ledger = new SqliteLedger(join(dataDir, 'ledger.db'), (task) => setImmediate(task))
   return {
     ...{ ledger, failures: ledger.failures, turnsOf: () => new OwnTurns() },
+    recordCost: recorderOf(ledger),
     maintenance: ownMaintenance(dataDir),
     openChannels: async () => ({ store: new SqliteChannelStore(join(dataDir, 'channels.db')) }),
     close: () => ledger.close(),
   }
+}
+
+function recorderOf({ costs }: { readonly costs: TransactionCosts }): RecordCost {
+  return (cost) => costs.record(cost, systemClock.nowMs())
 }
 
 /** Maintenance mode of this process alone, in its data directory. */
@@ -78,6 +85,7 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
     return {
       ...{ ledger, failures: ledger.failures, maintenance, openChannels },
       turnsOf: (account) => new SharedTurns(db, account),
+      recordCost: recorderOf(ledger),
       close: async () => {
         maintenance.close()
         await ledger.close()

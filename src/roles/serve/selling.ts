@@ -97,6 +97,7 @@ async function sellingWith(
           watches,
           failures: books.failures,
           turnsOf: books.turnsOf,
+          recordCost: books.recordCost,
         })
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness

@@ -77,6 +77,10 @@ export class Bank {
     return commitment === 'finalized' ? newest - FINALIZED_BEHIND : newest
   }
 
+  timeMsOf(slot: number): number {
+    return this.#clock.nowMs() - (this.slot('processed') - slot) * SLOT_MS
+  }
+
   blockHeight(slot: number): number {
     return slot - SKIPPED_SLOTS
   }

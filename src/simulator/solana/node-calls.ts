@@ -28,6 +28,7 @@ export function nodeCalls(bank: Bank): ReadonlyMap<string, RpcMethod> {
     getVersion: () => ({ result: { 'feature-set': 3_294_202_862, 'solana-core': VERSION } }),
     getGenesisHash: () => ({ result: GENESIS_HASH }),
     getSlot: ([config]) => ({ result: bank.slot(commitmentIn(config)) }),
+    getBlockTime: ([slot]) => ({ result: Math.floor(bank.timeMsOf(Number(slot)) / 1_000) }),
     getBlockHeight: ([config]) => ({ result: bank.blockHeight(bank.slot(commitmentIn(config))) }),
     getLatestBlockhash: ([config]) =>
       atContext(bank, config, (commitment) => bank.latestBlockhash(commitment)),
@@ -216,10 +217,12 @@ function statusOf(bank: Bank, signature: unknown, config: unknown): unknown {
 function signaturesFor(bank: Bank, key: string, config: unknown): RpcAnswer {
   const commitment = commitmentIn(config)
   contextSlot(bank, config, commitment)
-  const { limit = SIGNATURES_LISTED_MAX } = configOf(config)
-  const result = bank
+  const { limit = SIGNATURES_LISTED_MAX, before } = configOf(config)
+  const all = bank
     .landedNaming(key)
     .filter((landed) => isAtLeast(bank.commitmentOf(landed), commitment))
+  const result = all
+    .slice(all.findIndex(({ signature }) => signature === before) + 1)
     .slice(0, Number(limit))
     .map((landed) => ({
       signature: landed.signature,
