@@ -27,6 +27,8 @@ import type { ServeOptions } from './config/serve.ts'
 import { serveOptions } from './config/serve.ts'
 import type { SimulateOptions } from './config/simulate.ts'
 import { simulateOptions } from './config/simulate.ts'
+import type { TrackRecordOptions } from './config/track-record.ts'
+import { trackRecordOptions } from './config/track-record.ts'
 import {
   EXIT_CODES,
   EXIT_UNAVAILABLE,
@@ -99,6 +101,14 @@ command(
   .action(async (file: string, options: ReplayOptions) => {
     ;(await import('./roles/replay.ts')).replay(file, options, { write, tell })
   })
+
+command(
+  'track-record',
+  'run the engine over recorded candles or a recording and print what became of its claims',
+  trackRecordOptions,
+).action(async (options: TrackRecordOptions) => {
+  ;(await import('./roles/track-record.ts')).trackRecord(options, write)
+})
 
 command(
   'indicators',

@@ -65,7 +65,7 @@ describe('perpscope doctor', () => {
       /^schema 1, .* MB, 1 coins, whole, written \d+ s ago$/,
     )
     expect(found(findings, 'history')).toMatch(
-      /^schema 3, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-05T03:00:00\.000Z, whole$/,
+      /^schema 4, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-05T03:00:00\.000Z, whole$/,
     )
     expect(found(findings, 'documents')).toMatch(
       /^schema 1, .* MB, 1 documents, written \d+ s ago$/,

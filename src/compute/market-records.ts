@@ -5,6 +5,8 @@ import type { Listing } from '../domain/listing.ts'
 import type { MarketSampler } from './market/market-sampler.ts'
 import type { MarketState } from './market/market-state.ts'
 import type { DocumentVersions } from './render/document-versions.ts'
+import type { ClaimKeeper } from './track-record/claim-keeper.ts'
+import { claimKeeper } from './track-record/claim-keeper.ts'
 
 /** The state of the market in the form in which it is saved: rows of a checkpoint, and rows of history. */
 export class MarketRecords {
@@ -46,6 +48,11 @@ export class MarketRecords {
       if (saved !== null) coins.set(name, saved)
     }
     return { version: this.version, listings: this.listings, coins }
+  }
+
+  /** Claims that were resolved since the last call. */
+  takeClaims(): ReturnType<ClaimKeeper['take']> {
+    return this.#market.of(claimKeeper).take()
   }
 
   /** New history rows since the last call. A checkpoint of the same instant contains no later bar. */

@@ -74,9 +74,14 @@ export class Processor {
     }
   }
 
+  /** Closes the bars that have ended, and what follows from them. */
+  advance(nowMs: number): void {
+    this.#market.advance(nowMs)
+  }
+
   /** Renders the changed documents of this call's share of the coins. */
   *publish(nowMs: number): Generator<Document> {
-    if (this.#schedule.isAdvanceDue) this.#market.advance(nowMs)
+    if (this.#schedule.isAdvanceDue) this.advance(nowMs)
     yield* this.#schedule.next(this.restoreGrace.isActive(nowMs), {
       render: (due) => this.#render(due, nowMs),
       closedBars: (coin, timeframe) => this.#closedBars(coin, timeframe),

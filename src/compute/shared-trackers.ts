@@ -7,6 +7,8 @@ import type { AnyTrackerKind } from './market/market-state.ts'
 import { takerFlow } from './market/taker-flow.ts'
 import { interestSeries } from './open-interest/interest-series.ts'
 import { regimeTracker } from './regime/regime.ts'
+import { claimKeeper } from './track-record/claim-keeper.ts'
+import { recentBars } from './track-record/recent-bars.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
 import { volatilitySeries } from './volatility/volatility-series.ts'
 
@@ -22,4 +24,7 @@ export const sharedTrackers: readonly AnyTrackerKind[] = [
   oracleTrust,
   arbMeasure,
   depegMeasure,
+  recentBars,
+  // Last: it reads the others.
+  claimKeeper,
 ]

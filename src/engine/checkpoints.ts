@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { MarketRecords } from '../compute/market-records.ts'
 import type { Processor } from '../compute/processor.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { CheckpointDb, CheckpointRow } from '../store/checkpoint-db.ts'
@@ -63,7 +64,7 @@ export class Checkpoints {
   close(): void {
     const { processor, store, history, clock } = this.#options
     this.#attempt('history', () => {
-      history.add(processor.records.takeHistory())
+      addHistory(history, processor.records)
       history.close(clock.nowMs())
     })
     this.#attempt('checkpoint', () => {
@@ -94,14 +95,14 @@ export class Checkpoints {
     const { processor, history, clock } = this.#options
     const { records, view } = processor
     // Before `begin`: a file that rejects the checkpoint must not keep history from the disk.
-    history.add(records.takeHistory())
+    addHistory(history, records)
     yield* history.write(clock.nowMs())
     db.begin(records)
     yield
     const names = records.names()
     for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
       const nowMs = clock.nowMs()
-      history.add(records.takeHistory())
+      addHistory(history, records)
       const rows = names.slice(at, at + ROWS_PER_SLICE).flatMap((name): CheckpointRow[] => {
         const saved = records.row(name, nowMs)
         return saved === null ? [] : [[name, saved]]
@@ -114,4 +115,10 @@ export class Checkpoints {
     if (view.tradable.length > 0) db.retain(new Set(records.names()))
     yield* history.tidy(clock.nowMs())
   }
+}
+
+function addHistory(history: HistoryStore, records: MarketRecords): void {
+  history.add(records.takeHistory())
+  const { resolved, dropped } = records.takeClaims()
+  history.addClaims(resolved, dropped)
 }

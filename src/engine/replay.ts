@@ -6,6 +6,7 @@ import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { bytesOf, documentKey, WHOLE_MARKET } from '../domain/document.ts'
+import type { ResolvedClaim } from '../domain/track-record.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { Ingest } from '../streams/hyperliquid/ingest/ingest.ts'
 import type { Recorded, RecordedArrival, RecordedStart } from './recording.ts'
@@ -84,6 +85,8 @@ export class Replay {
   #hasLoss = false
   #divergence: Divergence | null = null
   #incompleteSinceMs: number | null = null
+  /** Claims of earlier runs that were not taken. */
+  readonly #claimsBefore: ResolvedClaim[] = []
 
   process({ atMs, entry }: Recorded): void {
     this.#entries += 1
@@ -139,6 +142,11 @@ export class Replay {
     return this.#publishedMs
   }
 
+  /** Claims that were resolved since the last call. */
+  takeClaims(): readonly ResolvedClaim[] {
+    return [...this.#claimsBefore.splice(0), ...claimsOf(this.#run)]
+  }
+
   report(): ReplayReport {
     return {
       runs: this.#runs,
@@ -163,6 +171,7 @@ export class Replay {
     this.#version = version
     this.#spanMs += spanMsOf(this.#run)
     this.#hasLoss = false
+    this.#claimsBefore.push(...claimsOf(this.#run))
     const processor = new Processor(documentKinds, version)
     if (checkpoint !== null) {
       processor.restore(restoredCheckpoint(checkpoint), atMs)
@@ -219,4 +228,8 @@ export class Replay {
 /** Not negative: the clock may have been set back during the run. */
 function spanMsOf(run: Run | null): number {
   return run === null ? 0 : Math.max(0, run.toMs - run.fromMs)
+}
+
+function claimsOf(run: Run | null): readonly ResolvedClaim[] {
+  return run?.processor.records.takeClaims().resolved ?? []
 }

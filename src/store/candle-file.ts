@@ -65,7 +65,8 @@ export function* parseCandles(text: string, path: string): Generator<Bar> {
   }
 }
 
-function readText(path: string): string {
+/** Text of a file, plain or gzipped. @throws OperatingError for a file that cannot be read */
+export function readText(path: string): string {
   let bytes: Buffer
   try {
     bytes = readFileSync(path)

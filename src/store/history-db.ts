@@ -1,4 +1,6 @@
 import type Database from 'better-sqlite3'
+import type { ResolvedClaim } from '../domain/track-record.ts'
+import { ClaimRows } from './claim-rows.ts'
 import type { BlockKind } from './history-block.ts'
 import {
   BLOCK_BYTES,
@@ -70,6 +72,7 @@ export class HistoryDb {
   readonly #db: Database.Database
   readonly #log: WalLog
   readonly #shards: readonly Shard[]
+  readonly #claims: ClaimRows
   readonly #coinIds = new Map<string, number>()
   #lastCoinId = 0
   /** Keys of damaged blocks. */
@@ -82,6 +85,7 @@ export class HistoryDb {
     db.pragma(`max_page_count = ${pagesMax}`)
     checkTable(db, 'coin')
     this.#shards = shardNames.map((name) => prepareShard(db, name))
+    this.#claims = new ClaimRows(db)
     const coins = db.prepare<[], { id: number; name: string; crc: number }>('SELECT * FROM coin')
     for (const { id, name, crc } of coins.all()) {
       if (id <= COIN_IDS_MAX) this.#lastCoinId = Math.max(this.#lastCoinId, id)
@@ -154,11 +158,17 @@ export class HistoryDb {
     })
   }
 
-  /** Removes, in slices, the blocks that ended before what is kept of their kind at `nowMs`. */
+  /** Adds resolved claims: all of them or none. */
+  addClaims(claims: readonly ResolvedClaim[]): void {
+    this.#write(() => this.#claims.add(claims))
+  }
+
+  /** Removes, in slices, claims and blocks that ended before what is kept of them at `nowMs`. */
   *retain(nowMs: number): Generator<void> {
     for (let fromId = 1; fromId <= this.#lastCoinId; fromId += COINS_PER_SLICE) {
       const toId = Math.min(fromId + COINS_PER_SLICE - 1, this.#lastCoinId)
       this.#write(() => {
+        if (fromId === 1) this.#claims.retain(nowMs)
         for (let id = fromId; id <= toId; id += 1) {
           for (const kind of KINDS) {
             const first = Math.max(0, blockNumber(kind, nowMs - kind.keptMs))
@@ -175,6 +185,8 @@ export class HistoryDb {
    * @throws what {@link isDamage} knows, for a structure
    */
   *verify(): Generator<void> {
+    checkTable(this.#db, 'claims')
+    yield
     for (const [at, shard] of this.#shards.entries()) {
       checkTable(this.#db, shard.name)
       this.#damagedOtherwise += shard.countOutside.get(KEY_MAX) ?? 0

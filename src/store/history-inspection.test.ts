@@ -24,7 +24,7 @@ describe('inspection of a history file', () => {
     filled().close(NOW_MS)
     expect(inspectHistory(path)).toMatchObject({
       state: 'readable',
-      version: 3,
+      version: 4,
       found: {
         coins: 2,
         measures: 1,

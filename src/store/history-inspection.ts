@@ -25,6 +25,7 @@ export type HistoryContents = {
 export function inspectHistory(path: string): FileInspection<HistoryContents> {
   return inspectSqliteFile(path, historyMigrations, (db) => {
     checkTable(db, 'coin')
+    checkTable(db, 'claims')
     let [rows, damagedBlocks] = [0, 0]
     let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
     const block = new Float64Array(BLOCK_NUMBERS)

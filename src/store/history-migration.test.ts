@@ -44,7 +44,7 @@ describe('a history file of schema version 1', () => {
     expect(notices).toEqual([])
     store.close(NOW_MS)
     expect(readdirSync(folder)).toEqual(['history.db'])
-    expect(versionOf(path)).toBe(3)
+    expect(versionOf(path)).toBe(4)
   })
 
   test('loses the bars of 15m and 4h, which nothing reads', () => {
@@ -77,7 +77,7 @@ describe('a history file of schema version 1', () => {
     expect(notices).toEqual([{ kind: 'set-aside', path: `${path}.corrupt-${NOW_MS}`, reason }])
     expect(store.health.state).toBe('ok')
     store.close(NOW_MS)
-    expect(versionOf(path)).toBe(3)
+    expect(versionOf(path)).toBe(4)
   })
 
   function open(): HistoryStore {

@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
+import { createClaimTable } from './claim-rows.ts'
 import { BLOCK_NUMBER_MAX } from './history-block.ts'
 
 /**
@@ -41,4 +42,5 @@ export const historyMigrations: readonly ((db: Database.Database) => void)[] = [
     for (const name of shardNames)
       db.exec(`DELETE FROM ${name} WHERE key / ${BLOCK_NUMBER_MAX + 1} % 8 IN (0, 2)`)
   },
+  (db) => db.exec(createClaimTable),
 ]

@@ -4,6 +4,8 @@ import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { MeasureRow } from '../domain/external.ts'
 import type { FundingRow, HistoryBatch, MarketSample, StoreHealth } from '../domain/history.ts'
+import type { ResolvedClaim } from '../domain/track-record.ts'
+import { ClaimQueue } from './claim-queue.ts'
 import type { BlockKind } from './history-block.ts'
 import {
   BLOCK_NUMBER_MAX,
@@ -25,6 +27,9 @@ import { isFileGone } from './wal-checkpoint.ts'
 
 /** Blocks in one transaction, about 1 ms. */
 const BLOCKS_PER_SLICE = 16
+
+/** Claims in one transaction. */
+const CLAIMS_PER_SLICE = 256
 
 /** Slices of the check in one call of `tidy`; a whole check takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100
@@ -69,6 +74,7 @@ export type HistoryOptions = {
 export class HistoryStore {
   readonly #options: HistoryOptions
   readonly #queue = new HistoryQueue()
+  readonly #claims = new ClaimQueue()
   #db: HistoryDb | null = null
   #nowMs: number
   /** Why nothing is written at present. */
@@ -96,7 +102,7 @@ export class HistoryStore {
       state: this.#reason === null ? 'ok' : 'degraded',
       reason: this.#reason,
       sinceMs: this.#sinceMs,
-      droppedRows: this.#queue.droppedRows,
+      droppedRows: this.#droppedRows,
       damagedBlocks: this.#damagedKnown,
       setAsideFiles: this.#setAsideFiles,
     }
@@ -105,6 +111,11 @@ export class HistoryStore {
   /** Adds rows. They are readable now, and on disk after a complete {@link write}. */
   add(batch: HistoryBatch): void {
     this.#queue.add(batch)
+  }
+
+  /** Adds resolved claims. @param dropped number of claims that were lost before */
+  addClaims(resolved: readonly ResolvedClaim[], dropped: number): void {
+    this.#claims.add(resolved, dropped)
   }
 
   /** Adds settled funding, which replaces estimates. */
@@ -128,6 +139,11 @@ export class HistoryStore {
     this.#nowMs = nowMs
     if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open()
     if (this.#db === null) return
+    for (let claims = this.#claims.next(CLAIMS_PER_SLICE); claims.length > 0; ) {
+      if (!this.#attempt((db) => this.#writeClaims(db, claims))) return
+      yield 'merged'
+      claims = this.#claims.next(CLAIMS_PER_SLICE)
+    }
     const due = this.#queue.due(isAll || this.#reason !== null)
     for (let at = 0; at < due.length; at += BLOCKS_PER_SLICE) {
       const patches = due.slice(at, at + BLOCKS_PER_SLICE)
@@ -206,7 +222,7 @@ export class HistoryStore {
     this.#writeLast(nowMs)
     // Once more into a new file, if the first attempt found the file lost.
     this.#writeLast(nowMs)
-    const { rows } = this.#queue
+    const rows = this.#queue.rows + this.#claims.length
     if (rows > 0) this.#options.onNotice({ kind: 'unwritten', rows })
     this.#db?.close()
     this.#db = null
@@ -215,7 +231,7 @@ export class HistoryStore {
   }
 
   #writeLast(nowMs: number): void {
-    if (this.#queue.rows > 0) this.#reopenAtMs = nowMs
+    if (this.#queue.rows + this.#claims.length > 0) this.#reopenAtMs = nowMs
     for (const _ of this.write(nowMs, true));
   }
 
@@ -282,6 +298,15 @@ export class HistoryStore {
   #merge(db: HistoryDb, patches: readonly Patch[]): void {
     db.merge(patches)
     this.#queue.remove(patches)
+  }
+
+  #writeClaims(db: HistoryDb, claims: readonly ResolvedClaim[]): void {
+    db.addClaims(claims)
+    this.#claims.remove(claims.length)
+  }
+
+  get #droppedRows(): number {
+    return this.#queue.droppedRows + this.#claims.dropped
   }
 
   /** By the time of the bars, so that a step of the local clock deletes nothing. */
@@ -386,7 +411,7 @@ export class HistoryStore {
   #recovered(): void {
     this.#reason = null
     this.#sinceMs = this.#nowMs
-    this.#options.onNotice({ kind: 'recovered', droppedRows: this.#queue.droppedRows })
+    this.#options.onNotice({ kind: 'recovered', droppedRows: this.#droppedRows })
   }
 }
 

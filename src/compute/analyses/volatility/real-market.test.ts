@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { timeframeMs } from '../../../domain/timeframe.ts'
 import { hasSharedCandles, sharedBars } from '../../testing/bars.ts'
-import type { OriginForecast } from './har-forecast.ts'
-import { HAR_CLOSES_MAX, harForecast, rollingForecasts } from './har-forecast.ts'
-import { hourlyVariance } from './hourly-variance.ts'
+import type { OriginForecast } from '../../volatility/har-forecast.ts'
+import { HAR_CLOSES_MAX, harForecast, rollingForecasts } from '../../volatility/har-forecast.ts'
+import { hourlyVariance } from '../../volatility/hourly-variance.ts'
+import { volatilityRank } from '../../volatility/volatility-rank.ts'
 import { barsMin, realisedVolatility } from './realised-volatility.ts'
 import { naiveRealisedVolatility } from './testing/naive-volatility.ts'
-import { volatilityRank } from './volatility-rank.ts'
 
 /** Liquid coins with 7,793 hours until July 2025: eight stretches of 889, none of which shares an hour. */
 const large = ['BTC', 'ETH', 'SOL'] as const

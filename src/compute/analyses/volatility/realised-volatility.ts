@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { timeframeMs } from '../../../domain/timeframe.ts'
-import { annualisedVolatilityPct } from './annualised-volatility.ts'
+import { annualisedVolatilityPct } from '../../volatility/annualised-volatility.ts'
 
 /**
  * Closed bars of one length without a break, oldest first: element i of each column belongs to bar i. A missing bar

@@ -6,14 +6,14 @@ import { CLOSING_GRACE_MS } from '../../candles/candle-ladder.ts'
 import type { CoinTracker, TrackedCoin } from '../../market/coin-tracker.ts'
 import { coinTracker } from '../../market/coin-tracker.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
+import type { HarForecast } from '../../volatility/har-forecast.ts'
+import { harForecast } from '../../volatility/har-forecast.ts'
 import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
 import { CLOSES_READ } from '../../volatility/hourly-closes.ts'
-import type { HarForecast } from './har-forecast.ts'
-import { harForecast } from './har-forecast.ts'
+import type { VolatilityRank } from '../../volatility/volatility-rank.ts'
+import { volatilityRank } from '../../volatility/volatility-rank.ts'
 import type { PriceBars, RealisedVolatility, VolatilityWindow } from './realised-volatility.ts'
 import { barsOf, realisedVolatility, volatilityWindows } from './realised-volatility.ts'
-import type { VolatilityRank } from './volatility-rank.ts'
-import { volatilityRank } from './volatility-rank.ts'
 
 /** The bar before a window gives the close that its first return starts from. */
 const KEPT = { '15m': barsOf('24h') + 1, '1h': barsOf('7d') + 1 } as const

@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
 import { numericFields } from '../../testing/schema-fields.ts'
-import { HAR_CLOSES_MAX } from './har-forecast.ts'
+import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
 import { barsMin, volatilityWindows } from './realised-volatility.ts'
 import { VolatilityAnswer } from './volatility-schema.ts'
 

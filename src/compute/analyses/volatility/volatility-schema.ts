@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
-import { HAR_CLOSES_MAX } from './har-forecast.ts'
+import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
+import { RANK_WINDOW_HOURS } from '../../volatility/volatility-rank.ts'
 import type { VolatilityWindow } from './realised-volatility.ts'
 import { barsMin, barsOf } from './realised-volatility.ts'
-import { RANK_WINDOW_HOURS } from './volatility-rank.ts'
 
 /** @param window the key in words; `bars` the bar length */
 function realised(key: VolatilityWindow, window: string, bars: '15m' | '1h') {

@@ -1,7 +1,7 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { seededNormal } from '../../../../test/golden/seeded-normal.ts'
+import { seededNormal } from '../../../test/golden/seeded-normal.ts'
 import { LeastSquares } from './least-squares.ts'
 import { solveByQr } from './testing/naive-har.ts'
 

@@ -1,7 +1,7 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { seededNormal } from '../../../../test/golden/seeded-normal.ts'
+import { seededNormal } from '../../../test/golden/seeded-normal.ts'
 import type { HarForecast } from './har-forecast.ts'
 import { HAR_CLOSES_MAX, HAR_CLOSES_MIN, harForecast, rollingForecasts } from './har-forecast.ts'
 import { hourlyVariance } from './hourly-variance.ts'

@@ -1,5 +1,5 @@
-import { timeframeMs } from '../../../domain/timeframe.ts'
-import { percentileOf } from '../../statistics/series-statistics.ts'
+import { timeframeMs } from '../../domain/timeframe.ts'
+import { percentileOf } from '../statistics/series-statistics.ts'
 import { annualisedVolatilityPct } from './annualised-volatility.ts'
 import { hourlyVariance, meanVariance } from './hourly-variance.ts'
 

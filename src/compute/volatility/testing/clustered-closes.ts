@@ -1,4 +1,4 @@
-import { seededNormal } from '../../../../../test/golden/seeded-normal.ts'
+import { seededNormal } from '../../../../test/golden/seeded-normal.ts'
 
 /** Hourly closes whose log variance is an AR(1): volatility that comes in clusters, of 60 % a year. */
 export function clusteredCloses(seed: number, count: number): number[] {

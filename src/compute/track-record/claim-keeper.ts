@@ -1,0 +1,225 @@
+import type { MarketEvent } from '../../domain/event.ts'
+import { timeframeMs } from '../../domain/timeframe.ts'
+import type { Claim, Outcome, ResolvedClaim, Statement } from '../../domain/track-record.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
+import { joinNamed, splitNamed } from '../market/saved-sections.ts'
+import { drawOf } from './draw.ts'
+import { recentBars } from './recent-bars.ts'
+import type { Rule, Stated } from './rule.ts'
+import { DAY_MS, HOUR_MS } from './rule.ts'
+import { ruleOf, rules } from './rules.ts'
+import { claimsFromNumbers, claimsToNumbers } from './saved-claims.ts'
+
+const QUARTER_MS = timeframeMs['15m']
+
+/** A claim is made shortly after its instant, or not at all: later the estimate knows a part of the outcome. */
+const LATE_MS_MAX = 60_000
+
+/** Time after the horizon until which candles and settlements may arrive late. */
+const OUTCOME_LATE_MS_MAX = DAY_MS / 2
+
+/** Open claims of one coin; about 35 are expected. */
+const OPEN_MAX = 64
+
+/** Resolved claims until history takes them, which happens every few seconds. */
+const RESOLVED_MAX = 16_384
+
+/** Name of the section with the last bar that was seen; no coin is called so. */
+const SEEN = ' seen'
+
+const SIGNIFICANT_DIGITS = 6
+
+type VoidReason = Extract<Outcome, { kind: 'void' }>['reason']
+
+type CoinClaims = {
+  /** End of the last closed bar that was handled; NaN before any. */
+  seenUntilMs: number
+  open: Claim[]
+}
+
+/**
+ * Makes the drawn claims of every coin when a 15m bar closes, and resolves them by the bars that follow. Everything is
+ * decided by events and saved with them, so a replay, and a restart, resolve the same claims.
+ */
+export class ClaimKeeper implements MarketTracker {
+  readonly inputs = ['universe'] as const
+  readonly #coins = new Map<string, CoinClaims>()
+  /** Claims that were open before the last restart. */
+  readonly #restored = new WeakSet<Claim>()
+  #resolved: ResolvedClaim[] = []
+  #dropped = 0
+  #expiredHour = Number.NaN
+
+  /** Claims that were resolved since the last call, in order. `dropped` of them are lost, because nothing took them. */
+  take(): { readonly resolved: readonly ResolvedClaim[]; readonly dropped: number } {
+    const taken = { resolved: this.#resolved, dropped: this.#dropped }
+    this.#resolved = []
+    this.#dropped = 0
+    return taken
+  }
+
+  /** After a new list of coins, the claims about those that are gone are void. */
+  apply(event: MarketEvent, market: MarketState): void {
+    if (event.kind !== 'universe') return
+    for (const [name, { open }] of this.#coins) {
+      if (market.coin(name) !== undefined) continue
+      for (const claim of open) this.#resolveVoid(claim, 'delisted', event.timeExchangeMs)
+      this.#coins.delete(name)
+    }
+  }
+
+  advance(market: MarketState, nowMs: number): void {
+    for (const coin of market.coins()) this.#advanceCoin(coin, market, nowMs)
+    const hour = Math.floor(market.venueMs / HOUR_MS)
+    if (Number.isNaN(hour) || hour === this.#expiredHour) return
+    this.#expiredHour = hour
+    for (const claims of this.#coins.values()) this.#expire(claims, market)
+  }
+
+  save(): Float64Array {
+    return joinNamed(
+      new Map<string, ArrayLike<number>>([
+        [SEEN, Array.from(this.#coins.values(), ({ seenUntilMs }) => seenUntilMs)],
+        ...Array.from(this.#coins, ([name, { open }]) => [name, claimsToNumbers(open)] as const),
+      ]),
+    )
+  }
+
+  restore(saved: Float64Array): boolean {
+    const sections = splitNamed(saved)
+    const seen = sections?.get(SEEN)
+    if (!sections || seen === undefined || seen.length !== sections.size - 1) return false
+    const coins = [...sections].filter(([name]) => name !== SEEN)
+    for (const [at, [name, numbers]] of coins.entries()) {
+      const open = claimsFromNumbers(name, numbers)
+      if (open === null) return false
+      for (const claim of open) this.#restored.add(claim)
+      this.#coins.set(name, { seenUntilMs: seen[at] as number, open: [...open] })
+    }
+    return true
+  }
+
+  #advanceCoin(coin: CoinMarket, market: MarketState, nowMs: number): void {
+    const { closedUntilMs, isContinuous } = coin.ladder
+    const claims = this.#claimsOf(coin.listing.coin)
+    // Also false where the last bar was reopened: it closes again.
+    if (!(closedUntilMs > claims.seenUntilMs) && !Number.isNaN(claims.seenUntilMs)) return
+    if (Number.isNaN(closedUntilMs)) return
+    claims.seenUntilMs = closedUntilMs
+    if (claims.open.length > 0) this.#resolve(claims, coin, closedUntilMs)
+    if (isContinuous && market.venueMs - closedUntilMs <= LATE_MS_MAX)
+      this.#make(claims, coin, market, nowMs)
+  }
+
+  #claimsOf(name: string): CoinClaims {
+    let claims = this.#coins.get(name)
+    if (claims === undefined) {
+      claims = { seenUntilMs: Number.NaN, open: [] }
+      this.#coins.set(name, claims)
+    }
+    return claims
+  }
+
+  #make({ open }: CoinClaims, coin: CoinMarket, market: MarketState, nowMs: number): void {
+    const { seenUntilMs: atMs } = this.#claimsOf(coin.listing.coin)
+    const hour = Math.floor(atMs / HOUR_MS)
+    const quarter = (atMs - hour * HOUR_MS) / QUARTER_MS
+    const drawn = rules.flatMap((rule) => {
+      const item = itemOf(rule, coin.listing.coin, hour, quarter)
+      return item === null ? [] : [{ rule, item }]
+    })
+    if (drawn.length === 0) return
+    const bars = coin.of(recentBars)
+    const { coinClass } = bars
+    const dayBars = bars.between(atMs - DAY_MS, atMs)
+    if (dayBars === null || coinClass === null) return
+    for (const { rule, item } of drawn) {
+      const stated =
+        open.length < OPEN_MAX ? rule.make({ coin, market, dayBars, atMs, nowMs, item }) : null
+      if (stated === null) continue
+      open.push({
+        ...{ rule: rule.id, coin: coin.listing.coin, coinClass, madeAtMs: atMs },
+        ...{ horizonMs: rule.horizonMs(item), ...rounded(stated) },
+      })
+    }
+  }
+
+  /** After the bar that follows the horizon: until then the last bar of the horizon may be revised. */
+  #resolve(claims: CoinClaims, coin: CoinMarket, atMs: number): void {
+    const bars = coin.of(recentBars)
+    claims.open = claims.open.filter((claim) => {
+      if (claim.madeAtMs + claim.horizonMs + QUARTER_MS > atMs) return true
+      const outcome = ruleOf(claim.rule)?.outcome(claim, { coin, bars }) ?? null
+      if (outcome === null) return true
+      this.#add(claim, outcome, atMs)
+      return false
+    })
+  }
+
+  #expire(claims: CoinClaims, market: MarketState): void {
+    claims.open = claims.open.filter((claim) => {
+      const endMs = claim.madeAtMs + claim.horizonMs + OUTCOME_LATE_MS_MAX
+      if (endMs > market.venueMs) return true
+      const isDown = market.feed?.state === 'down'
+      const reason = this.#restored.has(claim) ? 'restart' : isDown ? 'outage' : 'gap'
+      this.#resolveVoid(claim, reason, endMs)
+      return false
+    })
+  }
+
+  #resolveVoid(claim: Claim, reason: VoidReason, atMs: number): void {
+    this.#add(claim, { kind: 'void', reason }, atMs)
+  }
+
+  #add(claim: Claim, outcome: Outcome, resolvedAtMs: number): void {
+    this.#resolved.push({ ...claim, resolvedAtMs, outcome })
+    if (this.#resolved.length <= RESOLVED_MAX) return
+    this.#resolved.shift()
+    this.#dropped += 1
+  }
+}
+
+/** With six significant digits, which are what is recorded: more would fill the disk with digits that say nothing. */
+function rounded({ statement, reference }: Stated): Stated {
+  return { statement: roundedStatement(statement), reference: reference.map(significant) }
+}
+
+function roundedStatement(statement: Statement): Statement {
+  switch (statement.form) {
+    case 'event': {
+      const { form, probability, control } = statement
+      return {
+        form,
+        probability: significant(probability),
+        control: control === null ? null : significant(control),
+      }
+    }
+    case 'quantiles': {
+      const { form, values, control } = statement
+      return { form, values: values.map(significant), control: control.map(significant) }
+    }
+    case 'rank': {
+      const { form, score, control } = statement
+      return { form, score: significant(score), control: significant(control) }
+    }
+    default:
+      return statement satisfies never
+  }
+}
+
+function significant(value: number): number {
+  return Number(value.toPrecision(SIGNIFICANT_DIGITS))
+}
+
+/** The drawn item of a rule; null if it makes no claim about the coin in this quarter. */
+function itemOf(rule: Rule, coin: string, hour: number, quarter: number): number | null {
+  if (rule.coin !== undefined && rule.coin !== coin) return null
+  if (rule.quarter !== undefined && rule.quarter !== quarter) return null
+  const draw = drawOf(rule.id, coin, hour)
+  if (draw === null || (rule.quarter ?? draw.quarter) !== quarter) return null
+  return draw.item
+}
+
+export const claimKeeper = marketTracker('market/claims', () => new ClaimKeeper())

@@ -1,0 +1,168 @@
+import { describe, expect, test } from 'vitest'
+import { Processor } from '../compute/processor.ts'
+import type { Bar } from '../domain/bar.ts'
+import type { Batch } from '../domain/event.ts'
+import type { ResolvedClaim } from '../domain/track-record.ts'
+import type { CoinCandles } from '../store/candle-folder.ts'
+import { candleBacktest, candleSteps } from './candle-backtest.ts'
+
+const QUARTER_MS = 900_000
+const START_MS = Date.UTC(2026, 0, 1)
+const DAYS = 3
+
+describe('backtest over candles', () => {
+  const coins = [walkOf('BTC', 1, 14 + DAYS), walkOf('kPEPE', 2, 14 + DAYS)]
+  const claims = [...candleBacktest(coins)]
+
+  test('resolves claims of every rule that candles can grade, each once', () => {
+    const rules = new Set(claims.map(({ rule }) => rule))
+    for (const rule of ['confluence.bias@1', 'vote.trend@1', 'zone.touch@1', 'cascade.score@1'])
+      expect(rules).toContain(rule)
+    const names = claims.map(({ rule, coin, madeAtMs }) => `${rule} ${coin} ${madeAtMs}`)
+    expect(new Set(names).size).toBe(names.length)
+  })
+
+  test('resolves a direction by the closes at both ends', () => {
+    const bias = claims.filter(({ rule }) => rule === 'confluence.bias@1')
+    expect(bias.length).toBeGreaterThan(5)
+    for (const { coin, madeAtMs, horizonMs, outcome, resolvedAtMs, reference } of bias) {
+      if (outcome.kind === 'void') {
+        expect(outcome.reason).toBe('delisted')
+        continue
+      }
+      expect(resolvedAtMs).toBe(madeAtMs + horizonMs + QUARTER_MS)
+      const closeAt = (atMs: number) =>
+        coins
+          .find((candles) => candles.coin === coin)
+          ?.quarters.find(({ openTimeMs }) => openTimeMs + QUARTER_MS === atMs)?.close ?? 0
+      const change = closeAt(madeAtMs + horizonMs) - closeAt(madeAtMs)
+      const [direction = 0] = reference
+      expect(outcome).toEqual({
+        kind: 'event',
+        happened: direction * change > 0,
+        controlHappened: null,
+      })
+    }
+  })
+
+  test('makes at most one claim of a rule, a coin and an hour, at a quarter', () => {
+    for (const { madeAtMs } of claims) expect(madeAtMs % QUARTER_MS).toBe(0)
+    const hours = claims.map(
+      ({ rule, coin, madeAtMs }) => `${rule} ${coin} ${madeAtMs - (madeAtMs % 3_600_000)}`,
+    )
+    expect(new Set(hours).size).toBe(hours.length)
+  })
+
+  test('makes the open claims of a coin void when it is delisted, and counts them', () => {
+    const voids = claims.filter(({ outcome }) => outcome.kind === 'void')
+    expect(voids.length).toBeGreaterThan(0)
+    for (const { madeAtMs, horizonMs, resolvedAtMs } of voids)
+      expect(madeAtMs + horizonMs + QUARTER_MS).toBeGreaterThan(resolvedAtMs - QUARTER_MS)
+  })
+
+  test('resolves the same claims when the engine is restarted at any bar', () => {
+    for (const restartAt of [1, 37, 150, 151]) {
+      let processor = new Processor({ coin: [], market: [] }, 'before')
+      const resolved: ResolvedClaim[] = []
+      let step = 0
+      for (const { batches, nowMs } of candleSteps(coins)) {
+        if (step === restartAt) {
+          const checkpoint = processor.records.checkpoint(nowMs - QUARTER_MS)
+          const fundings = fundingsBefore(coins, nowMs)
+          processor = new Processor({ coin: [], market: [] }, 'after')
+          processor.restore(checkpoint, nowMs - QUARTER_MS + 1_000)
+          for (const batch of fundings) processor.process(batch)
+        }
+        for (const batch of batches) processor.process(batch)
+        processor.advance(nowMs)
+        resolved.push(...processor.records.takeClaims().resolved)
+        step += 1
+      }
+      expect(resolved).toEqual(claims)
+    }
+  })
+})
+
+/** What the engine loads from its history after a restart. */
+function fundingsBefore(coins: readonly CoinCandles[], nowMs: number): Batch[] {
+  const at = { timeExchangeMs: nowMs - QUARTER_MS, timeReceivedMs: nowMs - QUARTER_MS }
+  return coins.flatMap(({ coin, hours, fundings }) => [
+    [
+      {
+        kind: 'hourly-history' as const,
+        coin,
+        bars: hours.filter(({ openTimeMs }) => openTimeMs + 3_600_000 <= at.timeExchangeMs),
+        isRemembered: true as const,
+        ...at,
+      },
+    ],
+    [
+      {
+        kind: 'funding-history' as const,
+        coin,
+        rows: fundings
+          .filter(({ timeMs }) => timeMs <= at.timeExchangeMs)
+          .map((row) => ({ coin, ...row, premium: null, isSettled: true })),
+        ...at,
+      },
+    ],
+  ])
+}
+
+/** A random walk of 15m bars, with the hours and 4h bars that they make, from 40 days before. */
+function walkOf(coin: string, seed: number, days: number): CoinCandles {
+  const chance = chanceOf(seed)
+  const before = 260 * 96
+  let price = 100
+  const all: Bar[] = []
+  for (let at = -before; at < days * 96; at += 1) {
+    const open = price
+    const moves = Array.from({ length: 4 }, () => {
+      price *= 1 + (chance() - 0.5) * 0.006
+      return price
+    })
+    all.push({
+      openTimeMs: START_MS + at * QUARTER_MS,
+      open,
+      high: Math.max(open, ...moves),
+      low: Math.min(open, ...moves),
+      close: price,
+      volumeBase: 100 + 400 * chance() ** 4,
+    })
+  }
+  const hours = joined(all, 4)
+  return {
+    coin,
+    quarters: all.slice(before),
+    hours,
+    fourHours: joined(all, 16),
+    fundings: hours.map(({ openTimeMs }) => ({
+      timeMs: openTimeMs,
+      rateHourly: (chance() - 0.4) * 1e-4,
+    })),
+  }
+}
+
+function joined(bars: readonly Bar[], count: number): Bar[] {
+  const longer: Bar[] = []
+  for (let at = 0; at + count <= bars.length; at += count) {
+    const part = bars.slice(at, at + count)
+    longer.push({
+      openTimeMs: part[0]?.openTimeMs ?? 0,
+      open: part[0]?.open ?? 0,
+      high: Math.max(...part.map(({ high }) => high)),
+      low: Math.min(...part.map(({ low }) => low)),
+      close: part.at(-1)?.close ?? 0,
+      volumeBase: part.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
+    })
+  }
+  return longer
+}
+
+function chanceOf(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state / 2 ** 32
+  }
+}
