@@ -13,6 +13,7 @@ import Fastify from 'fastify'
 import pino from 'pino'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { MaintenanceSwitch } from '../src/api/maintenance-switch.ts'
+import { freeDocument } from '../src/api/send-document.ts'
 import type { ServerOptions } from '../src/api/server.ts'
 import { buildServer } from '../src/api/server.ts'
 import { listing, pulseLike, pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
@@ -290,6 +291,7 @@ function gateway(dress: Partial<ServerOptions>) {
     maintenance: new MaintenanceSwitch(clock.nowMs()),
     clock,
     version: '0.0.0',
+    status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     payment: null,
     quoteLimit: null,

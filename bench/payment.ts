@@ -14,6 +14,7 @@ import { createTestClient, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { MaintenanceSwitch } from '../src/api/maintenance-switch.ts'
+import { freeDocument } from '../src/api/send-document.ts'
 import { buildServer } from '../src/api/server.ts'
 import { listing, pulseLike, pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
@@ -435,6 +436,7 @@ function gateway() {
     maintenance: new MaintenanceSwitch(clock.nowMs()),
     clock,
     version: '0.0.0',
+    status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     payment: async (paid) => {
       await paid.register(payments, options)

@@ -19,6 +19,8 @@ import type { MaintenanceOptions } from './config/maintenance.ts'
 import { MAINTENANCE_COMMANDS, maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
 import { mcpOptions } from './config/mcp.ts'
+import type { ProbeOptions } from './config/probe.ts'
+import { probeOptions } from './config/probe.ts'
 import type { RecordOptions } from './config/record.ts'
 import { recordOptions } from './config/record.ts'
 import type { ReplayOptions } from './config/replay.ts'
@@ -150,6 +152,18 @@ command('buy', 'make one call to a service and pay for it after confirmation', b
       isPretty: stdout.isTTY,
       canAsk: stdin.isTTY && stderr.isTTY,
     })
+  })
+
+command(
+  'probe',
+  'check a service from outside at an interval: health, a quote and, with a key, a purchase',
+  probeOptions,
+)
+  .argument('<url>', 'URL of the service')
+  .action(async (url: string, options: ProbeOptions) => {
+    const { probe } = await import('./roles/probe.ts')
+    const isWell = await probe(url, options, { write, isPretty: process.stdout.isTTY })
+    if (!isWell) process.exitCode = 1
   })
 
 command(

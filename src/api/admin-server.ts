@@ -2,11 +2,9 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify, { LogController } from 'fastify'
 import type { Registry } from 'prom-client'
-import { Gauge } from 'prom-client'
 import { Type } from 'typebox'
 import type { Clock } from '../domain/clock.ts'
 import { OperatingError } from '../domain/errors.ts'
-import type { StoreHealth } from '../domain/history.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
@@ -60,8 +58,6 @@ const MaintenanceRequest = Type.Object(
 /** The admin server, not yet listening; bind it to loopback only, unless its access needs a token. */
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   const { access, clock, engine, logger, maintenance, metrics, restartEngine } = options
-  measureStore(engine, metrics)
-  measureSources(engine, metrics)
   const app = Fastify({
     ...(logger === null ? { logger: false } : { loggerInstance: logger }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -177,54 +173,6 @@ function sourcesReport(engine: EngineReader) {
       reason,
     })),
   }
-}
-
-function measureSources(engine: EngineReader, metrics: Registry): void {
-  new Gauge({
-    name: 'perpscope_source_up',
-    help: '1 while an external source is up, else 0.',
-    labelNames: ['source'],
-    registers: [metrics],
-    collect() {
-      this.reset()
-      for (const { source, state } of engine.sources()) this.set({ source }, state === 'up' ? 1 : 0)
-    },
-  })
-}
-
-/** Last reported by the engine; the counters restart with it. */
-function measureStore(engine: EngineReader, metrics: Registry): void {
-  const gauge = (name: string, help: string, read: (store: StoreHealth) => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [metrics],
-      collect() {
-        const store = engine.store()
-        if (store === null) this.reset()
-        else this.set(read(store))
-      },
-    })
-  gauge(
-    'perpscope_store_ok',
-    '1 while history is written to disk, 0 while rows are buffered in memory.',
-    ({ state }) => (state === 'ok' ? 1 : 0),
-  )
-  gauge(
-    'perpscope_store_dropped_rows',
-    'History rows lost before they were written, since the engine started.',
-    ({ droppedRows }) => droppedRows,
-  )
-  gauge(
-    'perpscope_store_damaged_blocks',
-    'Damaged history blocks found since the engine started.',
-    ({ damagedBlocks }) => damagedBlocks,
-  )
-  gauge(
-    'perpscope_store_set_aside_files',
-    'Unreadable history files replaced by new ones since the engine started.',
-    ({ setAsideFiles }) => setAsideFiles,
-  )
 }
 
 type ReadyCheck = {

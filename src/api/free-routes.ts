@@ -15,6 +15,7 @@ import { discoveryPaths } from './discovery/discovery-routes.ts'
 import type { MaintenanceState } from './maintenance-switch.ts'
 import type { ServiceReadiness } from './paid-route.ts'
 import { discoveryHeaders } from './response-headers.ts'
+import type { FreeDocument } from './send-document.ts'
 import { freeDocument, sendDocument } from './send-document.ts'
 import { refuseParameters } from './unknown-parameter.ts'
 
@@ -29,14 +30,18 @@ export type FreeRoutesOptions = {
   readonly mirror?: MirrorReader
   /** What browsers get at `/`; null for JSON alone. */
   readonly consolePage: ConsolePage | null
+  readonly status: StatusPage
 }
+
+/** `/status`, rendered ahead. */
+export type StatusPage = { readonly document: FreeDocument }
 
 /** How well this process follows the engine. */
 export type MirrorReader = Pick<Mirror, 'isReady' | 'silentMs' | 'epoch'>
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 
-/** Free paths without a rate limit: index, health and list of coins. */
+/** Free paths without a rate limit: index, health, status and list of coins. */
 export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): void {
   const { clock, engine } = options
   const startedAtMs = clock.nowMs()
@@ -52,6 +57,13 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
       .type(JSON_MEDIA_TYPE)
       .headers({ ...discoveryHeaders, 'cache-control': 'no-store', vary: 'Accept-Encoding' })
       .send(Buffer.from(JSON.stringify(health(options, startedAtMs))))
+  })
+
+  app.get('/status', (request, reply) => {
+    if (options.consolePage?.sendIfPreferred(request, reply)) return
+    sendDocument(request, reply, options.status.document, {
+      ...{ cacheControl: 'no-cache', vary: 'Accept' },
+    })
   })
 
   app.get('/coins', { onRequest: refuseParameters, onSend: compressAnswer }, (_request, reply) => {
@@ -163,7 +175,7 @@ function index({ contracts, version }: FreeRoutesOptions) {
   return {
     service: 'perpscope',
     version,
-    free: ['/health', '/coins', '/sample/{analysis}', ...discoveryPaths],
+    free: ['/health', '/status', '/coins', '/sample/{analysis}', ...discoveryPaths],
     agents: ['/mcp', '/a2a'],
     paid: contracts.map((contract) => ({
       path: pathTemplateOf(contract),

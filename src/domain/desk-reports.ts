@@ -71,6 +71,8 @@ export type ThreadUsage = {
   readonly loopDelay: LoopDelay | null
   readonly heapUsedBytes: number
   readonly heapTotalBytes: number
+  /** Size at which V8 ends the thread. */
+  readonly heapLimitBytes: number
   /** Memory outside the heap, array buffers included. */
   readonly externalBytes: number
   readonly arrayBufferBytes: number

@@ -4,6 +4,8 @@ import type { FastifyRequest } from 'fastify'
 export type PaymentEvent = {
   readonly kind:
     | 'quoted'
+    /** A payment arrived that is no repetition of an earlier one. */
+    | 'presented'
     | 'malformed'
     | 'rejected'
     | 'limited'
@@ -15,6 +17,8 @@ export type PaymentEvent = {
     /** The payment can be settled; nothing was charged yet. */
     | 'verified'
     | 'settled'
+    /** A settlement ended; `reason` is its verdict. Another event states what followed. */
+    | 'attempted'
     /** The answer was sent before the transfer is final. */
     | 'trusted'
     /** The answer was sent and the transfer can never happen. */
@@ -28,6 +32,12 @@ export type PaymentEvent = {
     | 'failed'
   /** Pattern of the route; null for an event after the request. */
   readonly route: string | null
+  /** CAIP-2. */
+  readonly network?: string
+  /** Atomic units of USDC, of the event that earns a payment, or loses what was earned before. */
+  readonly amount?: bigint
+  /** The answer is sent with this event. */
+  readonly isAnswered?: true
   readonly payer?: string
   readonly reason?: string
   readonly transaction?: string

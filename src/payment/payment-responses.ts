@@ -45,8 +45,10 @@ export class PaymentResponses {
       return this.unpaid(request, presented, verdict)
     const { transaction, extensionResponses } = verdict
     const kind = verdict.kind === 'paid' ? 'settled' : 'trusted'
+    const { payer, network } = presented.key
+    const { amount } = presented.payment.requirement
     const took = tookMs === undefined ? {} : { tookMs }
-    emit(request, { kind, payer: presented.key.payer, transaction, ...took })
+    emit(request, { kind, payer, network, amount, isAnswered: true, transaction, ...took })
     const delivered = await delivery.deliver(request, presented, answer, transaction)
     if (extensionResponses === undefined) return delivered
     const headers = { ...delivered.headers, 'extension-responses': extensionResponses }

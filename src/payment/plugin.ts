@@ -10,6 +10,7 @@ import type { Clock } from '../domain/clock.ts'
 import { Admission } from './admission.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import { bufferedResponse, sendBuffered } from './buffered-response.ts'
+import { measured } from './call-steps.ts'
 import { Delivery } from './delivery.ts'
 import type { Extensions } from './extensions/extensions.ts'
 import type { OfferReceipts } from './extensions/offer-receipt.ts'
@@ -242,6 +243,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
           : quotes.quote(request, terms),
       )
     }
+    onEvent({ kind: 'presented', route: request.routeOptions.url ?? null })
     const startedMs = reply.elapsedTime
     const sale = await saleFor(request, terms)
     if (!('cancelLapse' in sale)) return sendBuffered(reply, sale)
@@ -257,11 +259,14 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   }
 
   async function saleFor(request: FastifyRequest, terms: Terms): Promise<Sale | BufferedResponse> {
-    const admitted = await admission.admit(request, terms)
+    const { callSteps } = request
+    const admit = () => admission.admit(request, terms)
+    // Of the host as well, which were first.
+    const admitted = await (callSteps ? callSteps.measure('checks', admit, 0) : admit())
     if ('status' in admitted) return admitted
     return admitted.inFlight === null
       ? checkout.operations.carryOut(request, admitted)
-      : checkout.sales.verify(request, admitted)
+      : measured(request, 'verify', () => checkout.sales.verify(request, admitted))
   }
 
   async function settleThenSend(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
@@ -271,6 +276,9 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     sold.delete(request)
     const { sale, headersBefore } = held
     const answeredMs = reply.elapsedTime
+    request.callSteps?.add({
+      ...{ name: 'answer', beginMs: held.admittedMs, endMs: answeredMs, isError: false },
+    })
     // A 304 has no body.
     const answer = bufferedResponse(reply, payload ?? '')
     if (reply.statusCode >= 300) {

@@ -69,7 +69,11 @@ export class Reconciler {
     const kind = eventOf(verdict, open)
     if (kind === null) return
     const transaction = verdict.kind === 'paid' ? { transaction: verdict.transaction } : {}
-    emit({ kind, route: open.route, payer: open.key.payer, ...transaction })
+    const { payer, network } = open.key
+    // What was trusted was earned when its answer was sent.
+    const isMoney = kind === 'lost' || (kind === 'settled' && open.state === 'unknown')
+    const amount = isMoney ? { amount: payment.requirement.amount } : {}
+    emit({ kind, route: open.route, payer, network, ...amount, ...transaction })
   }
 }
 

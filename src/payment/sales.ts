@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import type { Reservation } from './admission.ts'
 import type { BufferedResponse } from './buffered-response.ts'
+import { measured } from './call-steps.ts'
 import type { Finality } from './finality.ts'
 import type { InFlightPayment } from './in-flight-payments.ts'
 import type { ExposureLimits, Ledger } from './ledger/ledger.ts'
@@ -148,20 +149,19 @@ export class Sales {
     const beganMs = clock.nowMs()
     let finality: Finality
     try {
-      const begun = await ledger.begin(
-        {
-          ...sale,
-          access: sale.inFlight.access,
-          route: request.routeOptions.url ?? '',
-          amount: payment.requirement.amount,
-          finality: await this.#finality(sale),
-          exposure,
-          validBeforeSeconds: payment.validBeforeSeconds,
-          wire: payment.wire,
-          answer,
-        },
-        clock.nowMs(),
-      )
+      const entry = {
+        ...sale,
+        access: sale.inFlight.access,
+        route: request.routeOptions.url ?? '',
+        amount: payment.requirement.amount,
+        finality: await this.#finality(sale),
+        exposure,
+        validBeforeSeconds: payment.validBeforeSeconds,
+        wire: payment.wire,
+        answer,
+      }
+      const begin = () => ledger.begin(entry, clock.nowMs())
+      const begun = await measured(request, 'ledger begin', begin)
       if (begun.kind === 'taken') return await answers.overtaken(request, sale)
       if (begun.kind === 'identifier_taken') return identifierReused(request)
       finality = begun.finality
@@ -173,9 +173,14 @@ export class Sales {
     try {
       const verdict =
         prepaid === null
-          ? await coordinator.settle(key, payment, finality)
+          ? await coordinator.settle(key, payment, finality, (step, work) =>
+              measured(request, step, work),
+            )
           : await coordinator.settled(key, prepaid)
-      return await responses.concluded(request, sale, verdict, answer, clock.nowMs() - beganMs)
+      const tookMs = clock.nowMs() - beganMs
+      if (prepaid === null)
+        emit(request, { kind: 'attempted', network: key.network, reason: verdict.kind, tookMs })
+      return await responses.concluded(request, sale, verdict, answer, tookMs)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
       return settlementUnknown(request, null)

@@ -32,6 +32,9 @@ export type VerificationVerdict =
 /** Why a payment is not verified. */
 export type ScreeningRefusal = Extract<SettlementVerdict, { kind: 'refused' | 'unavailable' }>
 
+/** Runs one step of a settlement, and may measure it. */
+type MeasureStep = <T>(step: string, work: () => Promise<T>) => Promise<T>
+
 export type SettlementCoordinatorOptions = {
   readonly ledger: Ledger
   readonly clock: Clock
@@ -103,8 +106,14 @@ export class SettlementCoordinator {
   }
 
   /** Settles a payment whose answer is in the ledger. */
-  async settle(key: PaymentKey, payment: Payment, finality: Finality): Promise<SettlementVerdict> {
-    return this.#record(key, await this.#attempt(key, payment, finality))
+  async settle(
+    key: PaymentKey,
+    payment: Payment,
+    finality: Finality,
+    measure: MeasureStep = (_, work) => work(),
+  ): Promise<SettlementVerdict> {
+    const verdict = await measure('settle', () => this.#attempt(key, payment, finality))
+    return measure('ledger record', () => this.#record(key, verdict))
   }
 
   /** Records a payment that was settled before this request. */
@@ -168,7 +177,8 @@ export class SettlementCoordinator {
       SETTLE_MS_MAX,
       async () => {
         const verdict = await payment.settle(finality)
-        if (answered && verdict.kind === 'settled') await this.#late(key, verdict.transaction)
+        if (answered && verdict.kind === 'settled')
+          await this.#late(key, payment, verdict.transaction)
         return verdict
       },
       (reason): Settlement => ({ kind: 'unknown', reason, transaction: null }),
@@ -194,11 +204,14 @@ export class SettlementCoordinator {
   }
 
   /** A settlement that succeeded after its request was answered with `settlement_unknown`. */
-  async #late(key: PaymentKey, transaction: string): Promise<void> {
-    const { payer } = key
+  async #late(key: PaymentKey, payment: Payment, transaction: string): Promise<void> {
+    const { payer, network } = key
     try {
+      // The buyer or the follow-up may have found the transfer first.
+      const isNews = (await this.#ledger.find(key))?.state !== 'settled'
       await this.#record(key, { kind: 'paid', transaction })
-      this.#emit({ kind: 'settled', route: null, payer, transaction })
+      const amount = isNews ? { amount: payment.requirement.amount } : {}
+      this.#emit({ kind: 'settled', route: null, payer, network, ...amount, transaction })
     } catch (cause) {
       // The row stays open; the follow-up or the next request recognises the payment as paid.
       this.#emit({ kind: 'failed', route: null, payer, transaction, cause })

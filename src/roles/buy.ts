@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
-import { InvalidArgumentError } from 'commander'
 import type { Bought, ProblemBody } from '../client/client.ts'
 import {
   IntermediaryError,
@@ -13,24 +11,15 @@ import {
 } from '../client/client.ts'
 import type { BuyOptions } from '../config/buy.ts'
 import { UsageError } from '../config/usage.ts'
-import { key as hexKey, keyBytes } from '../config/values.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
-import type { BuyerKeys } from './buyer-wallet.ts'
+import { described, keysIn, payableBy } from './buyer-keys.ts'
 import { buyerWallet } from './buyer-wallet.ts'
 import { systemClock } from './system-clock.ts'
 
-const STDIN = 0
 const EXIT_REFUSED = 1
 /** The payment may have been charged. */
 const EXIT_OPEN = 3
-
-const networks: Readonly<Record<string, string>> = {
-  'eip155:8453': 'Base',
-  'eip155:84532': 'Base Sepolia',
-  'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp': 'Solana',
-  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': 'Solana devnet',
-}
 
 export type Shell = {
   readonly write: (text: string) => void
@@ -48,7 +37,11 @@ export type Shell = {
 export async function buy(path: string, options: BuyOptions, shell: Shell): Promise<number> {
   const { url, maxUsd, payee, json = false } = options
   const { write, tell } = shell
-  const keys = keysOf(options)
+  const { key, solanaKey, keyFile, solanaRpcUrl } = options
+  const keys =
+    keyFile === undefined
+      ? { walletKey: key, solanaKey, solanaRpcUrl }
+      : keysIn(keyFile, solanaRpcUrl)
   const wallet = await buyerWallet(keys)
   let quoted: PaymentRequirements | null = null
   const pay = async (quote: PaymentRequired): Promise<PaymentPayload> => {
@@ -93,41 +86,6 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
   }
 }
 
-/** @throws UsageError if the file contains no key */
-function keysOf({ key, solanaKey, keyFile, solanaRpcUrl }: BuyOptions): BuyerKeys {
-  if (keyFile === undefined) return { walletKey: key, solanaKey, solanaRpcUrl }
-  const where = keyFile === '-' ? 'standard input' : keyFile
-  let text: string
-  try {
-    text = readFileSync(keyFile === '-' ? STDIN : keyFile, 'utf8').trim()
-  } catch (cause) {
-    throw new UsageError(`--key-file: ${where} cannot be read: ${reasonOf(cause)}`)
-  }
-  try {
-    return text.startsWith('[')
-      ? { solanaKey: keyBytes(text), solanaRpcUrl }
-      : { walletKey: hexKey(text) as `0x${string}` }
-  } catch (cause) {
-    if (!(cause instanceof InvalidArgumentError)) throw cause
-    throw new UsageError(
-      `--key-file: ${where} contains neither a 0x private key nor the 64 numbers of a Solana wallet file`,
-    )
-  }
-}
-
-/** The first payment requirement for which there is a key. */
-function payableBy({ walletKey, solanaKey }: BuyerKeys, quote: PaymentRequired) {
-  const hasKey = ({ network }: PaymentRequirements) =>
-    (network.startsWith('eip155:') && walletKey !== undefined) ||
-    (network.startsWith('solana:') && solanaKey !== undefined)
-  const way = quote.accepts.find((one) => one.scheme === 'exact' && hasKey(one))
-  if (way !== undefined) return way
-  const ways = [...new Set(quote.accepts.map((one) => described(one)))].join(', or ')
-  throw new UsageError(
-    `the call costs ${ways}: give a key with --key-file, PERPSCOPE_WALLET_KEY (Base) or PERPSCOPE_SOLANA_KEY (Solana)`,
-  )
-}
-
 /** @throws UsageError without a terminal, UnpayableError when the buyer declines */
 async function consent(
   way: PaymentRequirements,
@@ -149,11 +107,6 @@ async function consent(
   })
   lines.close()
   if (!/^y(es)?$/i.test(answer.trim())) throw new UnpayableError('not confirmed')
-}
-
-function described(way: PaymentRequirements | null): string {
-  if (way === null) return 'before'
-  return `${usdcDecimal(BigInt(way.amount))} USDC on ${networks[way.network] ?? way.network}`
 }
 
 /** The client reads JSON; free paths may be text, such as /llms.txt. */

@@ -4,6 +4,7 @@ import type { Registry } from 'prom-client'
 import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-refusals.ts'
 import type { PaymentGate } from '../api/analysis-routes.ts'
 import type { MaintenanceState } from '../api/maintenance-switch.ts'
+import { contracts } from '../compute/analyses/registry.ts'
 import type { SalesSettings } from '../config/payment.ts'
 import type { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
 import { finalityOf } from '../payment/finality.ts'
@@ -38,7 +39,11 @@ type Parts = {
 export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
   const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
   const inFlightPayments = new InFlightPayments()
-  const observe = observePayments(metrics, { ledger, inFlightPayments })
+  const observe = observePayments(metrics, {
+    ...{ ledger, inFlightPayments, clock: systemClock },
+    analyses: contracts.map(({ id }) => id),
+    networks: [...new Set(methods.map(({ network }) => network))],
+  })
   return async (app) => {
     await app.register(payments, {
       methods,
@@ -66,8 +71,16 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
   }
 }
 
-function logPayment(log: Logger, { cause, ...event }: PaymentEvent): void {
+/** Other events state what followed these. */
+const UNLOGGED: ReadonlySet<PaymentEvent['kind']> = new Set([
+  ...(['quoted', 'presented', 'verified', 'attempted'] as const),
+])
+
+function logPayment(
+  log: Logger,
+  { cause, amount: _amount, isAnswered: _isAnswered, ...event }: PaymentEvent,
+): void {
   if (event.kind === 'failed') log.error({ ...event, err: cause }, 'payment')
   else if (event.kind === 'lost') log.error(event, 'payment')
-  else if (event.kind !== 'quoted' && event.kind !== 'verified') log.info(event, 'payment')
+  else if (!UNLOGGED.has(event.kind)) log.info(event, 'payment')
 }

@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { getHeapStatistics } from 'node:v8'
 import type { ThreadUsage } from '../domain/desk-reports.ts'
 
 /** Period of the timer whose lateness is measured; delays below it are invisible. */
@@ -29,6 +30,7 @@ export class ThreadMeter {
     return {
       loopDelay,
       ...{ heapUsedBytes: heapUsed, heapTotalBytes: heapTotal },
+      heapLimitBytes: getHeapStatistics().heap_size_limit,
       ...{ externalBytes: external, arrayBufferBytes: arrayBuffers },
     }
   }

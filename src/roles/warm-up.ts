@@ -1,4 +1,6 @@
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { readGauges } from '../api/metrics/read-gauge.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import type { Clock } from '../domain/clock.ts'
 import { documentKey, viewOf } from '../domain/document.ts'
@@ -31,6 +33,22 @@ export function warmUpLog(engine: EngineReplica, clock: Clock, log: Logger) {
     })
   }
   return { start, stop: () => stop() }
+}
+
+/** Share of the coins that have an answer, by timeframe. */
+export function measureWarmUp(metrics: Registry, engine: EngineReplica): void {
+  readGauges(
+    metrics,
+    'perpscope_warm_up_ratio',
+    'Share of the listed coins that /pulse answers, by timeframe: 1 when warm.',
+    'timeframe',
+    () => {
+      const coins = engine.listed.length
+      return coins === 0
+        ? []
+        : timeframes.map((timeframe) => [timeframe, readyCount(engine, timeframe) / coins] as const)
+    },
+  )
 }
 
 function readyCount(engine: EngineReplica, view: string): number {

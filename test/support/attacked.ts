@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { MaintenanceSwitch } from '../../src/api/maintenance-switch.ts'
+import { freeDocument } from '../../src/api/send-document.ts'
 import { buildServer } from '../../src/api/server.ts'
 import { FEED_UP } from '../../src/api/testing/gateway-fixture.ts'
 import {
@@ -171,6 +172,7 @@ async function startGateway(
     maintenance,
     clock,
     version: '0.1.0',
+    status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     payment: async (paid) => {
       await paid.register(payments, {

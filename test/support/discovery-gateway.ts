@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import { MaintenanceSwitch } from '../../src/api/maintenance-switch.ts'
+import { freeDocument } from '../../src/api/send-document.ts'
 import { buildServer } from '../../src/api/server.ts'
 import { contracts } from '../../src/compute/analyses/registry.ts'
 import type { Clock } from '../../src/domain/clock.ts'
@@ -96,6 +97,7 @@ export function discoveryGateway(
     maintenance,
     clock,
     version: '1.2.3',
+    status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
     quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),

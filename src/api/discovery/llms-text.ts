@@ -27,6 +27,7 @@ export function llmsText(facts: DocumentFacts): string {
     '',
     `- [coins](${publicUrl}/coins): available tickers`,
     `- [health](${publicUrl}/health): service health`,
+    `- [status](${publicUrl}/status): availability and incidents of the last 30 days`,
     `- [pricing](${publicUrl}/pricing): price list and accepted payments`,
     `- [samples](${publicUrl}/sample/${facts.contracts[0]?.id}): a sample answer of each analysis at /sample/{analysis}`,
     '',

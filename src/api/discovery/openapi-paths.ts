@@ -66,6 +66,11 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       'Service health',
       document('Always 200.', JSON_TYPE, schemaRef('Health'), { isCached: false }),
     ),
+    '/status': operation(
+      'get_status',
+      'Status, source coverage and incidents of 30 days',
+      sharedDocument('Document'),
+    ),
     '/coins': operation(
       'list_coins',
       'Available coins',

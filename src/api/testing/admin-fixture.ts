@@ -8,13 +8,20 @@ import { controlReports } from '../desk/control-report.ts'
 import { healthReports } from '../desk/health-report.ts'
 import { withoutSales } from '../desk/money-report.ts'
 import { RequestStatistics } from '../desk/request-statistics.ts'
+import { measureEngine } from '../metrics/engine-metrics.ts'
 import type { GatewayFixture } from './gateway-fixture.ts'
 import { gatewayFixture } from './gateway-fixture.ts'
 import { gatedLike, pulseLike } from './pulse-like.ts'
 
 export const USAGE: ThreadUsage = {
   loopDelay: { p50Ms: 0, p99Ms: 1, maxMs: 2 },
-  ...{ heapUsedBytes: 1, heapTotalBytes: 2, externalBytes: 3, arrayBufferBytes: 4 },
+  ...{
+    heapUsedBytes: 1,
+    heapTotalBytes: 2,
+    heapLimitBytes: 8,
+    externalBytes: 3,
+    arrayBufferBytes: 4,
+  },
 }
 
 export type AdminFixture = GatewayFixture & {
@@ -44,6 +51,7 @@ export function adminFixture(
   const gateway = gatewayFixture()
   const metrics = new Registry()
   const { app, clock, engine, maintenance } = gateway
+  measureEngine(metrics, engine, clock)
   const requests = new RequestStatistics(clock)
   requests.observe(app)
   const desk = deskOf(gateway, requests)

@@ -6,6 +6,7 @@ import type { EngineMessage, FeedHealth } from '../../link/message.ts'
 import { STORE_OK } from '../../link/testing/store-ok.ts'
 import type { PaymentGate } from '../analysis-routes.ts'
 import { MaintenanceSwitch } from '../maintenance-switch.ts'
+import { freeDocument } from '../send-document.ts'
 import type { ServerOptions } from '../server.ts'
 import { buildServer } from '../server.ts'
 import {
@@ -38,6 +39,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
     maintenance,
     clock,
     version: '0.1.0',
+    status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     payment: null,
     quoteLimit: null,

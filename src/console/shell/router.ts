@@ -13,9 +13,11 @@ addEventListener('hashchange', () => {
   hash.value = location.hash
 })
 
-/** A browser that has opened a paid path sees its purchase. */
+/** Of a path that a browser has opened: `/status`, or a paid one, whose purchase it sees. */
+const opened = location.pathname === '/status' ? '#/status' : '#/buy'
+
 export const place = computed(() =>
-  placeOf(hash.value === '' && location.pathname !== '/' ? '#/buy' : hash.value),
+  placeOf(hash.value === '' && location.pathname !== '/' ? opened : hash.value),
 )
 
 /** @param text such as `#/coin/BTC?timeframe=1h` */

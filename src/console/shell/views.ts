@@ -50,6 +50,12 @@ export const views: readonly ConsoleView[] = [
     load: async () => (await import('../views/buy/buy.tsx')).Buy,
   },
   {
+    id: 'status',
+    title: 'Status',
+    ports: ['public'],
+    load: async () => (await import('../views/status/status.tsx')).Status,
+  },
+  {
     id: 'health',
     title: 'Health',
     ports: ['admin'],

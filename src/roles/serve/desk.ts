@@ -69,7 +69,8 @@ export function moneyOf(
     : moneyReports({ clock, contracts, ledger, counts, requests, metrics, channels })
 }
 
-function diskOf(folder: string): HealthReport['disk'] {
+/** Disk of a folder; null if it cannot be read. */
+export function diskOf(folder: string): HealthReport['disk'] {
   try {
     const { bavail, blocks, bsize } = statfsSync(folder)
     return { freeBytes: bavail * bsize, totalBytes: blocks * bsize }

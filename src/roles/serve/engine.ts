@@ -10,6 +10,7 @@ import { deskOf } from './desk.ts'
 import { originOf } from './engine-origin.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
+import { measuring } from './measuring.ts'
 import { publishing } from './publishing.ts'
 import { runService } from './running-service.ts'
 
@@ -45,7 +46,15 @@ export async function serveEngine(
   const connection = { stop: () => broker.close() }
   await runService(
     [admin],
-    [warmUpLog(engine, clock, log), doctor, publications, engineThread, connection, lock],
+    [
+      measuring(options, engine, foundation, null),
+      warmUpLog(engine, clock, log),
+      doctor,
+      publications,
+      engineThread,
+      connection,
+      lock,
+    ],
     log,
   )
   log.info({ source }, `perpscope ${version} is up as an engine`)

@@ -11,12 +11,14 @@ import type { Foundation } from './foundation.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { brokerRateLimits } from './gateway-limits.ts'
 import { newReplica } from './local-engine.ts'
+import { measuring } from './measuring.ts'
 import { agreeWithEngine, mirrorOf } from './mirroring.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { publicServer } from './public-server.ts'
 import type { ServicePart } from './running-service.ts'
 import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
+import { statusKeeping } from './status-keeping.ts'
 
 /** `--role gateway`: serves and sells the documents of the leading engine. */
 export async function serveGateway(
@@ -70,7 +72,12 @@ async function serveFrom(
     ...{ engine, maintenance, ...foundation, rateLimits, engineChecks, traffic, onPayment },
   }
   const selling = await openSelling(books, options, common)
-  const server = publicServer(options, { ...common, selling, mirror })
+  const status = statusKeeping(
+    options.dataDir,
+    { engine, maintenance, checks: selling.checks },
+    foundation,
+  )
+  const server = publicServer(options, { ...common, selling, status, mirror })
   const controls = { maintenance, checks: selling.checks, restartEngine: null }
   const { desk, doctor } = deskOf(options, foundation, {
     ...{ ...controls, engine, requests: traffic.requests },
@@ -79,7 +86,7 @@ async function serveFrom(
   const admin = adminListener(options, foundation, { ...controls, engine, desk, selling })
   await runService(
     [{ server, option: '--port', host, port }, admin],
-    [doctor, ...selling.parts, link],
+    [measuring(options, engine, foundation, maintenance), status, doctor, ...selling.parts, link],
     log,
   )
   logUp(options, log)

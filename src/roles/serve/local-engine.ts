@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { Counter } from 'prom-client'
 import { pulse } from '../../compute/analyses/pulse/pulse.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
@@ -24,7 +25,7 @@ export type LocalEngine = ServicePart & { restart(): void }
 export async function localEngine(
   options: ServeOptions,
   replica: ReplicaTarget,
-  { clock, log, warnings }: Foundation,
+  { clock, log, metrics, warnings }: Foundation,
 ): Promise<LocalEngine> {
   const recording =
     options.record === undefined
@@ -50,7 +51,15 @@ export async function localEngine(
     clock,
     warnings.add,
   )
-  const onNotice = (notice: SupervisorNotice) => logNotice(log, notice)
+  const restarts = new Counter({
+    name: 'perpscope_engine_restarts_total',
+    help: 'Starts of the engine after the first, requested ones included.',
+    registers: [metrics],
+  })
+  const onNotice = (notice: SupervisorNotice) => {
+    if (notice.kind === 'engine-started' && notice.attempt > 1) restarts.inc()
+    logNotice(log, notice)
+  }
   const supervisor = new EngineSupervisor({ spawn, replica, clock, onNotice })
   return {
     restart: () => supervisor.restart('requested by the operator'),

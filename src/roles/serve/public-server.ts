@@ -1,7 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
-import type { MirrorReader } from '../../api/free-routes.ts'
+import type { Registry } from 'prom-client'
+import type { MirrorReader, StatusPage } from '../../api/free-routes.ts'
 import type { MaintenanceState } from '../../api/maintenance-switch.ts'
+import { measureRefusals } from '../../api/metrics/refusal-metrics.ts'
+import { measureRequests } from '../../api/metrics/request-durations.ts'
 import { buildServer } from '../../api/server.ts'
 import { chartContracts, contracts } from '../../compute/analyses/registry.ts'
 import { version } from '../../config/environment.ts'
@@ -23,19 +26,21 @@ type Context = {
   readonly maintenance: MaintenanceState
   readonly clock: SteadyClock
   readonly log: Logger
+  readonly metrics: Registry
   /** If the engine is another process. */
   readonly mirror?: MirrorReader
   readonly traffic: Traffic
+  readonly status: StatusPage
 }
 
 /** The public server with all analyses. */
 export function publicServer(options: ServeOptions, context: Context): FastifyInstance {
-  const { engine, maintenance, clock, log, mirror, traffic } = context
+  const { engine, maintenance, clock, log, mirror, traffic, status } = context
   const { gate, sales, methods, receipts, clockCheck, rateLimits } = context.selling
   const isSold = gate !== null
   const page = readConsolePage()
   const server = buildServer({
-    ...{ contracts, engine, maintenance, clock, version },
+    ...{ contracts, engine, maintenance, clock, version, status },
     ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
     console:
@@ -61,7 +66,9 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
   })
+  measureRequests(server, context.metrics)
   traffic.requests.observe(server)
   traffic.counts.observe(server)
+  measureRefusals(context.metrics, traffic.counts)
   return server
 }

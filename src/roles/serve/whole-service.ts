@@ -7,10 +7,12 @@ import { lockDataFolder, protectDataFolder } from './data-folder.ts'
 import { deskOf, moneyOf, newTraffic } from './desk.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
+import { measuring } from './measuring.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { publicServer } from './public-server.ts'
 import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
+import { statusKeeping } from './status-keeping.ts'
 
 /** `--role all`: gateway in this thread, engine in a worker thread, admin server. */
 export async function serveAll(
@@ -31,7 +33,12 @@ export async function serveAll(
   const onPayment = traffic.counts.record
   const common = { engine, maintenance, ...foundation, traffic, onPayment }
   const selling = await openSelling(books, options, common)
-  const server = publicServer(options, { ...common, selling })
+  const status = statusKeeping(
+    options.dataDir,
+    { engine, maintenance, checks: selling.checks },
+    foundation,
+  )
+  const server = publicServer(options, { ...common, selling, status })
   const controls = { maintenance, checks: selling.checks, restartEngine: engineThread.restart }
   const { desk, doctor } = deskOf(options, foundation, {
     ...{ ...controls, engine, requests: traffic.requests },
@@ -41,6 +48,8 @@ export async function serveAll(
   await runService(
     [{ server, option: '--port', host, port }, admin],
     [
+      measuring(options, engine, foundation, maintenance),
+      status,
       warmUpLog(engine, clock, log),
       engineThread,
       { stop: collectWhenLoaded(clock) },
