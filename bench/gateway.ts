@@ -16,7 +16,12 @@ import { MaintenanceSwitch } from '../src/api/maintenance-switch.ts'
 import { freeDocument } from '../src/api/send-document.ts'
 import type { ServerOptions } from '../src/api/server.ts'
 import { buildServer } from '../src/api/server.ts'
-import { listing, pulseLike, pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
+import {
+  listing,
+  pulseLike,
+  pulseLikeDocument,
+  trackRecordLike,
+} from '../src/api/testing/pulse-like.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
 import { quoteLimit } from '../src/payment/quote-limit.ts'
 import { steadySystemClock } from '../src/roles/system-clock.ts'
@@ -293,6 +298,7 @@ function gateway(dress: Partial<ServerOptions>) {
     version: '0.0.0',
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
+    trackRecord: trackRecordLike,
     payment: null,
     quoteLimit: null,
     logger: null,

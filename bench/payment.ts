@@ -16,7 +16,12 @@ import { base as baseChain } from 'viem/chains'
 import { MaintenanceSwitch } from '../src/api/maintenance-switch.ts'
 import { freeDocument } from '../src/api/send-document.ts'
 import { buildServer } from '../src/api/server.ts'
-import { listing, pulseLike, pulseLikeDocument } from '../src/api/testing/pulse-like.ts'
+import {
+  listing,
+  pulseLike,
+  pulseLikeDocument,
+  trackRecordLike,
+} from '../src/api/testing/pulse-like.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
@@ -438,6 +443,7 @@ function gateway() {
     version: '0.0.0',
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
+    trackRecord: trackRecordLike,
     payment: async (paid) => {
       await paid.register(payments, options)
     },

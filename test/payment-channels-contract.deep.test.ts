@@ -15,7 +15,7 @@ import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ChannelConfig, Claim } from '../src/payment/channels/channel.ts'
+import type { ChannelClaim, ChannelConfig } from '../src/payment/channels/channel.ts'
 import {
   CHANNEL_CONTRACT,
   ChannelDigests,
@@ -185,7 +185,7 @@ describe('the digests that we sign and check', () => {
     expect(await read('getVoucherDigest', [id, 5n])).toBe(digests.voucher(id, 5n))
     expect(await read('getRefundDigest', [id, 7n, 9n])).toBe(digests.refund(id, 7n, 9n))
     const rows = [await row(buyer, config, 11n), await row(buyer, config, 13n, 7n)]
-    const batch: Claim[] = rows.map(({ voucher, signature, totalClaimed }) => ({
+    const batch: ChannelClaim[] = rows.map(({ voucher, signature, totalClaimed }) => ({
       config,
       voucher: { channelId: id, cumulative: voucher.maxClaimableAmount, signature },
       total: totalClaimed,

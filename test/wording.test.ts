@@ -8,6 +8,7 @@ import { llmsFullText } from '../src/api/discovery/llms-text.ts'
 import { openApiFull } from '../src/api/discovery/openapi.ts'
 import { toolOf } from '../src/api/mcp/mcp-tools.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
+import { trackRecordContract } from '../src/compute/track-record-statistics/track-record-document.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'dist/main.js')
@@ -84,6 +85,7 @@ describe('words for users', () => {
     version: '0.0.0',
     waysToPay: [],
     exampleCoin: 'BTC',
+    trackRecord: trackRecordContract,
   }
   const offers = contracts.map((contract) => offerOf(contract, { exampleCoin: 'BTC' }))
   const help = (...command: readonly string[]) =>

@@ -175,7 +175,11 @@ function index({ contracts, version }: FreeRoutesOptions) {
   return {
     service: 'perpscope',
     version,
-    free: ['/health', '/status', '/coins', '/sample/{analysis}', ...discoveryPaths],
+    free: [
+      ...['/health', '/status', '/coins', '/sample/{analysis}'],
+      ...['/track-record', '/track-record/{family}', '/track-record/graveyard'],
+      ...discoveryPaths,
+    ],
     agents: ['/mcp', '/a2a'],
     paid: contracts.map((contract) => ({
       path: pathTemplateOf(contract),

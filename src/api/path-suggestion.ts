@@ -3,7 +3,10 @@ import { pathTemplateOf } from '../domain/contract.ts'
 import { nearestNames } from '../domain/nearest-names.ts'
 import type { ProblemFacts } from '../domain/problem.ts'
 
-const SAMPLES = { name: 'sample', template: '/sample/{analysis}' }
+const freePaths = [
+  { name: 'sample', template: '/sample/{analysis}' },
+  { name: 'track-record', template: '/track-record/{family}' },
+]
 
 /** Facts of the 404 for an unknown path, with the intended path if the first segment resembles one. */
 export function unknownPathFacts(
@@ -13,7 +16,7 @@ export function unknownPathFacts(
   const [first = ''] = path.split('/').filter((segment) => segment !== '')
   const known = [
     ...contracts.map((contract) => ({ name: contract.id, template: pathTemplateOf(contract) })),
-    SAMPLES,
+    ...freePaths,
   ]
   const names = nearestNames(
     first,

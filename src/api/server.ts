@@ -24,9 +24,12 @@ import { fastifyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
+import type { TrackRecordOptions } from './track-record-routes.ts'
+import { trackRecordRoutes } from './track-record-routes.ts'
 
 export type ServerOptions = Omit<AnalysisRoutesOptions, 'consolePage'> &
-  Omit<FreeRoutesOptions, 'consolePage'> & {
+  Omit<FreeRoutesOptions, 'consolePage'> &
+  TrackRecordOptions & {
     /** null serves JSON to browsers too. */
     readonly console: ConsoleSettings | null
     /** null logs nothing. */
@@ -135,6 +138,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
       facts: { version: options.version, ...options.discovery },
     })
   discoveryRoutes(app, { ...options, ...options.discovery })
+  trackRecordRoutes(app, options)
   const calls = new FairQueue(JSON_RPC_CALLS_MAX, defer)
   mcpRoutes(app, { ...options, ...options.discovery }, calls)
   a2aRoutes(app, { ...options, ...options.discovery }, calls)

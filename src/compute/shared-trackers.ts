@@ -9,6 +9,7 @@ import { interestSeries } from './open-interest/interest-series.ts'
 import { regimeTracker } from './regime/regime.ts'
 import { claimKeeper } from './track-record/claim-keeper.ts'
 import { recentBars } from './track-record/recent-bars.ts'
+import { trackRecord } from './track-record-statistics/track-record.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
 import { volatilitySeries } from './volatility/volatility-series.ts'
 
@@ -25,6 +26,7 @@ export const sharedTrackers: readonly AnyTrackerKind[] = [
   arbMeasure,
   depegMeasure,
   recentBars,
+  trackRecord,
   // Last: it reads the others.
   claimKeeper,
 ]

@@ -48,13 +48,16 @@ export type Claim = {
   readonly reference: readonly number[]
 }
 
-export type Outcome =
+export type ClaimOutcome =
   /** Not observed: neither a hit nor a miss. */
   | { readonly kind: 'void'; readonly reason: 'gap' | 'restart' | 'outage' | 'delisted' }
   | { readonly kind: 'event'; readonly happened: boolean; readonly controlHappened: boolean | null }
   | { readonly kind: 'value'; readonly value: number }
 
-export type ResolvedClaim = Claim & { readonly resolvedAtMs: number; readonly outcome: Outcome }
+export type ResolvedClaim = Claim & {
+  readonly resolvedAtMs: number
+  readonly outcome: ClaimOutcome
+}
 
 /** A resolved claim on disk. `sequence` counts the claims of its family and day, in the order of their resolution. */
 export type StoredClaim = ResolvedClaim & { readonly sequence: number }

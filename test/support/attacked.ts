@@ -11,6 +11,7 @@ import {
   listing,
   pulseLike,
   pulseLikeDocument,
+  trackRecordLike,
 } from '../../src/api/testing/pulse-like.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { Document } from '../../src/domain/document.ts'
@@ -174,6 +175,7 @@ async function startGateway(
     version: '0.1.0',
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
+    trackRecord: trackRecordLike,
     payment: async (paid) => {
       await paid.register(payments, {
         methods,

@@ -6,6 +6,7 @@ import { MaintenanceSwitch } from '../../src/api/maintenance-switch.ts'
 import { freeDocument } from '../../src/api/send-document.ts'
 import { buildServer } from '../../src/api/server.ts'
 import { contracts } from '../../src/compute/analyses/registry.ts'
+import { trackRecordContract } from '../../src/compute/track-record-statistics/track-record-document.ts'
 import type { Clock } from '../../src/domain/clock.ts'
 import type { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
@@ -99,6 +100,7 @@ export function discoveryGateway(
     version: '1.2.3',
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
+    trackRecord: trackRecordContract,
     payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
     quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
     logger: null,

@@ -12,6 +12,23 @@ const LEFT_OUT = new Set(['description', 'x-unit', ...BOUNDS])
 export function briefSchema(schema: JsonSchema, name = ''): JsonSchema {
   const unit = schema['x-unit']
   const isImplied = unit === undefined || unit === unitInName(name) || unit === 'count'
-  const form = Object.fromEntries(Object.entries(schema).filter(([key]) => !LEFT_OUT.has(key)))
+  // The words of an enum have their type.
+  const isEnum = schema.enum !== undefined || schema.const !== undefined
+  const form = Object.fromEntries(
+    Object.entries(schema).filter(([key]) => !LEFT_OUT.has(key) && !(isEnum && key === 'type')),
+  )
   return mapInner(isImplied ? form : { ...form, 'x-unit': unit }, briefSchema, name)
+}
+
+/** The members of a document, without what its lists contain. */
+export function outlineSchema({ type, properties = {}, required }: JsonSchema): JsonSchema {
+  const members = Object.entries(properties).map(([name, { type: ofMember }]) => [
+    name,
+    ofMember === undefined ? {} : { type: ofMember },
+  ])
+  return {
+    type: type ?? 'object',
+    properties: Object.fromEntries(members),
+    required: required ?? [],
+  }
 }

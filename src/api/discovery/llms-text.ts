@@ -30,6 +30,7 @@ export function llmsText(facts: DocumentFacts): string {
     `- [status](${publicUrl}/status): availability and incidents of the last 30 days`,
     `- [pricing](${publicUrl}/pricing): price list and accepted payments`,
     `- [samples](${publicUrl}/sample/${facts.contracts[0]?.id}): a sample answer of each analysis at /sample/{analysis}`,
+    `- [track record](${publicUrl}/track-record): past estimates against what happened and a control; one family at /track-record/{family}`,
     '',
     '## Documentation',
     '',

@@ -1,3 +1,4 @@
+import { claimFamilies } from '../../domain/track-record.ts'
 import type { AnalysisOffer, OfferedParameter } from './analysis-offer.ts'
 import { answerSchemaName, compactParameter, fieldsParameter } from './analysis-offer.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
@@ -82,6 +83,7 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       document('Price list.', JSON_TYPE, schemaRef('Prices')),
     ),
     '/sample/{analysis}': samplePath(offers),
+    ...trackRecordPaths(),
     '/openapi.json': operation('get_openapi', 'This document', sharedDocument('Document')),
     '/openapi-full.json': operation(
       'get_openapi_full',
@@ -125,6 +127,31 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
         responses: docsResponses(),
       },
     },
+  }
+}
+
+function trackRecordPaths(): OpenApiObject {
+  const responses = document('Rendered every minute.', JSON_TYPE, schemaRef('TrackRecord'))
+  const family = {
+    name: 'family',
+    in: 'path',
+    required: true,
+    description: 'Family of estimates; graveyard: dead rules.',
+    schema: { type: 'string', enum: [...claimFamilies, 'graveyard'] },
+    example: claimFamilies[0],
+  }
+  const ofFamily = operation(
+    'get_family_record',
+    'The same of one family, with windows and status changes',
+    responses,
+  )
+  return {
+    '/track-record': operation(
+      'get_track_record',
+      'Past estimates against what happened and a control',
+      responses,
+    ),
+    '/track-record/{family}': { get: { ...ofFamily.get, parameters: [family] } },
   }
 }
 

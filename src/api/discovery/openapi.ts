@@ -2,7 +2,7 @@ import type { ProblemCode } from '../../domain/problem.ts'
 import { problemCodes } from '../../domain/problem.ts'
 import type { AnalysisOffer, OfferedParameter } from './analysis-offer.ts'
 import { answerSchemaName, offerOf } from './analysis-offer.ts'
-import { briefSchema } from './brief-schema.ts'
+import { briefSchema, outlineSchema } from './brief-schema.ts'
 import {
   coinsSchema,
   dexesSchema,
@@ -20,6 +20,7 @@ import {
   paymentRequiredSchema,
 } from './protocol-schemas.ts'
 import type { JsonSchema } from './published-schema.ts'
+import { publishedSchema } from './published-schema.ts'
 import { sampleAnswer } from './samples.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { API_VERSION, isFree, SERVICE_NAME, SERVICE_SUMMARY } from './service-facts.ts'
@@ -32,6 +33,7 @@ import { sharedSchemas } from './shared-schemas.ts'
 export function openApi(facts: DocumentFacts): OpenApiObject {
   return openApiDocument(facts, {
     answerSchema: (schema) => briefSchema(schema),
+    recordSchema: outlineSchema,
     answerExample: () => undefined,
     codes: ['invalid_coin'],
     more: `Field descriptions, bounds and examples: ${facts.publicUrl}/openapi-full.json. Units are suffixes of field names (_bps basis points, _pct percent, _usd USD, _seconds, _hours, _ms) or in x-unit; integers without a unit are counts.`,
@@ -42,6 +44,7 @@ export function openApi(facts: DocumentFacts): OpenApiObject {
 export function openApiFull(facts: DocumentFacts): OpenApiObject {
   return openApiDocument(facts, {
     answerSchema: (schema) => schema,
+    recordSchema: (schema) => schema,
     answerExample: sampleAnswer,
     codes: problemCodes.map(({ code }) => code),
     more: `Short form without field descriptions: ${facts.publicUrl}/openapi.json.`,
@@ -51,6 +54,8 @@ export function openApiFull(facts: DocumentFacts): OpenApiObject {
 /** What the two documents differ in. */
 type Extent = {
   readonly answerSchema: (schema: JsonSchema) => JsonSchema
+  /** Of the track record. */
+  readonly recordSchema: (schema: JsonSchema) => JsonSchema
   /** By the id of the analysis. */
   readonly answerExample: (id: string) => unknown
   /** Problems with an example. */
@@ -61,7 +66,7 @@ type Extent = {
 
 function openApiDocument(
   facts: DocumentFacts,
-  { answerSchema, answerExample, codes, more }: Extent,
+  { answerSchema, recordSchema, answerExample, codes, more }: Extent,
 ): OpenApiObject {
   const offers = facts.contracts.map((contract) =>
     offerOf(contract, { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }),
@@ -125,6 +130,7 @@ function openApiDocument(
         Dexes: dexesSchema,
         Prices: pricesSchema,
         Index: indexSchema,
+        TrackRecord: recordSchema(publishedSchema(facts.trackRecord.document)),
         JsonRpcRequest: jsonRpcRequestSchema,
         JsonRpcResponse: jsonRpcResponseSchema,
       },

@@ -1,4 +1,4 @@
-import type { AnalysisContract } from '../../domain/contract.ts'
+import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
 
 /** Version of the API: rises with additions, which are backward compatible. */
@@ -24,6 +24,8 @@ type CallLimits = {
 /** Facts for the published documents, apart from the contracts of the analyses. */
 export type ServiceFacts = {
   readonly contracts: readonly AnalysisContract[]
+  /** Of the free document with the record of every rule. */
+  readonly trackRecord: DocumentContract
   /** URL of the service for callers, without a trailing slash. */
   readonly publicUrl: string
   /** Software version. */

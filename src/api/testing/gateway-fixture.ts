@@ -15,6 +15,7 @@ import {
   listing,
   pulseLike,
   pulseLikeDocument,
+  trackRecordLike,
 } from './pulse-like.ts'
 
 export type GatewayFixture = {
@@ -41,6 +42,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
     version: '0.1.0',
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
+    trackRecord: trackRecordLike,
     payment: null,
     quoteLimit: null,
     logger: null,

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { timeframesParameter } from '../../compute/analyses/pulse/timeframes-parameter.ts'
-import type { AnalysisContract } from '../../domain/contract.ts'
+import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
 import type { Document, Input, Part, Slot, View, Warning } from '../../domain/document.ts'
 import { documentKey } from '../../domain/document.ts'
 import type { Listing } from '../../domain/listing.ts'
@@ -30,6 +30,15 @@ export const gatedLike: AnalysisContract = {
   defaultView: 'all',
   viewParameters: [],
   inputAgeMsMax: 60_000,
+}
+
+/** Of the free document with the record of every rule. */
+export const trackRecordLike: DocumentContract = {
+  id: 'track-record',
+  scope: 'market',
+  document: Type.Object({}),
+  defaultView: 'all',
+  viewParameters: [],
 }
 
 export function listing(coin: string): Listing {

@@ -2,6 +2,10 @@ import type { AnalysisContract, DocumentContract } from '../../domain/contract.t
 import type { Analyses, DocumentKinds } from '../analysis.ts'
 import { chart } from '../charts/chart.ts'
 import { overview } from '../charts/overview.ts'
+import {
+  trackRecordContract,
+  trackRecordDocument,
+} from '../track-record-statistics/track-record-document.ts'
 import { arb } from './arb/arb.ts'
 import { basis } from './basis/basis.ts'
 import { bundleOf } from './bundle/bundle.ts'
@@ -33,10 +37,10 @@ export const analyses: Analyses = {
   market: [screener, correlation, arb, depeg, sentiment],
 }
 
-/** What an engine renders: the analyses, and the charts of the console, which are not sold. */
+/** What an engine renders: the analyses, and what is not sold: charts of the console, and the track record. */
 export const documentKinds: DocumentKinds = {
   coin: [...analyses.coin, chart],
-  market: [...analyses.market, overview],
+  market: [...analyses.market, overview, trackRecordDocument],
 }
 
 export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...analyses.market].map(
@@ -44,6 +48,10 @@ export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...anal
 )
 
 /** Of the documents that are not sold. */
-export const chartContracts: readonly DocumentContract[] = [chart.contract, overview.contract]
+export const chartContracts: readonly DocumentContract[] = [
+  chart.contract,
+  overview.contract,
+  trackRecordContract,
+]
 
 export const documentContracts: readonly DocumentContract[] = [...contracts, ...chartContracts]

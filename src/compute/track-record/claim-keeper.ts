@@ -1,6 +1,6 @@
 import type { MarketEvent } from '../../domain/event.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { Claim, Outcome, ResolvedClaim, Statement } from '../../domain/track-record.ts'
+import type { Claim, ClaimOutcome, ResolvedClaim, Statement } from '../../domain/track-record.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState, MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
@@ -31,7 +31,7 @@ const SEEN = ' seen'
 
 const SIGNIFICANT_DIGITS = 6
 
-type VoidReason = Extract<Outcome, { kind: 'void' }>['reason']
+type VoidReason = Extract<ClaimOutcome, { kind: 'void' }>['reason']
 
 type CoinClaims = {
   /** End of the last closed bar that was handled; NaN before any. */
@@ -173,7 +173,7 @@ export class ClaimKeeper implements MarketTracker {
     this.#add(claim, { kind: 'void', reason }, atMs)
   }
 
-  #add(claim: Claim, outcome: Outcome, resolvedAtMs: number): void {
+  #add(claim: Claim, outcome: ClaimOutcome, resolvedAtMs: number): void {
     this.#resolved.push({ ...claim, resolvedAtMs, outcome })
     if (this.#resolved.length <= RESOLVED_MAX) return
     this.#resolved.shift()

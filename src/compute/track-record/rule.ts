@@ -1,4 +1,4 @@
-import type { Claim, Outcome, RuleId, Statement } from '../../domain/track-record.ts'
+import type { Claim, ClaimOutcome, RuleId, Statement } from '../../domain/track-record.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import type { RecentBar, RecentBars } from './recent-bars.ts'
@@ -33,7 +33,7 @@ export type Rule = {
   /** @returns null where the estimate says nothing: the rule abstains */
   make(moment: Moment): Stated | null
   /** Called after the bar that follows the horizon. @returns null while what was claimed is not known */
-  outcome(claim: Claim, observed: Observed): Exclude<Outcome, { kind: 'void' }> | null
+  outcome(claim: Claim, observed: Observed): Exclude<ClaimOutcome, { kind: 'void' }> | null
 }
 
 export const HOUR_MS = 3_600_000

@@ -11,7 +11,7 @@ import { feeOf } from '../evm/transaction-cost.ts'
 import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
 import type { RecordCost } from '../ledger/transaction-costs.ts'
 import { nodeReason, nodeSays } from '../node-error.ts'
-import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
+import type { ChannelClaim, ChannelConfig, ChannelState } from './channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
 import { channelAbi, depositTokenAbi } from './channel-abi.ts'
 import type { Deposit } from './channel-payload.ts'
@@ -145,7 +145,7 @@ export class ChannelChain {
     return this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
   }
 
-  async claim(claims: readonly Claim[]): Promise<TransactionResult> {
+  async claim(claims: readonly ChannelClaim[]): Promise<TransactionResult> {
     return this.#send(await this.#claimCall(claims))
   }
 
@@ -166,7 +166,7 @@ export class ChannelChain {
     config: ChannelConfig,
     amount: bigint,
     nonce: bigint,
-    due: Claim | null,
+    due: ChannelClaim | null,
   ): Promise<TransactionResult> {
     const signature = await this.#options.account.sign({
       hash: this.digests.refund(channelId, nonce, amount),
@@ -183,7 +183,7 @@ export class ChannelChain {
     )
   }
 
-  async #claimCall(claims: readonly Claim[]): Promise<Hex> {
+  async #claimCall(claims: readonly ChannelClaim[]): Promise<Hex> {
     const signature = await this.#options.account.sign({ hash: this.digests.claimBatch(claims) })
     const rows = claims.map(({ config, voucher, total }) => ({
       voucher: { channel: config, maxClaimableAmount: voucher.cumulative },

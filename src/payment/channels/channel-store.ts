@@ -1,5 +1,5 @@
 import type { Hex } from 'viem'
-import type { ChannelConfig, ChannelState, Claim } from './channel.ts'
+import type { ChannelClaim, ChannelConfig, ChannelState } from './channel.ts'
 
 /** State of a channel at the last synchronisation and its accepted vouchers. */
 export type Channel = ChannelState & {
@@ -140,7 +140,7 @@ export function isLeaving({
 }
 
 /** The due claim of a channel, or null. A withdrawn amount cannot be claimed. */
-export function claimOf(channel: Channel): Claim | null {
+export function claimOf(channel: Channel): ChannelClaim | null {
   const { id, config, charged, balance, claimed, signature } = channel
   const total = min(charged, balance)
   if (signature === null || total <= claimed) return null

@@ -33,7 +33,7 @@ export type Voucher = {
 }
 
 /** One entry of a claim: the newest voucher of a channel. */
-export type Claim = {
+export type ChannelClaim = {
   readonly config: ChannelConfig
   readonly voucher: Voucher
   /** Total claimed after this claim. */
@@ -108,7 +108,7 @@ export class ChannelDigests {
     return this.#typed(REFUND_TYPE, channelId, nonce, amount)
   }
 
-  claimBatch(claims: readonly Claim[]): Hex {
+  claimBatch(claims: readonly ChannelClaim[]): Hex {
     const entries = claims.map(({ voucher: { channelId, cumulative }, total }) =>
       keccak256(words(ENTRY_TYPE, channelId, cumulative, total)),
     )

@@ -3,7 +3,7 @@ import { getAddress } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
 import { nodeReason } from '../node-error.ts'
 import type { PaymentEvent } from '../payment-event.ts'
-import type { Claim } from './channel.ts'
+import type { ChannelClaim } from './channel.ts'
 import type { TransactionResult } from './channel-chain.ts'
 import type { ChannelRegistry } from './channel-registry.ts'
 import type { Channel } from './channel-store.ts'
@@ -125,7 +125,7 @@ export class Collector {
   }
 
   /** The contract rejects a transaction with one invalid entry: then each half is sent separately. */
-  async #claim(claims: readonly Claim[]): Promise<boolean> {
+  async #claim(claims: readonly ChannelClaim[]): Promise<boolean> {
     if (claims.length === 0) return true
     const { registry } = this.#options
     const sent = await registry.chain.claim(claims)

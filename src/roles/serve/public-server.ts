@@ -7,6 +7,7 @@ import { measureRefusals } from '../../api/metrics/refusal-metrics.ts'
 import { measureRequests } from '../../api/metrics/request-durations.ts'
 import { buildServer } from '../../api/server.ts'
 import { chartContracts, contracts } from '../../compute/analyses/registry.ts'
+import { trackRecordContract } from '../../compute/track-record-statistics/track-record-document.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
@@ -43,6 +44,7 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     ...{ contracts, engine, maintenance, clock, version, status },
     ...(mirror && { mirror }),
     exampleCoin: EXAMPLE_COIN,
+    trackRecord: trackRecordContract,
     console:
       page === null ? null : { page, charts: chartContracts, sampleCoin: options.sampleCoin },
     payment: gate,

@@ -1,0 +1,64 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../domain/clock.ts'
+import type { DocumentContract } from '../domain/contract.ts'
+import { keyOf } from '../domain/contract.ts'
+import type { Answer } from '../domain/document.ts'
+import { viewOf, WHOLE_MARKET } from '../domain/document.ts'
+import { nearestNames } from '../domain/nearest-names.ts'
+import { claimFamilies } from '../domain/track-record.ts'
+import type { EngineReader } from '../link/engine-replica.ts'
+import { fillDocument } from './fill-document.ts'
+import type { FreeDocument } from './send-document.ts'
+import { freeDocument, sendDocument } from './send-document.ts'
+import { sendProblem } from './send-problem.ts'
+import { refuseParameters } from './unknown-parameter.ts'
+
+export type TrackRecordOptions = {
+  /** Contract of the document that the engine renders. */
+  readonly trackRecord: DocumentContract
+  readonly engine: EngineReader
+  readonly clock: Clock
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+const RETRY_SECONDS = 15
+const GRAVEYARD = 'graveyard'
+
+/** The free paths of the track record, from the document that the engine renders every minute. */
+export function trackRecordRoutes(app: FastifyInstance, options: TrackRecordOptions): void {
+  const { trackRecord } = options
+  const found = new WeakMap<Answer, FreeDocument>()
+  const send = (request: FastifyRequest, reply: FastifyReply, view: string) => {
+    const document = options.engine.document(keyOf(trackRecord, WHOLE_MARKET))
+    const answer = document && viewOf(document, view)
+    if (document === undefined || answer?.kind !== 'answer') {
+      sendProblem(reply, 'data_stale', {
+        detail: 'The track record has not been computed yet.',
+        retryAfterSeconds: RETRY_SECONDS,
+      })
+      return
+    }
+    const facts = { nowMs: options.clock.nowMs(), executionMs: 0, coinsAvailable: 0 }
+    const shown =
+      found.get(answer) ?? freeDocument(JSON_TYPE, fillDocument(document, answer, facts))
+    found.set(answer, shown)
+    sendDocument(request, reply, shown, { cacheControl: 'public, max-age=60' })
+  }
+
+  app.get('/track-record', { onRequest: refuseParameters }, (request, reply) =>
+    send(request, reply, trackRecord.defaultView),
+  )
+
+  app.get('/track-record/:family', { onRequest: refuseParameters }, (request, reply) => {
+    const { family } = request.params as { readonly family: string }
+    const views = [...claimFamilies, GRAVEYARD]
+    if (views.includes(family)) send(request, reply, family)
+    else
+      sendProblem(reply, 'not_found', {
+        detail: 'No family of estimates has this name.',
+        param: 'family',
+        allowed: views,
+        didYouMean: nearestNames(family, views),
+      })
+  })
+}

@@ -1,0 +1,143 @@
+import { Type } from 'typebox'
+import type { CoinClass, RuleId } from '../../domain/track-record.ts'
+import type { MarketState } from '../market/market-state.ts'
+import { nullable, oneOf } from '../render/answer-schema.ts'
+import { orNull, score } from '../render/significance.ts'
+import type { Baseline } from './baseline.ts'
+import { baselines } from './baseline.ts'
+import { DAY_MS } from './blocks.ts'
+import type { CellKey, RecordCell } from './cell.ts'
+import type { RecordStatus } from './status.ts'
+import { recordStatuses } from './status.ts'
+import { trackRecord } from './track-record.ts'
+
+/** `track_record` of an estimate in an answer. */
+export type RecordMember = {
+  readonly rule: RuleId
+  readonly horizon_hours: number
+  readonly probability: number | null
+  readonly n_eff: number
+  readonly lift: number | null
+  readonly lift_low: number | null
+  readonly skill: number | null
+  readonly status: RecordStatus
+  readonly since: string | null
+  readonly evidence: 'live' | 'backtest' | null
+}
+
+const HOUR_MS = 3_600_000
+
+export const recordMember = Type.Object(
+  {
+    rule: Type.String({ description: 'Rule with version; another version has its own record.' }),
+    horizon_hours: Type.Number({ description: 'Hours after which its claims are resolved.' }),
+    probability: nullable(
+      Type.Number({
+        minimum: -1,
+        maximum: 1,
+        description:
+          'Share of its claims that came true; share of values in the 80 % interval for quantiles; rank correlation for a rank; null before any.',
+      }),
+    ),
+    n_eff: Type.Number({
+      minimum: 0,
+      description: 'Independent claims to which the resolved ones amount, by whole days.',
+    }),
+    lift: nullable(
+      Type.Number({ description: 'Result relative to the control; above 1 is better.' }),
+    ),
+    lift_low: nullable(
+      Type.Number({ description: 'Lower end of the 95 % interval of lift, bootstrap by days.' }),
+    ),
+    skill: nullable(
+      Type.Number({
+        description: "Share of the control's loss that is avoided: 1 perfect, 0 no better.",
+      }),
+    ),
+    status: oneOf(
+      recordStatuses,
+      'measuring: n_eff below 200. supported: better than the control. not_supported: not shown to be better. inverted: happens less often than the control.',
+    ),
+    since: nullable(Type.String({ description: 'First day of the record, UTC.' })),
+    evidence: nullable(
+      oneOf(
+        ['live', 'backtest'] as const,
+        'live: claims of this service. backtest: recorded data, while the live record is measuring. null: none yet.',
+      ),
+    ),
+  },
+  { description: 'Past claims of this rule for coins of this size; /track-record has the table.' },
+)
+
+/** The record of a rule for one class of coin, of the backtest while the live one is too short. */
+export function recordOf(
+  market: Pick<MarketState, 'of'>,
+  rule: RuleId,
+  horizonMs: number,
+  coinClass: CoinClass,
+): RecordMember {
+  const key: CellKey = { rule, horizonMs, coinClass }
+  const cell = market.of(trackRecord).cell(key)
+  if (cell !== undefined && cell.status !== 'measuring') return liveMember(cell)
+  const baseline = baselines.find((one) => isOf(one, key))
+  if (baseline !== undefined) return backtestMember(baseline)
+  return cell === undefined ? emptyMember(key) : liveMember(cell)
+}
+
+/** The value of an estimate for summaries that rest on it: null unless its record supports it. */
+export function supportedOnly<Value>({ status }: RecordMember, value: Value): Value | null {
+  return status === 'supported' ? value : null
+}
+
+function liveMember({ key, status, figures, firstDay }: RecordCell): RecordMember {
+  return {
+    ...headOf(key),
+    probability: orNull(figures.rate, score),
+    n_eff: Math.round(figures.effective),
+    lift: orNull(figures.lift, score),
+    lift_low: orNull(figures.liftLow, score),
+    skill: orNull(figures.skill, score),
+    status,
+    since: isoDay(firstDay),
+    evidence: 'live',
+  }
+}
+
+function backtestMember(baseline: Baseline): RecordMember {
+  return {
+    ...headOf(baseline),
+    probability: orNull(baseline.rate, score),
+    n_eff: Math.round(baseline.effective),
+    lift: orNull(baseline.lift, score),
+    lift_low: orNull(baseline.liftLow, score),
+    skill: orNull(baseline.skill, score),
+    status: baseline.status,
+    since: baseline.fromIso.slice(0, 10),
+    evidence: 'backtest',
+  }
+}
+
+function emptyMember(key: CellKey): RecordMember {
+  return {
+    ...headOf(key),
+    ...{ probability: null, n_eff: 0, lift: null, lift_low: null, skill: null },
+    ...{ status: 'measuring', since: null, evidence: null },
+  }
+}
+
+function headOf({ rule, horizonMs }: CellKey) {
+  return { rule, horizon_hours: horizonMs / HOUR_MS }
+}
+
+function isOf(one: CellKey, other: CellKey): boolean {
+  return (
+    one.rule === other.rule &&
+    one.horizonMs === other.horizonMs &&
+    one.coinClass === other.coinClass
+  )
+}
+
+/** UTC date of a day since the Unix epoch. */
+export function isoDay(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}

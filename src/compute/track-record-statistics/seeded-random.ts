@@ -1,0 +1,13 @@
+/**
+ * Mulberry32 of Tommy Ettinger (public domain): uniform numbers of [0, 1) from a 32-bit seed. The same seed gives the
+ * same numbers on every machine.
+ */
+export function seededRandom(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}

@@ -1,0 +1,114 @@
+import { Value } from 'typebox/value'
+import { describe, expect, test } from 'vitest'
+import type { Document } from '../../domain/document.ts'
+import { bytesOf, viewOf } from '../../domain/document.ts'
+import type { ResolvedClaim } from '../../domain/track-record.ts'
+import { claimFamilies } from '../../domain/track-record.ts'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import { newMarket } from '../testing/new-market.ts'
+import { DAY_MS } from './blocks.ts'
+import { recordOf as memberOf, recordMember, supportedOnly } from './record-member.ts'
+import { seededRandom } from './seeded-random.ts'
+import { renderedTable, tableOf } from './table.ts'
+import { event, FIRST_DAY, plantedClaim, recordOf } from './testing/planted-claims.ts'
+import { trackRecord } from './track-record.ts'
+import { trackRecordDocument } from './track-record-document.ts'
+import { TrackRecordAnswer } from './track-record-schema.ts'
+
+const DAYS = 70
+const NOW_MS = (FIRST_DAY + DAYS) * DAY_MS
+
+/** A rule that knows the future, one that tosses a coin, and one that ended after a fortnight. */
+function claims(day: number): readonly ResolvedClaim[] {
+  const random = seededRandom(day)
+  return Array.from({ length: 20 }, (_, hour) => [
+    plantedClaim(day, ...event(0.95, true), { hour, rule: 'zone.oracle@1' }),
+    plantedClaim(day, ...event(0.5, random() < 0.5), { hour, rule: 'confluence.toss@1' }),
+    ...(day < FIRST_DAY + 14
+      ? [plantedClaim(day, ...event(0.5, true), { hour, rule: 'zone.old@1' })]
+      : []),
+  ]).flat()
+}
+
+const market = newMarket(new PulsePool(3))
+const record = recordOf(DAYS, claims, market.of(trackRecord))
+
+function shown(view: string) {
+  const document: Document = trackRecordDocument.render(
+    structuredClone(trackRecordDocument.gather(market, NOW_MS)),
+    {
+      ...{ key: 'track-record/*', version: 1, renderedAtMs: NOW_MS },
+      ...{ snapshotId: 's', engineVersion: '1' },
+    },
+  )
+  const answer = viewOf(document, view)
+  if (answer?.kind !== 'answer') throw new Error(`no view ${view}`)
+  const bytes = bytesOf(document)
+  const text = answer.parts.map((at) => {
+    const part = document.parts[at]
+    return part?.kind === 'text' ? new TextDecoder().decode(bytes.slice(part.start, part.end)) : ''
+  })
+  return JSON.parse(text.join(''))
+}
+
+describe('document of the track record', () => {
+  test.each(['all', 'graveyard', ...claimFamilies])('%s has its schema', (view) => {
+    expect([...Value.Errors(TrackRecordAnswer, shown(view))]).toEqual([])
+  })
+
+  test('shows each rule with its status, and dead rules apart', () => {
+    const rules = (view: string) =>
+      shown(view).records.map((row: { rule: string; status: string }) => [row.rule, row.status])
+    expect(rules('all')).toEqual([
+      ['zone.oracle@1', 'supported'],
+      ['confluence.toss@1', 'not_supported'],
+    ])
+    expect(rules('zone')).toEqual([['zone.oracle@1', 'supported']])
+    expect(rules('graveyard')).toEqual([['zone.old@1', 'not_supported']])
+    expect(shown('all').watched_cells).toBe(3)
+  })
+
+  test('a family has windows of whole days, and the change with its evidence', () => {
+    const [row] = shown('zone').records
+    expect(row.windows.map(({ window, n }: { window: string; n: number }) => [window, n])).toEqual([
+      ['7d', 140],
+      ['30d', 600],
+      ['90d', 1_400],
+      ['since', 1_400],
+    ])
+    expect(row.changes.at(-1)).toMatchObject({ status: 'supported', e_value_needed: 60 })
+    expect(row.changes.at(-1).e_value).toBeGreaterThanOrEqual(60)
+    expect(row.reliability).toEqual([
+      { from: 0.9, to: 1, n: 1_400, stated: expect.closeTo(0.95, 3), happened: 1 },
+    ])
+  })
+})
+
+describe('record in an answer', () => {
+  test('has the figures of its rule', () => {
+    const found = memberOf(market, 'zone.oracle@1', 3_600_000, 'majors')
+    expect(found).toMatchObject({
+      ...{ rule: 'zone.oracle@1', horizon_hours: 1, probability: 1, n_eff: 1_400 },
+      ...{ lift: 2, lift_low: 2, status: 'supported', evidence: 'live' },
+    })
+    expect([...Value.Errors(recordMember, found)]).toEqual([])
+    expect(supportedOnly(found, 'bullish')).toBe('bullish')
+  })
+
+  test('without a claim is measuring, and nothing rests on it', () => {
+    const found = memberOf(market, 'zone.oracle@1', 3_600_000, 'tail')
+    expect(found).toMatchObject({ status: 'measuring', n_eff: 0, lift: null, since: null })
+    expect(supportedOnly(found, 'bullish')).toBeNull()
+  })
+})
+
+test('the table of the same claims has the same figures', () => {
+  const all = Array.from({ length: DAYS }, (_, at) => claims(FIRST_DAY + at)).flat()
+  const table = tableOf(all.toReversed())
+  expect(new Set(table.map(({ status }) => status))).toEqual(
+    new Set(record.cells.map(({ status }) => status)),
+  )
+  const oracle = table.find(({ key }) => key.rule === 'zone.oracle@1')
+  expect(oracle?.figures).toEqual(record.cells[0]?.figures)
+  expect(renderedTable(table)).toMatch(/zone\.oracle@1 +1 h +majors +event +1400 +0 +1400 +1\.000/)
+})

@@ -1,0 +1,83 @@
+import type { Claim, ResolvedClaim } from '../../domain/track-record.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
+import { joinSections, splitSections } from '../market/saved-sections.ts'
+import { DAY_MS } from './blocks.ts'
+import type { CellKey } from './cell.ts'
+import { RecordCell } from './cell.ts'
+import type { Form } from './figures.ts'
+
+/** Raised when the meaning of a saved number changes; the record then begins without one, so it must not. */
+const LAYOUT = 1
+/** Rules, horizons and classes together, dead rules included; claims of further ones are not recorded. */
+const CELLS_MAX = 512
+/** A rule that made no claim for this long is dead. */
+const DEAD_AFTER_MS = 30 * DAY_MS
+
+/** The record of every rule. The tracker of claims passes each claim when it is made and when it is resolved. */
+export class TrackRecord implements MarketTracker {
+  readonly #cells = new Map<string, RecordCell>()
+
+  made(claim: Claim): void {
+    this.#cell(claim, claim.statement.form, claim.madeAtMs)?.made(claim.madeAtMs)
+  }
+
+  resolved(claim: ResolvedClaim): void {
+    this.#cell(claim, claim.statement.form, claim.madeAtMs)?.resolved(claim)
+  }
+
+  /** An occasion on which a rule makes no claim, such as a neutral bias. Not counted before its first claim. */
+  abstained(key: CellKey, atMs: number): void {
+    this.cell(key)?.abstained(atMs)
+  }
+
+  advance({ venueMs }: Pick<MarketState, 'venueMs'>): void {
+    for (const cell of this.#cells.values())
+      while (cell.isDue(venueMs)) cell.closeDay(this.#cells.size)
+  }
+
+  /** undefined before the first claim. */
+  cell(key: CellKey): RecordCell | undefined {
+    return this.#cells.get(nameOf(key))
+  }
+
+  /** In the order of their first claims. */
+  get cells(): readonly RecordCell[] {
+    return [...this.#cells.values()]
+  }
+
+  save(): Float64Array {
+    return joinSections([[LAYOUT], ...Array.from(this.#cells.values(), (cell) => cell.save())])
+  }
+
+  restore(saved: Float64Array): boolean {
+    const [layout, ...sections] = splitSections(saved) ?? []
+    if (layout?.[0] !== LAYOUT) return false
+    const cells = sections.map((section) => RecordCell.restore(section))
+    if (cells.includes(null)) return false
+    this.#cells.clear()
+    for (const cell of cells) if (cell !== null) this.#cells.set(nameOf(cell.key), cell)
+    return true
+  }
+
+  #cell(key: CellKey, form: Form, atMs: number): RecordCell | undefined {
+    const name = nameOf(key)
+    const known = this.#cells.get(name)
+    if (known !== undefined || this.#cells.size >= CELLS_MAX) return known
+    const { rule, horizonMs, coinClass } = key
+    const begun = new RecordCell({ rule, horizonMs, coinClass }, form, Math.floor(atMs / DAY_MS))
+    this.#cells.set(name, begun)
+    return begun
+  }
+}
+
+export const trackRecord = marketTracker('market/track-record', () => new TrackRecord())
+
+/** Whether its rule has made no claim for 30 days. */
+export function isDead({ newestMadeMs }: Pick<RecordCell, 'newestMadeMs'>, nowMs: number): boolean {
+  return nowMs - newestMadeMs > DEAD_AFTER_MS
+}
+
+function nameOf({ rule, horizonMs, coinClass }: CellKey): string {
+  return `${rule} ${horizonMs} ${coinClass}`
+}
