@@ -8,6 +8,7 @@ export const shipped = {
   target: 'node22.13',
   // A third less to store and to hold in every thread; names stay, for stack traces.
   minifyWhitespace: true,
+  minifySyntax: true,
   // Native code, files beside the package's own, or workers. Everything else is bundled: a package on both sides would
   // exist twice, and neither would know the errors of the other. The first four are the
   // dependencies of the package, litesvm an optional one of its demo.
