@@ -1,24 +1,29 @@
-import type { Option } from 'commander'
-import { Argument, Command } from 'commander'
+import type { Command } from 'commander'
+import { Argument } from 'commander'
 import type { BackupOptions } from './config/backup.ts'
 import { backupOptions, restoreOptions } from './config/backup.ts'
 import type { BuyOptions } from './config/buy.ts'
 import { BUY_HELP, buyOptions } from './config/buy.ts'
 import { ConfigError } from './config/config-error.ts'
+import type { ConfigurationOptions } from './config/configuration.ts'
+import { configurationOptions } from './config/configuration.ts'
 import type { DemoOptions } from './config/demo.ts'
 import { demoOptions } from './config/demo.ts'
 import type { DoctorOptions } from './config/doctor.ts'
 import { doctorOptions } from './config/doctor.ts'
-import { noteConfiguration } from './config/effective.ts'
+import { effectiveConfiguration } from './config/effective.ts'
 import { givenVariables, mayColor, version } from './config/environment.ts'
 import type { IndicatorsOptions } from './config/indicators.ts'
 import { indicatorsOptions } from './config/indicators.ts'
+import type { InitOptions } from './config/init.ts'
+import { initOptions } from './config/init.ts'
 import type { LedgerOptions } from './config/ledger.ts'
 import { LEDGER_ACTIONS, LEDGER_HELP, ledgerOptions } from './config/ledger.ts'
 import type { MaintenanceOptions } from './config/maintenance.ts'
 import { MAINTENANCE_COMMANDS, maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
 import { mcpOptions } from './config/mcp.ts'
+import type { SettingOption } from './config/option.ts'
 import type { ProbeOptions } from './config/probe.ts'
 import { probeOptions } from './config/probe.ts'
 import type { RecordOptions } from './config/record.ts'
@@ -27,6 +32,7 @@ import type { ReplayOptions } from './config/replay.ts'
 import { replayOptions } from './config/replay.ts'
 import type { ServeOptions } from './config/serve.ts'
 import { serveOptions } from './config/serve.ts'
+import { givenTexts, SettingsCommand } from './config/settings-command.ts'
 import type { SimulateOptions } from './config/simulate.ts'
 import { simulateOptions } from './config/simulate.ts'
 import type { TrackRecordOptions } from './config/track-record.ts'
@@ -54,28 +60,48 @@ process.stdout.on('error', (cause: NodeJS.ErrnoException) => {
   throw cause
 })
 
-const program = new Command('perpscope')
+const variables = givenVariables()
+const program = new SettingsCommand('perpscope', { variables, fileOptions: serveOptions })
   .description('Analytics for every perpetual on Hyperliquid, paid per call in USDC over x402.')
   .version(version)
   .exitOverride(exitAfterUsage)
   .addHelpText('after', EXIT_CODES)
-  .hook('preAction', () => {
-    for (const name of unknownVariables(givenVariables(), variablesOf(program)))
-      tell(`perpscope: ${name} is not a setting of version ${version} and is ignored\n`)
-  })
+  .hook('preAction', (_program, command) => rejectProblems(command))
+
+/** @throws ConfigError naming everything that is wrong in variables and files, and with `serve` what is missing as well */
+async function rejectProblems(command: Command): Promise<void> {
+  if (!(command instanceof SettingsCommand)) return
+  const unknown = unknownVariables(Object.keys(variables), variablesOf(program))
+  for (const name of unknown.ignored)
+    tell(`perpscope: ${name} is not a setting of version ${version} and is ignored\n`)
+  const problems = [...unknown.problems, ...command.problems]
+  if (problems.length === 0) return
+  if (command === serveCommand) {
+    const { serveProblems } = await import('./config/check-serve.ts')
+    const missing = serveProblems(command.opts())
+    // An option that could not be read is not missing.
+    problems.push(
+      ...missing.filter((text) => ![...command.unread].some((flag) => text.includes(flag))),
+    )
+  }
+  throw new ConfigError(problems.join('\n'))
+}
 
 /** A command imports its role when it runs, so that no command loads the libraries of the others. */
-function command(name: string, description: string, options: readonly Option[]): Command {
+function command(
+  name: string,
+  description: string,
+  options: readonly SettingOption[],
+): SettingsCommand {
   const added = program.command(name).description(description)
   for (const option of options) added.addOption(option)
   return added
 }
 
 const serveCommand = command('serve', 'run the service', serveOptions)
-const configuration = noteConfiguration(serveCommand)
 serveCommand.action(async (options: ServeOptions) => {
   becomeLean()
-  await (await import('./roles/serve.ts')).serve(options, configuration())
+  await (await import('./roles/serve.ts')).serve(options, effectiveConfiguration(serveCommand))
 })
 
 command(
@@ -225,17 +251,39 @@ command(
   await (await import('./roles/demo.ts')).demo(options)
 })
 
-command(
+const doctorCommand = command(
   'doctor',
   'check what serve needs with the same options, one line per check; exit code 1 if one fails',
   doctorOptions,
-).action(async (options: DoctorOptions) => {
-  const { stdout } = process
-  const columns = stdout.isTTY ? stdout.columns : null
+)
+doctorCommand.action(async (options: DoctorOptions) => {
   const { doctor } = await import('./roles/doctor.ts')
-  const isWell = await doctor(options, { columns, hasColor: mayColor(stdout) }, write)
-  if (!isWell) process.exitCode = 1
+  if (!(await doctor(options, terminal(), write, doctorCommand.files))) process.exitCode = 1
 })
+
+const configCommand = command(
+  'config',
+  'print the options of serve with the same options, files and variables: value and origin of each',
+  configurationOptions,
+)
+configCommand.action(async (options: ConfigurationOptions) => {
+  const { printConfiguration } = await import('./roles/configuration.ts')
+  printConfiguration(options, effectiveConfiguration(configCommand), terminal(), write)
+})
+
+const initCommand = command(
+  'init',
+  'write a first configuration file and run the doctor with it; on a terminal it asks for what no flag states',
+  initOptions,
+)
+initCommand
+  .argument('[file]', 'a new file', 'perpscope.toml')
+  .action(async (path: string, options: InitOptions) => {
+    const { stdin, stdout } = process
+    const { init } = await import('./roles/init.ts')
+    const canAsk = stdin.isTTY && stdout.isTTY
+    process.exitCode = await init(path, options, givenTexts(initCommand), { write, canAsk })
+  })
 
 try {
   await program.parseAsync()
@@ -244,6 +292,11 @@ try {
   const why = cause.cause instanceof Error ? `: ${cause.cause.message}` : ''
   process.stderr.write(`perpscope: ${cause.message}${why}\n`)
   process.exitCode = exitCodeOf(cause)
+}
+
+function terminal() {
+  const { stdout } = process
+  return { columns: stdout.isTTY ? stdout.columns : null, hasColor: mayColor(stdout) }
 }
 
 function exitCodeOf(cause: Error): number {

@@ -101,7 +101,7 @@ const layers: Readonly<
   },
   config: {
     folders: ['domain', 'payment', 'streams'],
-    packages: ['commander', '@solana/kit', 'node:fs', 'node:net', 'node:path'],
+    packages: ['commander', '@solana/kit', 'smol-toml', 'node:fs', 'node:net', 'node:path'],
   },
   roles: { folders: ['*'], packages: ['*'] },
 }

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -161,6 +161,92 @@ describe('perpscope serve', () => {
     const { code, errors } = await runCommand(['serve', flag, value])
     expect(code).toBe(2)
     expect(errors).toContain(flag)
+  })
+})
+
+describe('a configuration file', () => {
+  let folder: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'perpscope-config-'))
+  })
+
+  afterAll(() => rm(folder, { recursive: true }))
+
+  const file = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text)
+    return join(folder, name)
+  }
+
+  test('of serve: everything that is wrong is named at once, before anything starts', async () => {
+    const empty = await file('empty', '')
+    const config = await file(
+      'wrong.toml',
+      `prot = 1\nport = "1"\nfacilitator-key-file = "${empty}"`,
+    )
+    const { code, errors } = await runCommand(['serve', '--config', config, '--host', '0.0.0.0'], {
+      env: { PERPSCOPE_ADMIN_PORT: 'x', PERPSCOPE_PAYTO: '0x1' },
+    })
+    expect(code).toBe(78)
+    for (const problem of [
+      'PERPSCOPE_PAYTO is not a setting; did you mean PERPSCOPE_PAY_TO?',
+      `${config}:1: prot is not a setting; did you mean port?`,
+      `${config}:2: port needs a number, not a string`,
+      `${config}:3: facilitator-key-file: ${empty} is empty`,
+      'PERPSCOPE_ADMIN_PORT = x: not an integer',
+      '--pay-to (PERPSCOPE_PAY_TO) is missing',
+      '--host 0.0.0.0 needs --public-url',
+    ])
+      expect(errors).toContain(problem)
+  })
+
+  test('is named as origin by perpscope config', async () => {
+    const config = await file('open.toml', 'payment = "open"\nport = 1\n')
+    const { code, output } = await runCommand(['config', '--config', config, '--json'], {
+      env: { PERPSCOPE_PORT: '2' },
+    })
+    const { configuration } = JSON.parse(output) as { configuration: readonly object[] }
+    expect(code).toBe(0)
+    expect(configuration).toContainEqual({
+      ...{ option: '--payment', variable: 'PERPSCOPE_PAYMENT', value: 'open' },
+      ...{ origin: 'file', place: `${config}:1: payment` },
+    })
+    expect(configuration).toContainEqual(
+      expect.objectContaining({ option: '--port', value: '2', origin: 'variable' }),
+    )
+    const table = await runCommand(['config', '--config', config])
+    expect(table.output).toContain(`--port\t1\t${config}:2: port\n`)
+  })
+
+  test('that does not suffice is shown by perpscope config, and refused', async () => {
+    const { code, output, errors } = await runCommand(['config'])
+    expect({ code, lines: output.split('\n').length > 40 }).toEqual({ code: 78, lines: true })
+    expect(errors).toContain('--pay-to (PERPSCOPE_PAY_TO) is missing')
+  })
+
+  test('is written by init with the mode 0600, read by doctor, and not overwritten', async () => {
+    const config = join(folder, 'first.toml')
+    const args = ['--payment', 'open', '--source', 'http://127.0.0.1:9', '--outside', 'off']
+    const init = ['init', config, ...args, '--data-dir', folder]
+    const { code, output } = await runCommand(init)
+    expect(code, 'there is no venue').toBe(1)
+    expect(output).toMatch(/venue, requests\t[\s\S]*then: perpscope serve --config .*first.toml\n$/)
+    expect((await stat(config)).mode & 0o777).toBe(0o600)
+    const written = await readFile(config, 'utf8')
+    const again = await runCommand(init)
+    expect(again).toMatchObject({ code: 78, output: '' })
+    expect(again.errors).toContain('first.toml exists')
+    expect(await readFile(config, 'utf8')).toBe(written)
+    expect((await runCommand([...init, '--force', '--port', '99'])).code).toBe(1)
+    expect(await readFile(config, 'utf8')).toMatch(/^port = 99$/m)
+  })
+
+  test('is not written by init without a terminal if something is missing', async () => {
+    const config = join(folder, 'none.toml')
+    const { code, errors } = await runCommand(['init', config, '--network', 'base-sepolia'])
+    expect(code).toBe(78)
+    expect(errors).toMatch(/--pay-to .* is missing[\s\S]*no facilitator is configured/)
+    expect(existsSync(config)).toBe(false)
   })
 })
 

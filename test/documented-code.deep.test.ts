@@ -273,7 +273,9 @@ const does = {
     await succeeds(child, line, ports, args)
     expect(existsSync(join(folder, args[args.indexOf('--csv') + 1] ?? ''))).toBe(true)
   },
+  config: succeeds,
   doctor: succeeds,
+  init: succeeds,
   record: async (child, line, _ports, [, out = '']) => {
     const said = ended(child)
     const sizeBefore = existsSync(join(folder, out)) ? statSync(join(folder, out)).size : 0

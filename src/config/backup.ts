@@ -8,7 +8,7 @@ export const restoreOptions = optionsOf(settings('PERPSCOPE_RESTORE_JSON'))
 
 function settings(jsonVariable: string) {
   return {
-    dataDir: shared.dataDir,
+    ...shared,
     json: flag('--json', jsonVariable, 'print the result as one JSON object on one line'),
   }
 }

@@ -14,12 +14,13 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|::1)$/
 
 /** Checks combinations of options. @throws ConfigError naming every problem and its remedy */
 export function checkServeOptions(options: ServeOptions): void {
-  const problems = [
-    ...clusterProblems(options),
-    ...adminProblems(options),
-    ...salesProblems(options),
-  ]
+  const problems = serveProblems(options)
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
+
+/** What is missing, or does not fit together. */
+export function serveProblems(options: ServeOptions): readonly string[] {
+  return [...clusterProblems(options), ...adminProblems(options), ...salesProblems(options)]
 }
 
 function adminProblems({ adminHost, adminTokenFile }: ListenOptions): readonly string[] {

@@ -1,7 +1,7 @@
-import { setting } from './option.ts'
+import { section, setting } from './option.ts'
 
 /** The part of a service that a process is, and where the parts meet. */
-export const clusterSettings = {
+export const clusterSettings = section('Role', {
   role: setting(
     '--role <role>',
     'PERPSCOPE_ROLE',
@@ -15,5 +15,5 @@ export const clusterSettings = {
     'PERPSCOPE_BROKER',
     'Valkey 8 or Redis 7 between engine and gateways: valkey:// or redis://, with TLS valkeys:// or rediss://; prefer ' +
       'the variable for a URL with a password, other users can read flags',
-  ),
-}
+  ).masked('url'),
+})

@@ -1,38 +1,42 @@
-import { Command } from 'commander'
-import { afterEach, expect, test, vi } from 'vitest'
-import { noteConfiguration } from './effective.ts'
+import { expect, test } from 'vitest'
+import { effectiveConfiguration } from './effective.ts'
 import { serveOptions } from './serve.ts'
+import { SettingsCommand } from './settings-command.ts'
+import type { Variables } from './sources.ts'
 
 const KEY = `0x${'1'.repeat(64)}`
 
-afterEach(() => {
-  vi.unstubAllEnvs()
-})
-
-async function configurationOf(flags: readonly string[]) {
-  const command = new Command('serve')
+async function configurationOf(flags: readonly string[], variables: Variables = {}) {
+  const command = new SettingsCommand('serve', { variables, fileOptions: serveOptions })
   for (const option of serveOptions) command.addOption(option)
-  const read = noteConfiguration(command)
   command.action(() => {})
   await command.parseAsync(flags, { from: 'user' })
-  return read()
+  return effectiveConfiguration(command)
 }
 
-async function entryOf(option: string, flags: readonly string[]) {
-  const { entries } = await configurationOf(flags)
+async function entryOf(option: string, flags: readonly string[], variables: Variables = {}) {
+  const { entries } = await configurationOf(flags, variables)
   return entries.find((entry) => entry.option === option)
 }
 
 test('a value has its origin and the text by which it was given', async () => {
   expect(await entryOf('--port', [])).toEqual({
-    ...{ option: '--port', variable: 'PERPSCOPE_PORT', value: '8402', origin: 'default' },
+    ...{
+      option: '--port',
+      variable: 'PERPSCOPE_PORT',
+      value: '8402',
+      origin: 'default',
+      place: null,
+    },
   })
   expect(await entryOf('--port', ['--port', '9000'])).toMatchObject({
     ...{ value: '9000', origin: 'flag' },
   })
-  vi.stubEnv('PERPSCOPE_PORT', '9001')
-  expect(await entryOf('--port', [])).toMatchObject({ value: '9001', origin: 'variable' })
-  expect(await entryOf('--port', ['--port', '9000'])).toMatchObject({
+  const variables = { PERPSCOPE_PORT: '9001' }
+  expect(await entryOf('--port', [], variables)).toMatchObject({
+    ...{ value: '9001', origin: 'variable', place: null },
+  })
+  expect(await entryOf('--port', ['--port', '9000'], variables)).toMatchObject({
     ...{ value: '9000', origin: 'flag' },
   })
 })

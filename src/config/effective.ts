@@ -1,27 +1,8 @@
-import type { Command, Option } from 'commander'
 import type { ConfigurationEntry } from '../domain/desk-reports.ts'
-import type { ServeOptions } from './serve.ts'
-
-/** How a value is shown that holds a secret, or a URL whose path or user may be one. Other values are shown as given. */
-const masks: Readonly<Partial<Record<keyof ServeOptions, 'secret' | 'urls'>>> = {
-  ledger: 'urls',
-  broker: 'urls',
-  rpcUrl: 'urls',
-  solanaRpcUrl: 'urls',
-  facilitatorUrl: 'urls',
-  sourceUrl: 'urls',
-  facilitatorAuth: 'secret',
-  facilitatorKey: 'secret',
-  solanaFacilitatorKey: 'secret',
-  receiptKey: 'secret',
-  pythKey: 'secret',
-}
+import { SettingOption } from './option.ts'
+import type { SettingsCommand } from './settings-command.ts'
 
 const URL_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s|]+/gi
-/** Options that may be given several times; of any other the last one counts. */
-const REPEATABLE: ReadonlySet<string> = new Set<keyof ServeOptions>([
-  ...(['facilitatorUrl', 'facilitatorAuth', 'sourceUrl'] as const),
-])
 /** A shorter text would be found in unrelated words. */
 const SECRET_CHARS_MIN = 8
 
@@ -31,52 +12,31 @@ export type EffectiveConfiguration = {
   readonly secrets: readonly string[]
 }
 
-/**
- * Notes the values of a command as they are given, before it is parsed.
- * @returns reads the effective configuration once it is parsed
- */
-export function noteConfiguration(command: Command): () => EffectiveConfiguration {
-  const given = new Map<string, readonly string[]>()
-  for (const option of command.options) {
-    const name = option.attributeName()
-    // These events of commander carry the text; the parsed value of a price or a list does not show it.
-    command.on(`option:${option.name()}`, (text: string | null) => {
-      const before = REPEATABLE.has(name) ? (given.get(name) ?? []) : []
-      given.set(name, [...before, text ?? 'on'])
-    })
-    command.on(`optionEnv:${option.name()}`, (text: string) => given.set(name, [text]))
+/** The values of a command after it was parsed. */
+export function effectiveConfiguration(command: SettingsCommand): EffectiveConfiguration {
+  const settings = command.options
+    .filter((option) => option instanceof SettingOption)
+    .filter(({ envVar }) => envVar !== undefined)
+  return {
+    entries: settings.map((option) => entryOf(command, option)),
+    secrets: settings.flatMap((option) => secretsIn(command, option)),
   }
-  return () => ({
-    entries: command.options.map((option) => entryOf(command, option, given)),
-    secrets: command.options.flatMap((option) => secretsIn(option, given)),
-  })
 }
 
-function entryOf(
-  command: Command,
-  option: Option,
-  given: ReadonlyMap<string, readonly string[]>,
-): ConfigurationEntry {
-  const name = option.attributeName()
-  const source = command.getOptionValueSource(name)
-  const texts = given.get(name)
+function entryOf({ given }: SettingsCommand, option: SettingOption): ConfigurationEntry {
+  const value = given.get(option.attributeName())
   return {
     option: option.long ?? option.flags,
     variable: option.envVar ?? null,
-    value: texts === undefined ? defaultOf(option) : shown(name, texts.join(' ')),
-    origin: source === 'cli' ? 'flag' : source === 'env' ? 'variable' : 'default',
+    value: value === undefined ? option.defaultText : shown(option, value.texts.join(' ')),
+    origin: value?.origin ?? 'default',
+    place: value?.place ?? null,
   }
 }
 
-function defaultOf({ defaultValue, defaultValueDescription }: Option): string | null {
-  if (defaultValueDescription !== undefined) return defaultValueDescription
-  return defaultValue === undefined ? null : String(defaultValue)
-}
-
-function shown(name: string, text: string): string {
-  const mask = masks[name as keyof ServeOptions]
-  if (mask === undefined) return text
-  return mask === 'secret' ? 'set' : text.replaceAll(URL_TEXT, withoutPath)
+function shown({ mask }: SettingOption, text: string): string {
+  if (mask === null) return text
+  return mask === 'value' ? 'set' : text.replaceAll(URL_TEXT, withoutPath)
 }
 
 function withoutPath(text: string): string {
@@ -85,16 +45,11 @@ function withoutPath(text: string): string {
   return `${protocol}//${host}`
 }
 
-function secretsIn(
-  option: Option,
-  given: ReadonlyMap<string, readonly string[]>,
-): readonly string[] {
-  const name = option.attributeName()
-  const texts = given.get(name) ?? []
-  const mask = masks[name as keyof ServeOptions]
-  if (mask === undefined) return []
+function secretsIn({ given }: SettingsCommand, option: SettingOption): readonly string[] {
+  const texts = given.get(option.attributeName())?.texts ?? []
+  if (option.mask === null) return []
   const found =
-    mask === 'secret'
+    option.mask === 'value'
       ? texts.flatMap((text) => text.split('|'))
       : texts
           .flatMap((text) => text.match(URL_TEXT) ?? [])

@@ -13,9 +13,10 @@ export const demoPackages: readonly string[] = Object.entries(manifest.peerDepen
   ([name, wanted]) => `${name}@${wanted}`,
 )
 
-/** Names of all variables with our prefix, known or not. */
-export function givenVariables(): readonly string[] {
-  return Object.keys(process.env).filter((name) => name.startsWith('PERPSCOPE_'))
+/** All variables with our prefix, known or not. */
+export function givenVariables(): Readonly<Record<string, string>> {
+  const entries = Object.entries(process.env).filter(([name]) => name.startsWith('PERPSCOPE_'))
+  return Object.fromEntries(entries) as Record<string, string>
 }
 
 /** The environment for child processes, without our settings, which they receive as flags. */

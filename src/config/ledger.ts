@@ -7,7 +7,7 @@ import { EXIT_UNAVAILABLE } from './usage.ts'
 import { dayOrInstantMs, listOf, usdcAtomic } from './values.ts'
 
 const bookSettings = {
-  dataDir: shared.dataDir,
+  ...shared,
   ...ledgerSettings,
   since: setting(
     '--since <time>',

@@ -2,10 +2,10 @@ import { DEX_SHARE_MIN } from '../streams/hyperliquid/backfill/dex-choice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/hyperliquid/backfill/weight-budget.ts'
 import { SUBSCRIPTIONS_MAX } from '../streams/hyperliquid/session/subscription-plan.ts'
 import type { ValuesOf } from './option.ts'
-import { setting, shared } from './option.ts'
+import { section, setting } from './option.ts'
 import { count, dexSelection, headerValue, positive, sourceUrl } from './values.ts'
 
-const externalSettings = {
+const externalSettings = section('Market data', {
   source: setting(
     '--source <source>',
     'PERPSCOPE_SOURCE',
@@ -16,39 +16,41 @@ const externalSettings = {
     'PERPSCOPE_OUTSIDE',
     'use external sources: oracle networks, exchanges and chains',
   )
-    .choices(['on', 'off'])
+    .onOff()
     .default('on'),
   sourceUrl: setting(
     '--source-url <source=urls...>',
     'PERPSCOPE_SOURCE_URL',
     'URLs of a source, in order of preference, separated by |; an empty list turns the source off',
   )
-    .argParser(sourceUrl)
+    .table(sourceUrl)
+    .masked('url')
     .default({}, 'public URLs'),
   pythKey: setting(
     '--pyth-key <key>',
     'PERPSCOPE_PYTH_KEY',
     'key for the stream of Pyth Hermes; prefer the variable (default: none; the public accounts of Pyth on chains are read instead)',
-  ).argParser(headerValue),
-}
+  )
+    .argParser(headerValue)
+    .masked('value'),
+})
 
 /** Settings of the data that an engine receives. */
-export const marketSourceSettings = {
+export const marketSourceSettings = section('Market data', {
   ...externalSettings,
-  dataDir: shared.dataDir,
   weightPerMinute: setting(
     '--weight-per-minute <weight>',
     'PERPSCOPE_WEIGHT_PER_MINUTE',
     'REST weight to use per minute; the venue allows 1200 per address',
   )
-    .argParser(positive)
+    .number(positive)
     .default(WEIGHT_PER_MINUTE_DEFAULT),
   subscriptionsMax: setting(
     '--subscriptions-max <number>',
     'PERPSCOPE_SUBSCRIPTIONS_MAX',
     `subscriptions to use; the venue allows ${SUBSCRIPTIONS_MAX} per address, so two engines behind one address share them; the most traded coins come first`,
   )
-    .argParser(count)
+    .number(count)
     .default(SUBSCRIPTIONS_MAX),
   dexes: setting(
     '--dexes <selection>',
@@ -56,8 +58,8 @@ export const marketSourceSettings = {
     `builder-deployed dexes (HIP-3) to follow: 'auto' for each with at least ${100 * DEX_SHARE_MIN} % of open interest or of ` +
       "24 h volume, judged daily; 'all', 'off', or names separated by commas; their coins are called dex:COIN",
   )
-    .argParser(dexSelection)
+    .list(dexSelection)
     .default('auto'),
-}
+})
 
 export type ExternalSourceOptions = ValuesOf<typeof externalSettings>

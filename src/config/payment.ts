@@ -2,7 +2,7 @@ import { CONTRACT_GAS_PER_HOUR } from '../payment/evm/gas-limits.ts'
 import { limitsByDefault, QUOTES_PER_MINUTE } from '../payment/payment-limits.ts'
 import { SOL_USD_MAX } from '../payment/solana/fee-share.ts'
 import type { ValuesOf } from './option.ts'
-import { setting } from './option.ts'
+import { section, setting } from './option.ts'
 import {
   address,
   count,
@@ -17,7 +17,7 @@ import {
   usdcAtomic,
 } from './values.ts'
 
-const modeSettings = {
+const modeSettings = section('Payment', {
   payment: setting(
     '--payment <mode>',
     'PERPSCOPE_PAYMENT',
@@ -25,43 +25,47 @@ const modeSettings = {
   )
     .choices(['x402', 'open'])
     .default('x402'),
-}
+})
 
-export const ledgerSettings = {
+export const ledgerSettings = section('Ledger', {
   ledger: setting(
     '--ledger <url>',
     'PERPSCOPE_LEDGER',
     'PostgreSQL 15 or later for payments, answers and maintenance mode, shared by several gateways; prefer the variable for a URL with a ' +
       'password, other users can read flags (default: ledger.db in the data directory)',
-  ),
-}
+  ).masked('url'),
+})
 
-const facilitatorSettings = {
+const facilitatorSettings = section('Facilitators', {
   facilitatorUrl: setting(
     '--facilitator-url <urls>',
     'PERPSCOPE_FACILITATOR_URL',
     'x402 facilitators that verify and settle, in order of preference; repeat it, or separate several by |',
-  ).argParser(urlList),
+  )
+    .repeatable(urlList)
+    .masked('url'),
   facilitatorAuth: setting(
     '--facilitator-auth <values>',
     'PERPSCOPE_FACILITATOR_AUTH',
     'Authorization header for the facilitators: one for all, or one each separated by |, empty for none; ' +
       'prefer the variable, other users can read flags',
-  ).argParser(headerValues),
-}
+  )
+    .repeatable(headerValues)
+    .masked('value'),
+})
 
-const outcomeSettings = {
+const outcomeSettings = section('Facilitators', {
   outcomeNode: setting(
     '--outcome-node <on|off>',
     'PERPSCOPE_OUTCOME_NODE',
     'if a facilitator settles and --rpc-url or --solana-rpc-url is missing, ask a public node for the outcome of a ' +
       'payment; off: if the reply to a settlement is lost, the buyer has paid and never gets the answer',
   )
-    .choices(['on', 'off'])
+    .onOff()
     .default('on'),
-}
+})
 
-const baseSettings = {
+const baseSettings = section('Payment on Base', {
   payTo: setting(
     '--pay-to <address>',
     'PERPSCOPE_PAY_TO',
@@ -75,22 +79,26 @@ const baseSettings = {
     '--rpc-url <url>',
     'PERPSCOPE_RPC_URL',
     'chain node; with --facilitator-key the service settles itself, otherwise the node is asked for outcomes of payments',
-  ).argParser(url),
+  )
+    .argParser(url)
+    .masked('url'),
   facilitatorKey: setting(
     '--facilitator-key <key>',
     'PERPSCOPE_FACILITATOR_KEY',
     'key that pays the gas; prefer the variable, other users can read flags',
-  ).argParser(key),
-}
+  )
+    .argParser(key)
+    .masked('value'),
+})
 
-const contractWalletSettings = {
+const contractWalletSettings = section('Payment on Base', {
   contractWallets: setting(
     '--contract-wallets <on|off>',
     'PERPSCOPE_CONTRACT_WALLETS',
     'accept payments of accounts with code (contract wallets, and keys that delegate by EIP-7702) where the service ' +
       'pays the gas; their transactions can fail after a valid simulation',
   )
-    .choices(['on', 'off'])
+    .onOff()
     .default('on'),
   contractGasPerHour: setting(
     '--contract-gas-per-hour <gas>',
@@ -98,11 +106,11 @@ const contractWalletSettings = {
     'gas per hour that failed transactions of such accounts may use; after that only keys are accepted for the rest of ' +
       'the hour',
   )
-    .argParser(gas)
+    .number(gas)
     .default(CONTRACT_GAS_PER_HOUR, CONTRACT_GAS_PER_HOUR.toString()),
-}
+})
 
-const solanaSettings = {
+const solanaSettings = section('Payment on Solana', {
   solanaPayTo: setting(
     '--solana-pay-to <address>',
     'PERPSCOPE_SOLANA_PAY_TO',
@@ -119,77 +127,81 @@ const solanaSettings = {
     '--solana-rpc-url <url>',
     'PERPSCOPE_SOLANA_RPC_URL',
     'Solana node; with --solana-facilitator-key the service settles itself',
-  ).argParser(url),
+  )
+    .argParser(url)
+    .masked('url'),
   solanaFacilitatorKey: setting(
     '--solana-facilitator-key <key>',
     'PERPSCOPE_SOLANA_FACILITATOR_KEY',
     'key that pays the fees on Solana, in base58 or as the JSON of a key file; prefer the variable, other users can ' +
       'read flags',
-  ),
+  ).masked('value'),
   solUsdMax: setting(
     '--sol-usd-max <usd>',
     'PERPSCOPE_SOL_USD_MAX',
     'upper bound of the price of SOL: fees that the service pays on Solana are at most a tenth of the price of the answer',
   )
-    .argParser(positive)
+    .number(positive)
     .default(SOL_USD_MAX),
-}
+})
 
-const channelSettings = {
+const channelSettings = section('Payment on Base', {
   paymentChannels: setting(
     '--payment-channels <on|off>',
     'PERPSCOPE_PAYMENT_CHANNELS',
     'accept payment channels (scheme batch-settlement: one deposit, then a signature per call); needs --rpc-url and ' +
       '--facilitator-key; NOT proven on a public network yet',
   )
-    .choices(['on', 'off'])
+    .onOff()
     .default('off'),
-}
+})
 
-const salesSettings = {
+const salesSettings = section('Sales', {
   receiptKey: setting(
     '--receipt-key <key>',
     'PERPSCOPE_RECEIPT_KEY',
     'key that signs receipts, and offers on request; prefer the variable, other users can read flags (default: nothing ' +
       'is signed)',
-  ).argParser(key),
+  )
+    .argParser(key)
+    .masked('value'),
   finality: setting(
     '--finality <rules>',
     'PERPSCOPE_FINALITY',
     'settlement finality required before an answer is sent: confirmed, preconfirmed or broadcast, optionally per price ' +
       'ceiling, such as broadcast:0.02,preconfirmed:0.05; higher prices require confirmed',
   )
-    .argParser(finalityRules)
+    .list(finalityRules)
     .default([], 'confirmed'),
   broadcastPayerMax: setting(
     '--broadcast-payer-max <usdc>',
     'PERPSCOPE_BROADCAST_PAYER_MAX',
     'highest unconfirmed sum of one payer for answers that were sent on a broadcast',
   )
-    .argParser(usdcAtomic)
+    .number(usdcAtomic)
     .default(100_000n, '0.1'),
   broadcastTotalMax: setting(
     '--broadcast-total-max <usdc>',
     'PERPSCOPE_BROADCAST_TOTAL_MAX',
     'highest unconfirmed sum of all payers for such answers',
   )
-    .argParser(usdcAtomic)
+    .number(usdcAtomic)
     .default(5_000_000n, '5'),
   salesPerWalletPerMinute: setting(
     '--sales-per-wallet-per-minute <count>',
     'PERPSCOPE_SALES_PER_WALLET_PER_MINUTE',
     'answers that one wallet can buy per minute; further calls get 429, and their payment stays valid',
   )
-    .argParser(count)
+    .number(count)
     .default(limitsByDefault.paidCallsPerWalletPerMinute),
   quotesPerAddressPerMinute: setting(
     '--quotes-per-address-per-minute <count>',
     'PERPSCOPE_QUOTES_PER_ADDRESS_PER_MINUTE',
     'calls without a payment that one address can make per minute',
   )
-    .argParser(count)
+    .number(count)
     .default(QUOTES_PER_MINUTE),
-}
+})
 
 export const paymentSettings = {
   ...modeSettings,

@@ -1,6 +1,6 @@
 import { marketSourceSettings } from './market-source.ts'
 import type { ValuesOf } from './option.ts'
-import { logSettings, optionsOf, RECORDING_BYTES_MAX, setting } from './option.ts'
+import { logSettings, optionsOf, RECORDING_BYTES_MAX, setting, shared } from './option.ts'
 import { positive } from './values.ts'
 
 const settings = {
@@ -10,8 +10,9 @@ const settings = {
     'PERPSCOPE_RECORD_MAX_BYTES',
     'file size at which recording stops',
   )
-    .argParser(positive)
+    .number(positive)
     .default(RECORDING_BYTES_MAX),
+  ...shared,
   ...marketSourceSettings,
   ...logSettings('warn'),
 }

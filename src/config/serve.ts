@@ -1,48 +1,42 @@
 import { clusterSettings } from './cluster.ts'
 import { marketSourceSettings } from './market-source.ts'
 import type { ValuesOf } from './option.ts'
-import { adminSettings, logSettings, optionsOf, RECORDING_BYTES_MAX, setting } from './option.ts'
+import {
+  adminSettings,
+  logSettings,
+  optionsOf,
+  RECORDING_BYTES_MAX,
+  section,
+  setting,
+  shared,
+} from './option.ts'
 import { paymentSettings } from './payment.ts'
 import { port, positive, proxies, url } from './values.ts'
 
-const listenSettings = {
+const publicSettings = section('Public port', {
   host: setting('--host <host>', 'PERPSCOPE_HOST', 'address to listen on').default('127.0.0.1'),
   port: setting('--port <port>', 'PERPSCOPE_PORT', 'public port, 0 for any')
-    .argParser(port)
+    .number(port)
     .default(8402),
-  ...adminSettings,
   trustProxy: setting(
     '--trust-proxy <hops|list>',
     'PERPSCOPE_TRUST_PROXY',
     'trust X-Forwarded-For of these proxies: addresses and networks, or their number if only the proxy can reach the ' +
       'port (default: none)',
-  ).argParser(proxies),
+  ).list(proxies),
   publicUrl: setting(
     '--public-url <url>',
     'PERPSCOPE_PUBLIC_URL',
     'base of the resource URLs in quotes (default: the listening address, on loopback)',
   ).argParser(url),
-}
+  accessLog: setting('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'log one line per request')
+    .onOff()
+    .default('on'),
+})
 
-const recordingSettings = {
-  record: setting(
-    '--record <file>',
-    'PERPSCOPE_RECORD',
-    'append every input of the engine to this file, for perpscope replay',
-  ),
-  recordMaxBytes: setting(
-    '--record-max-bytes <bytes>',
-    'PERPSCOPE_RECORD_MAX_BYTES',
-    'file size at which recording stops; the service continues',
-  )
-    .argParser(positive)
-    .default(RECORDING_BYTES_MAX),
-}
+const listenSettings = { ...publicSettings, ...adminSettings }
 
-export const serveSettings = {
-  ...clusterSettings,
-  ...marketSourceSettings,
-  ...listenSettings,
+const publishedSettings = section('Published documents', {
   contactEmail: setting(
     '--contact-email <address>',
     'PERPSCOPE_CONTACT_EMAIL',
@@ -53,10 +47,30 @@ export const serveSettings = {
     'PERPSCOPE_SAMPLE_COIN',
     'coin that the page at / shows for free, one minute late',
   ).default('BTC'),
+})
+
+const recordingSettings = section('Recording', {
+  record: setting(
+    '--record <file>',
+    'PERPSCOPE_RECORD',
+    'append every input of the engine to this file, for perpscope replay',
+  ),
+  recordMaxBytes: setting(
+    '--record-max-bytes <bytes>',
+    'PERPSCOPE_RECORD_MAX_BYTES',
+    'file size at which recording stops; the service continues',
+  )
+    .number(positive)
+    .default(RECORDING_BYTES_MAX),
+})
+
+export const serveSettings = {
+  ...shared,
+  ...clusterSettings,
+  ...marketSourceSettings,
+  ...listenSettings,
+  ...publishedSettings,
   ...paymentSettings,
-  accessLog: setting('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'log one line per request')
-    .choices(['on', 'off'])
-    .default('on'),
   ...logSettings('info'),
   ...recordingSettings,
 }

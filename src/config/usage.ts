@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from 'commander'
 import { nearestNames } from '../domain/nearest-names.ts'
-import { ConfigError } from './config-error.ts'
+import { SettingOption } from './option.ts'
 
 /** The convention of shells; 1 is for valid commands that failed. */
 export const EXIT_USAGE = 2
@@ -22,25 +22,29 @@ Exit codes: 0 done, 1 failed, ${EXIT_USAGE} wrong usage, 78 unusable configurati
 /** The variables of all commands, because they may share one file of settings. */
 export function variablesOf(program: Command): ReadonlySet<string> {
   const commands = [program, ...program.commands]
-  const variables = commands.flatMap(({ options }) => options.map(({ envVar }) => envVar))
-  return new Set(variables.filter((name) => name !== undefined))
+  const options = commands.flatMap((command) => command.options)
+  const variables = options.flatMap((option) => [
+    option.envVar,
+    option instanceof SettingOption ? option.fileVariable : null,
+  ])
+  return new Set(variables.filter((name) => typeof name === 'string'))
 }
 
 /**
- * Checks for misspelled variables, which would leave a setting at its default. Other unknown variables may belong to a
- * newer version that the operator also uses.
- * @returns the unknown variables that resemble no known one
- * @throws ConfigError for those that do
+ * Unknown variables. One that resembles a setting is a problem, because the setting would stay at its default; another
+ * one may belong to a newer version that the operator also uses, and is ignored.
  */
 export function unknownVariables(
   given: readonly string[],
   known: ReadonlySet<string>,
-): readonly string[] {
-  const unknown = given.filter((name) => !known.has(name))
-  const slips = unknown.flatMap((name) => {
+): { readonly ignored: readonly string[]; readonly problems: readonly string[] } {
+  const ignored: string[] = []
+  const problems: string[] = []
+  for (const name of given) {
+    if (known.has(name)) continue
     const [meant] = nearestNames(name, [...known])
-    return meant === undefined ? [] : [`${name} is not a setting; did you mean ${meant}?`]
-  })
-  if (slips.length > 0) throw new ConfigError(slips.join('\n'))
-  return unknown
+    if (meant === undefined) ignored.push(name)
+    else problems.push(`${name} is not a setting; did you mean ${meant}?`)
+  }
+  return { ignored, problems }
 }

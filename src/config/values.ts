@@ -21,7 +21,7 @@ export function port(text: string): number {
 }
 
 export function integer(text: string): number {
-  const value = Number(text)
+  const value = text.trim() === '' ? Number.NaN : Number(text)
   if (!Number.isSafeInteger(value)) throw new InvalidArgumentError('not an integer')
   return value
 }
@@ -53,7 +53,7 @@ export function sourceUrl(text: string, before: SourceUrls): SourceUrls {
   const urls = list.split('|').filter((item) => item !== '')
   for (const item of urls)
     if (!URL.canParse(item) || !/^(https?|wss?):/.test(item))
-      throw new InvalidArgumentError(`not an http or websocket URL: ${item}`)
+      throw new InvalidArgumentError(`not an http or websocket URL of ${id}`)
   return { ...before, [id]: urls }
 }
 

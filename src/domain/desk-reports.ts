@@ -266,5 +266,7 @@ export type ConfigurationEntry = {
   readonly variable: string | null
   /** Shown value; null if it is not set. `set` for a secret, and a URL without path, query and user. */
   readonly value: string | null
-  readonly origin: 'default' | 'variable' | 'flag'
+  readonly origin: 'default' | 'variable' | 'file' | 'flag'
+  /** Path and key of a file; null for other origins. */
+  readonly place: string | null
 }

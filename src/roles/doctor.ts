@@ -1,5 +1,6 @@
 import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
+import type { SettingFile } from '../config/settings-command.ts'
 import { isDataDirLocked } from '../store/data-dir.ts'
 import type { Check } from './doctor/checks.ts'
 import { findingsOf } from './doctor/checks.ts'
@@ -18,6 +19,7 @@ import { checkPorts } from './doctor/ports.ts'
 import { checkRecording } from './doctor/recording.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
+import { checkSecretFiles } from './doctor/secret-files.ts'
 import { checkService, checkStore } from './doctor/service.ts'
 import { checkSettings, payeeFinding } from './doctor/settings.ts'
 import { checkSharedLedger } from './doctor/shared-ledger.ts'
@@ -30,12 +32,15 @@ import { marketOf, venueOf } from './venue-source.ts'
 
 /**
  * `perpscope doctor`: checks what `serve` needs with the same options. It changes nothing and does not disturb a
- * running service. @returns whether no check failed
+ * running service.
+ * @param files that the options were read from
+ * @returns whether no check failed
  */
 export async function doctor(
   options: DoctorOptions,
   terminal: Terminal,
   write: (text: string) => void,
+  files: readonly SettingFile[] = [],
 ): Promise<boolean> {
   const { dataDir, paymentChannels, source, weightPerMinute } = options
   const isOpen = options.payment === 'open'
@@ -49,6 +54,7 @@ export async function doctor(
   ]
   const checks: readonly Check[] = [
     ['configuration', () => checkSettings(options)],
+    ['secret files', () => checkSecretFiles(files, options.adminTokenFile)],
     ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
     ['service', () => checkService(options, isDataDirLocked(dataDir))],

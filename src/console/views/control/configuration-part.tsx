@@ -28,12 +28,12 @@ export function ConfigurationPart({ configuration }: Pick<ControlReport, 'config
       <ReportTable
         label="Configuration"
         columns={[words('Option'), sentences('Value'), words('Origin'), words('Variable')]}
-        rows={shown.map(({ option, value, origin, variable }) => ({
+        rows={shown.map(({ option, value, origin, place, variable }) => ({
           key: option,
           cells: [
             <code key="option">{option}</code>,
             <code key="value">{value ?? NOTHING}</code>,
-            origin,
+            place === null ? origin : <code key="origin">{place}</code>,
             <code key="variable">{variable ?? ''}</code>,
           ],
         }))}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest'
+import { parseConfigFile } from './config-file.ts'
+import { serveOptions } from './serve.ts'
+
+const parsed = (text: string) => parseConfigFile(text, 'x.toml', serveOptions)
+const problemsOf = (text: string) => parsed(text).problems
+const textsOf = (text: string, key: string) => parsed(text).values.get(key)?.texts
+
+describe('a value has the text of the flag', () => {
+  test.each([
+    ['port = 9000', 'port', ['9000']],
+    ['broadcast-payer-max = 0.25', 'broadcast-payer-max', ['0.25']],
+    ['contract-gas-per-hour = 3_000_000', 'contract-gas-per-hour', ['3000000']],
+    ['outside = false', 'outside', ['off']],
+    ['access-log = true', 'access-log', ['on']],
+    ['pay-to = "0x1"', 'pay-to', ['0x1']],
+    ['trust-proxy = 1', 'trust-proxy', ['1']],
+    ['trust-proxy = ["10.0.0.0/8", "loopback"]', 'trust-proxy', ['10.0.0.0/8,loopback']],
+    ['dexes = ["xyz", "flx"]', 'dexes', ['xyz,flx']],
+    ['dexes = "auto"', 'dexes', ['auto']],
+    ['facilitator-url = ["http://a", "http://b"]', 'facilitator-url', ['http://a|http://b']],
+    ['facilitator-key-file = "/run/key"', 'facilitator-key-file', ['/run/key']],
+    [
+      '[source-url]\nokx = []\nbase = ["http://a", "http://b"]\nkraken = "wss://c"',
+      'source-url',
+      ['okx=', 'base=http://a|http://b', 'kraken=wss://c'],
+    ],
+  ])('%s', (text, key, texts) => {
+    expect(problemsOf(text)).toEqual([])
+    expect(textsOf(text, key)).toEqual(texts)
+  })
+})
+
+test.each([
+  ['port = "9000"', 'port needs a number, not a string'],
+  ['pay-to = 1', 'pay-to needs a string, not a number'],
+  ['outside = "off"', 'outside needs true or false, not a string'],
+  ['facilitator-url = [1]', 'facilitator-url needs a string or an array of strings, not an array'],
+  ['host = 2026-01-31', 'host needs a string, not a date'],
+  ['[source-url]\nokx = 1', 'source-url needs a table of strings or arrays of strings'],
+  ['source-url = "okx="', 'source-url needs a table of strings or arrays of strings, not a string'],
+  ['prot = 1', 'prot is not a setting; did you mean port?'],
+  ['pay_to = "x"', 'pay_to is not a setting; did you mean pay-to?'],
+  ['payTo = "x"', 'payTo is not a setting; did you mean pay-to?'],
+  ['PERPSCOPE_PAY_TO = "x"', 'PERPSCOPE_PAY_TO is not a setting; did you mean pay-to?'],
+  ['admin-host-file = "x"', 'admin-host-file is not a setting'],
+  ['[payments]\npay-to = "x"', 'payments is not a setting; did you mean payment?'],
+  ['[selling]\nport = 1', 'selling is not a setting; settings are not grouped in tables'],
+  ['config = "other.toml"', 'config is not a setting'],
+  ['json = true', 'json is not a setting'],
+])('%j is named with its line', (text, problem) => {
+  const { problems, values } = parsed(`# first\n\n${text}`)
+  expect(problems).toEqual([expect.stringContaining(`x.toml:3: ${problem}`)])
+  expect(values.size).toBe(0)
+})
+
+test('names all problems at once, in the order of the file', () => {
+  const problems = problemsOf('prot = 1\nhost = 5\nport = 80\nnothing-like-it = 1\n')
+  expect(problems.map((problem) => problem.split(' ').slice(0, 2).join(' '))).toEqual([
+    ...['x.toml:1: prot', 'x.toml:2: host', 'x.toml:4: nothing-like-it'],
+  ])
+})
+
+test('a syntax error has its line, and quotes nothing', () => {
+  const [problem, ...more] = problemsOf('port = 1\nfacilitator-key = 0xhidden-key\n')
+  expect(more).toEqual([])
+  expect(problem).toMatch(/^x\.toml:2: \S/)
+  expect(problem).not.toContain('hidden')
+})

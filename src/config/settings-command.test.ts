@@ -1,0 +1,169 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { CommanderError } from 'commander'
+import { afterAll, describe, expect, test } from 'vitest'
+import { effectiveConfiguration } from './effective.ts'
+import { recordOptions } from './record.ts'
+import { serveOptions } from './serve.ts'
+import { SettingsCommand } from './settings-command.ts'
+import type { Variables } from './sources.ts'
+
+const KEY = `0x${'1'.repeat(64)}`
+const folder = mkdtempSync(join(tmpdir(), 'perpscope-settings-'))
+const keyFile = file('key', `${KEY}\n`)
+
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function file(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+function parsed(
+  flags: readonly string[],
+  variables: Variables = {},
+  options: typeof serveOptions = serveOptions,
+): SettingsCommand {
+  const command = new SettingsCommand('serve', { variables, fileOptions: serveOptions })
+  for (const option of options) command.addOption(option)
+  return command
+    .exitOverride()
+    .configureOutput({ writeErr: () => {} })
+    .parse(flags, { from: 'user' })
+}
+
+const entryOf = (command: SettingsCommand, option: string) =>
+  effectiveConfiguration(command).entries.find((entry) => entry.option === option)
+
+describe('precedence', () => {
+  const config = file('all.toml', `port = 1\nreceipt-key = "${KEY}"\n`)
+  const keyPath = file('other-key', `0x${'2'.repeat(64)}`)
+
+  test.each([
+    ['the default', [], {}, 8402],
+    ['the file', ['--config', config], {}, 1],
+    ['the file by its variable', [], { PERPSCOPE_CONFIG: config }, 1],
+    ['the variable', ['--config', config], { PERPSCOPE_PORT: '2' }, 2],
+    ['the flag', ['--config', config, '--port', '3'], { PERPSCOPE_PORT: '2' }, 3],
+  ] as const)('%s', (_what, flags, variables, port) => {
+    const command = parsed(flags, variables)
+    expect(command.problems).toEqual([])
+    expect(command.opts()).toMatchObject({ port })
+  })
+
+  test('a variable file counts before the configuration file, and after a flag', () => {
+    const variables = { PERPSCOPE_RECEIPT_KEY_FILE: keyPath }
+    const flags = ['--config', config]
+    expect(parsed(flags, variables).opts()).toMatchObject({ receiptKey: `0x${'2'.repeat(64)}` })
+    expect(parsed([...flags, '--receipt-key', KEY], variables).opts()).toMatchObject({
+      receiptKey: KEY,
+    })
+  })
+})
+
+describe('origin', () => {
+  const config = file('origin.toml', `\nhost = "::1"\nfacilitator-key-file = "${keyFile}"\n`)
+
+  test('a value of a file has path, line and key', () => {
+    expect(entryOf(parsed(['--config', config]), '--host')).toMatchObject({
+      ...{ value: '::1', origin: 'file', place: `${config}:2: host` },
+    })
+  })
+
+  test.each([
+    ['a key', ['--config', config], {}, `${keyFile} (${config}:3: facilitator-key-file)`],
+    [
+      'a variable',
+      [],
+      { PERPSCOPE_FACILITATOR_KEY_FILE: keyFile },
+      `${keyFile} (PERPSCOPE_FACILITATOR_KEY_FILE)`,
+    ],
+  ])(
+    'a secret of a file that %s names has its path, and is masked',
+    (_what, flags, variables, place) => {
+      const command = parsed(flags, variables as Variables)
+      expect(command.opts()).toMatchObject({ facilitatorKey: KEY })
+      expect(entryOf(command, '--facilitator-key')).toMatchObject({
+        ...{ value: 'set', origin: 'file', place },
+      })
+      expect(command.files).toContainEqual({ path: keyFile, hasSecret: true })
+      expect(JSON.stringify(effectiveConfiguration(command).entries)).not.toContain(KEY)
+    },
+  )
+
+  test('a configuration file with a key is a file with a secret', () => {
+    expect(parsed(['--config', config]).files).toContainEqual({ path: config, hasSecret: false })
+    const keyed = file('keyed.toml', `receipt-key = "${KEY}"`)
+    expect(parsed(['--config', keyed]).files).toEqual([{ path: keyed, hasSecret: true }])
+  })
+})
+
+describe('problems', () => {
+  test('of all places are named at once, and secrets are not shown', () => {
+    const empty = file('empty', '\n')
+    const config = file(
+      'wrong.toml',
+      `prot = 1\nhost = 5\npay-to = "0x1"\nreceipt-key = "hidden-word"\nledger-file = "${empty}"\n`,
+    )
+    const { problems, unread } = parsed(['--config', config], {
+      PERPSCOPE_ADMIN_PORT: '70000',
+      PERPSCOPE_PYTH_KEY_FILE: join(folder, 'absent'),
+      PERPSCOPE_FACILITATOR_KEY: 'hidden-word',
+    })
+    expect(problems).toEqual([
+      `${config}:1: prot is not a setting; did you mean port?`,
+      `${config}:2: host needs a string, not a number`,
+      expect.stringContaining(`PERPSCOPE_PYTH_KEY_FILE: ${join(folder, 'absent')} cannot be read`),
+      'PERPSCOPE_ADMIN_PORT = 70000: not a port',
+      `${config}:5: ledger-file: ${empty} is empty`,
+      `${config}:3: pay-to = 0x1: not a 0x address`,
+      'PERPSCOPE_FACILITATOR_KEY: not a 0x private key of 32 bytes',
+      `${config}:4: receipt-key: not a 0x private key of 32 bytes`,
+    ])
+    expect([...unread]).toContain('--pay-to')
+  })
+
+  test('are a value and its file in one place', () => {
+    const both = { PERPSCOPE_FACILITATOR_KEY: KEY, PERPSCOPE_FACILITATOR_KEY_FILE: keyFile }
+    expect(parsed([], both).problems).toEqual([
+      'PERPSCOPE_FACILITATOR_KEY and PERPSCOPE_FACILITATOR_KEY_FILE are both set: remove one',
+    ])
+    const config = file('both.toml', `receipt-key = "${KEY}"\nreceipt-key-file = "${keyFile}"`)
+    expect(parsed(['--config', config]).problems).toEqual([
+      `${config}:1: receipt-key and ${config}:2: receipt-key-file are both set: remove one`,
+    ])
+  })
+
+  test('are a configuration file that is missing', () => {
+    expect(parsed(['--config', join(folder, 'absent.toml')]).problems).toEqual([
+      expect.stringMatching(/--config .*absent.toml cannot be read: ENOENT/),
+    ])
+  })
+})
+
+describe('a command with some of the options of serve', () => {
+  test('takes its own from the file, and finds wrong ones', () => {
+    const config = file('record.toml', 'data-dir = "/srv/x"\nport = 80\nprot = 1\n')
+    const command = parsed(['--out', 'x.plog', '--config', config], {}, recordOptions)
+    expect(command.opts()).toMatchObject({ dataDir: '/srv/x', out: 'x.plog' })
+    expect(command.problems).toEqual([expect.stringContaining('prot is not a setting')])
+  })
+
+  test('takes a required option from its variable', () => {
+    expect(parsed([], { PERPSCOPE_RECORD_OUT: 'x.plog' }, recordOptions).opts()).toMatchObject({
+      out: 'x.plog',
+    })
+    expect(() => parsed([], {}, recordOptions)).toThrow(CommanderError)
+  })
+})
+
+test('values of a variable and of flags are not mixed', () => {
+  const variables = { PERPSCOPE_FACILITATOR_URL: 'http://a|http://b' }
+  expect(parsed([], variables).opts()).toMatchObject({ facilitatorUrl: ['http://a', 'http://b'] })
+  const flags = ['--facilitator-url', 'http://c', '--facilitator-url', 'http://d']
+  expect(parsed(flags, variables).opts()).toMatchObject({
+    facilitatorUrl: ['http://c', 'http://d'],
+  })
+})

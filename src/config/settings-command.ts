@@ -1,0 +1,139 @@
+import type { Option } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
+import { ConfigError } from './config-error.ts'
+import type { ConfigFile } from './config-file.ts'
+import { readConfigFile } from './config-file.ts'
+import { SettingOption } from './option.ts'
+import { readSecret } from './secret-file.ts'
+import type { Source, Variables } from './sources.ts'
+import { sourcesOf } from './sources.ts'
+
+/** A value that is not a default, as it was given. */
+export type GivenValue = {
+  readonly texts: readonly string[]
+  readonly origin: 'flag' | 'variable' | 'file'
+  /** Path and key of a file; null for other origins. */
+  readonly place: string | null
+}
+
+/** A file that was read for the configuration. */
+export type SettingFile = { readonly path: string; readonly hasSecret: boolean }
+
+/** What a command line can set, besides its flags. */
+export type SettingContext = {
+  readonly variables: Variables
+  /** What a configuration file may contain, whichever command reads it. */
+  readonly fileOptions: readonly SettingOption[]
+}
+
+/** A command whose options come from flags, variables, files with secrets and a configuration file, in this order. */
+export class SettingsCommand extends Command {
+  readonly given = new Map<string, GivenValue>()
+  readonly files: SettingFile[] = []
+  /** Everything that is wrong outside the flags, with its place. */
+  readonly problems: string[] = []
+  /** Flags of options whose value could not be read. */
+  readonly unread = new Set<string>()
+  readonly #context: SettingContext
+
+  constructor(name: string, context: SettingContext) {
+    super(name)
+    this.#context = context
+  }
+
+  override createCommand(name: string): SettingsCommand {
+    return new SettingsCommand(name, this.#context)
+  }
+
+  override addOption(option: Option): this {
+    super.addOption(option)
+    const name = option.attributeName()
+    // The event carries the text; the parsed value of a price or a list does not show it.
+    this.on(`option:${option.name()}`, (text: string | null) => {
+      const isAdded = option instanceof SettingOption && option.isRepeatable
+      const before = isAdded ? (this.given.get(name)?.texts ?? []) : []
+      this.given.set(name, { texts: [...before, text ?? 'on'], origin: 'flag', place: null })
+    })
+    return this
+  }
+
+  /**
+   * Replaces the method by which commander reads variables: after the flags, and before it checks which options are
+   * missing or exclude each other. Problems are kept, so that all are named, and none if help is requested.
+   */
+  _parseOptionsEnv(): void {
+    const options = this.options.filter((option) => option instanceof SettingOption)
+    const config = options.find((option) => option.name() === 'config')
+    if (config) this.#apply(config, null)
+    const path: unknown = config && this.getOptionValue('config')
+    const file = typeof path === 'string' ? readConfigFile(path, this.#context.fileOptions) : null
+    this.problems.push(...(file?.problems ?? []))
+    for (const option of options) if (option !== config) this.#apply(option, file)
+    if (file) this.files.push({ path: file.path, hasSecret: this.#hasSecret(file) })
+  }
+
+  #apply(option: SettingOption, file: ConfigFile | null): void {
+    const name = option.attributeName()
+    const { found, problems } = sourcesOf(option, this.#context.variables, file)
+    this.problems.push(...problems)
+    const [source] = found
+    if (source === undefined || this.getOptionValueSource(name) === 'cli') return
+    try {
+      const texts = this.#textsOf(source)
+      const value = option.isBoolean() ? true : parsedValue(option, texts, source)
+      this.setOptionValueWithSource(name, value, source.origin === 'variable' ? 'env' : 'config')
+      this.given.set(name, { texts, origin: source.origin, place: placeOf(source) })
+    } catch (cause) {
+      if (!(cause instanceof ConfigError)) throw cause
+      this.problems.push(cause.message)
+      if (option.long) this.unread.add(option.long)
+    }
+  }
+
+  #textsOf({ content, place }: Source): readonly string[] {
+    if ('texts' in content) return content.texts
+    try {
+      const texts = [readSecret(content.secretPath)]
+      this.files.push({ path: content.secretPath, hasSecret: true })
+      return texts
+    } catch (cause) {
+      if (!(cause instanceof ConfigError)) throw cause
+      throw new ConfigError(`${place}: ${cause.message}`)
+    }
+  }
+
+  #hasSecret(file: ConfigFile): boolean {
+    return this.#context.fileOptions.some(
+      (option) => option.mask !== null && file.values.has(option.name()),
+    )
+  }
+}
+
+/** The values of flags and variables as texts, by key; no secrets of files. */
+export function givenTexts(command: SettingsCommand): ReadonlyMap<string, string> {
+  const texts = command.options.flatMap((option): [string, string][] => {
+    const value = command.given.get(option.attributeName())
+    return value === undefined || value.origin === 'file'
+      ? []
+      : [[option.name(), value.texts.join('|')]]
+  })
+  return new Map(texts)
+}
+
+/** @throws ConfigError, which shows the value only if it is no secret */
+function parsedValue(option: SettingOption, texts: readonly string[], { place }: Source): unknown {
+  const { parseArg, mask } = option
+  if (parseArg === undefined) return texts.at(-1)
+  try {
+    return texts.reduce<unknown>((before, text) => parseArg(text, before), option.defaultValue)
+  } catch (cause) {
+    if (!(cause instanceof InvalidArgumentError)) throw cause
+    const shown = mask === null ? ` = ${texts.join(' ')}` : ''
+    throw new ConfigError(`${place}${shown}: ${cause.message}`)
+  }
+}
+
+function placeOf({ origin, place, content }: Source): string | null {
+  if ('secretPath' in content) return `${content.secretPath} (${place})`
+  return origin === 'file' ? place : null
+}
