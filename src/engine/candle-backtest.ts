@@ -4,7 +4,7 @@ import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { Listing } from '../domain/listing.ts'
 import { singleMarginTier } from '../domain/listing.ts'
 import { barOpenTimeMs, timeframeMs } from '../domain/timeframe.ts'
-import type { ResolvedClaim } from '../domain/track-record.ts'
+import type { ResolvedClaim, RuleId } from '../domain/track-record.ts'
 import type { CoinCandles } from '../store/candle-folder.ts'
 
 const QUARTER_MS = timeframeMs['15m']
@@ -24,6 +24,9 @@ const ASSUMED_MAX_LEVERAGE = 20
 /** Reads the state of one coin as the walk goes on. */
 type Walk = CoinCandles & { nextQuarter: number; nextFunding: number; isListed: boolean }
 
+/** Rules that grade an estimate which candles do not contain: the running estimate of the next funding. */
+const UNGRADED: ReadonlySet<RuleId> = new Set(['funding.next@1'])
+
 /** What reaches an engine by the end of a bar. */
 type Step = { readonly batches: readonly Batch[]; readonly nowMs: number }
 
@@ -40,7 +43,8 @@ export function* candleBacktest(
     for (const batch of batches) processor.process(batch)
     processor.advance(nowMs)
     processor.records.takeHistory()
-    yield* processor.records.takeClaims().resolved
+    for (const claim of processor.records.takeClaims().resolved)
+      if (!UNGRADED.has(claim.rule)) yield claim
   }
 }
 

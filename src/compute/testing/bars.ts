@@ -9,7 +9,10 @@ import { timeframeMs } from '../../domain/timeframe.ts'
 /** Midnight, so that it opens a bar of every timeframe. */
 export const START_MS = Date.UTC(2026, 0, 1)
 
-const SHARED_CANDLES = join(import.meta.dirname, '../../../../shared/data/hl-candles-2025-07')
+export const SHARED_CANDLES = join(
+  import.meta.dirname,
+  '../../../../shared/data/hl-candles-2025-07',
+)
 
 export const hasSharedCandles = existsSync(SHARED_CANDLES)
 

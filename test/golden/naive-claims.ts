@@ -1,0 +1,162 @@
+import type { Bar } from '../../src/domain/bar.ts'
+import { moments, naivePulse } from './naive-pulse.ts'
+
+const QUARTER_MS = 900_000
+const HOUR_MS = 3_600_000
+const FOUR_HOURS_MS = 4 * HOUR_MS
+const DAY_MS = 24 * HOUR_MS
+
+/** Older bars have no weight in the signals. */
+const BARS_READ = 700
+
+/** What the market did, by its bars alone. */
+export type NaiveCoin = {
+  readonly coin: string
+  /** 15m bars without a gap, as long as the longest horizon needs. */
+  readonly quarters: readonly Bar[]
+  /** 1h and 4h bars from before the first 15m bar on. */
+  readonly hours: readonly Bar[]
+  readonly fourHours: readonly Bar[]
+  /** Settled hourly rates. */
+  readonly fundings: readonly { readonly timeMs: number; readonly rateHourly: number }[]
+}
+
+export type NaiveDraw = { readonly madeAtMs: number; readonly item: number }
+
+/** The instant of a rule's claim in an hour, by the description of the draw, in whole numbers of any size. */
+export function naiveDraw(rule: string, coin: string, hourMs: number): NaiveDraw | null {
+  const word = 2n ** 32n
+  let hash = 2_166_136_261n
+  for (const byte of Buffer.from(`${rule}|${coin}|${hourMs / HOUR_MS}`, 'utf8'))
+    hash = ((hash ^ BigInt(byte)) * 16_777_619n) % word
+  hash = ((hash ^ (hash / 2n ** 16n)) * 0x85ebca6bn) % word
+  hash = ((hash ^ (hash / 2n ** 13n)) * 0xc2b2ae35n) % word
+  hash ^= hash / 2n ** 16n
+  if (hash % 4n !== 0n) return null
+  return {
+    madeAtMs: hourMs + Number((hash / 4n) % 4n) * QUARTER_MS,
+    item: Number(hash / 16n),
+  }
+}
+
+export type NaiveSignals = Readonly<
+  Record<'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap', number>
+>
+
+/** Combined candle signals of 1h and 4h at the end of a 15m bar; 1 bullish, -1 bearish. */
+export function naiveSignals(coin: NaiveCoin, atMs: number): NaiveSignals {
+  const [hour, four] = [HOUR_MS, FOUR_HOURS_MS].map((stepMs) =>
+    votesOf(barsUntil(coin, stepMs, atMs)),
+  )
+  if (hour === undefined || four === undefined) throw new Error('two timeframes have votes')
+  const combined = (name: keyof NaiveSignals) => {
+    const mean = (2 * hour[name] + 3 * four[name]) / 5
+    return mean >= 0.5 ? 1 : mean <= -0.5 ? -1 : 0
+  }
+  return {
+    rsi: combined('rsi'),
+    trend: combined('trend'),
+    bollinger: combined('bollinger'),
+    zscore: combined('zscore'),
+    vwap: combined('vwap'),
+  }
+}
+
+/** Vote of the newest settled rate: contrarian, among the hours of 30 days. */
+export function naiveFundingVote({ fundings }: NaiveCoin, atMs: number): number {
+  const month = fundings
+    .filter(({ timeMs }) => timeMs <= atMs && timeMs > atMs - 30 * DAY_MS)
+    .map(({ rateHourly }) => rateHourly)
+  const rate = month.at(-1) ?? Number.NaN
+  const below = month.filter((other) => other < rate).length
+  const equal = month.filter((other) => other === rate).length
+  const rank = Math.round((100 * (below + equal / 2)) / month.length)
+  if (rate > 1.5 * 0.0000125) return rank >= 98 ? -1 : 0
+  return rate < 0 && 100 - rank >= 85 ? 1 : 0
+}
+
+/** Net of the weighted signals, by the table of docs/numbers/pulse.md; without open interest. */
+export function naiveNet(signals: NaiveSignals, funding: number): number {
+  const { rsi, trend, bollinger, zscore, vwap } = signals
+  const sum = rsi + 1.5 * trend + 0.75 * (bollinger + zscore + vwap + funding)
+  return sum / (1 + 1.5 + 4 * 0.75)
+}
+
+/** Closed bars of a length, then the forming one: without trades yet it repeats the close before it. */
+function barsUntil({ quarters, hours, fourHours }: NaiveCoin, stepMs: number, atMs: number): Bar[] {
+  const closed = (stepMs === HOUR_MS ? hours : fourHours)
+    .filter(({ openTimeMs }) => openTimeMs + stepMs <= atMs)
+    .slice(-BARS_READ)
+  const openTimeMs = Math.floor(atMs / stepMs) * stepMs
+  const parts = quarters.filter(
+    (bar) => bar.openTimeMs >= openTimeMs && bar.openTimeMs + QUARTER_MS <= atMs,
+  )
+  const traded = parts.filter(({ volumeBase }) => volumeBase > 0)
+  const last = parts.at(-1) ?? closed.at(-1)
+  if (last === undefined) throw new Error('there are bars')
+  const { close } = last
+  const prices = traded.length > 0 ? traded : [{ open: close, high: close, low: close }]
+  const flat = { high: close, low: close }
+  const all = traded.length > 0 ? [...prices, flat] : prices
+  const forming: Bar = {
+    openTimeMs,
+    open: prices[0]?.open ?? close,
+    high: Math.max(...all.map(({ high }) => high)),
+    low: Math.min(...all.map(({ low }) => low)),
+    close,
+    volumeBase: traded.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
+  }
+  return [...closed, forming]
+}
+
+/** By the table of docs/numbers/pulse.md. */
+function votesOf(bars: readonly Bar[]): NaiveSignals {
+  const pulse = naivePulse(bars).at(-1)
+  const close = bars.at(-1)?.close ?? Number.NaN
+  if (pulse === undefined) throw new Error('there are bars')
+  const { rsi14, ema20, ema50, middle, deviation, zscore100, vwap20, atr14 } = pulse
+  if (moments(bars.slice(-20).map((bar) => bar.close)).deviation === 0)
+    return { rsi: 0, trend: 0, bollinger: 0, zscore: 0, vwap: 0 }
+  const position = (close - (middle - 2 * deviation)) / (4 * deviation)
+  const distance = close - vwap20
+  return {
+    rsi: rsi14 >= 60 && rsi14 < 70 ? 1 : rsi14 > 30 && rsi14 <= 40 ? -1 : 0,
+    trend: close > ema50 && ema20 > ema50 ? 1 : close < ema50 && ema20 < ema50 ? -1 : 0,
+    bollinger: position < 0.2 ? 1 : position > 0.8 ? -1 : 0,
+    zscore: zscore100 <= -1.5 ? 1 : zscore100 >= 1.5 ? -1 : 0,
+    vwap: distance > atr14 / 4 ? 1 : distance < -atr14 / 4 ? -1 : 0,
+  }
+}
+
+/** Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds. */
+export function naiveBaseRate(
+  { hours, quarters }: NaiveCoin,
+  atMs: number,
+  horizonMs: number,
+  direction: number,
+): number {
+  const closes = new Map<number, number>()
+  for (const { openTimeMs, close } of hours) closes.set(openTimeMs + HOUR_MS, close)
+  for (const { openTimeMs, close } of quarters)
+    if ((openTimeMs + QUARTER_MS) % HOUR_MS === 0) closes.set(openTimeMs + QUARTER_MS, close)
+  const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+  let [days, moved] = [0, 0]
+  for (let day = 1; day <= 36; day += 1) {
+    const [before, after] = [hourMs - day * DAY_MS, hourMs - day * DAY_MS + horizonMs]
+    const [one, other] = [closes.get(before), closes.get(after)]
+    if (one === undefined || other === undefined) continue
+    days += 1
+    if (Math.sign(other - one) === direction) moved += 1
+  }
+  return (moved + 50) / (days + 100)
+}
+
+/** The 15m bars between two instants. */
+export function naiveWindow({ quarters }: NaiveCoin, fromMs: number, untilMs: number): Bar[] {
+  return quarters.filter(({ openTimeMs }) => openTimeMs >= fromMs && openTimeMs < untilMs)
+}
+
+/** Price at the end of a 15m bar. */
+export function naiveClose({ quarters }: NaiveCoin, atMs: number): number {
+  return quarters.find(({ openTimeMs }) => openTimeMs + QUARTER_MS === atMs)?.close ?? Number.NaN
+}
