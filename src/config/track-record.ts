@@ -13,10 +13,15 @@ const settings = {
     'PERPSCOPE_TRACK_RECORD_RECORDING',
     'file of perpscope record or of serve --record',
   ),
+  claims: setting(
+    '--claims <file>',
+    'PERPSCOPE_TRACK_RECORD_CLAIMS',
+    'claims with their outcomes, one JSON object a line, as --write writes them',
+  ),
   from: setting(
     '--from <time>',
     'PERPSCOPE_TRACK_RECORD_FROM',
-    'with --candles: leave out claims before this instant, ISO 8601',
+    'leave out claims before this instant, ISO 8601; the engine starts then with --candles',
   ).argParser(instantMs),
   until: setting(
     '--until <time>',

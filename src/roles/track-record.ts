@@ -1,42 +1,50 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
+import type { RecordCell } from '../compute/track-record-statistics/cell.ts'
+import { renderedTable, tableOf } from '../compute/track-record-statistics/table.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { TrackRecordOptions } from '../config/track-record.ts'
 import { OperatingError } from '../domain/errors.ts'
+import { isoInstant } from '../domain/instant.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { candleBacktest } from '../engine/candle-backtest.ts'
 import type { Recorded } from '../engine/recording.ts'
 import { Replay } from '../engine/replay.ts'
+import { readText } from '../store/candle-file.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
 
-type Cell = { claims: number; voids: number; happened: number; controlHappened: number }
+/** Claims of a period and what became of them. */
+type Period = {
+  readonly fromMs: number
+  readonly untilMs: number
+  readonly claims: readonly ResolvedClaim[]
+}
 
 /**
- * `perpscope track-record`: runs the engine over recorded candles, or over a recording, and prints what became of its
- * claims.
+ * `perpscope track-record`: runs the engine over recorded candles or a recording, or reads claims, and prints what became
+ * of them: of the whole period, and of its second half, on which nothing was chosen that was chosen on the first.
  * @throws OperatingError for unreadable data, ConfigError unless one source is given
  */
 export function trackRecord(options: TrackRecordOptions, write: (text: string) => void): void {
   const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = options
-  const file = options.write === undefined ? null : openSync(options.write, 'w')
-  const cells = new Map<string, Cell>()
-  try {
-    for (const claim of claimsOf(options)) {
-      if (claim.madeAtMs < from || claim.madeAtMs >= until) continue
-      if (file !== null) writeSync(file, `${JSON.stringify(claim)}\n`)
-      count(cells, claim)
-    }
-  } finally {
-    if (file !== null) closeSync(file)
-  }
-  write(options.json ? `${JSON.stringify(Object.fromEntries(cells))}\n` : rendered(cells))
+  const claims = [...claimsOf(options)].filter(
+    ({ madeAtMs }) => madeAtMs >= from && madeAtMs < until,
+  )
+  if (claims.length === 0) throw new OperatingError('no_claims', 'no claim was resolved')
+  if (options.write !== undefined) writeClaims(options.write, claims)
+  const periods = periodsOf(claims)
+  if (options.json) write(`${JSON.stringify({ periods: periods.map(summaryOf) })}\n`)
+  else write(periods.map(rendered).join('\n'))
 }
 
-function claimsOf({ candles, recording, from }: TrackRecordOptions): Iterable<ResolvedClaim> {
-  if (candles !== undefined && recording === undefined)
-    return candleBacktest([...readCandleFolder(candles)], from)
-  if (recording !== undefined && candles === undefined) return recordedClaims(recording)
-  throw new ConfigError('give --candles DIR or --recording FILE')
+function claimsOf(options: TrackRecordOptions): Iterable<ResolvedClaim> {
+  const { candles, recording, claims, from } = options
+  if ([candles, recording, claims].filter((source) => source !== undefined).length === 1) {
+    if (candles !== undefined) return candleBacktest([...readCandleFolder(candles)], from)
+    if (recording !== undefined) return recordedClaims(recording)
+    if (claims !== undefined) return writtenClaims(claims)
+  }
+  throw new ConfigError('one of --candles DIR, --recording FILE and --claims FILE is required')
 }
 
 function* recordedClaims(path: string): Generator<ResolvedClaim> {
@@ -46,6 +54,7 @@ function* recordedClaims(path: string): Generator<ResolvedClaim> {
       replay.noteLoss()
       continue
     }
+    // Title and checksum say that a recorder of this format wrote them.
     for (const recorded of piece.values as readonly Recorded[]) replay.process(recorded)
     yield* replay.takeClaims()
   }
@@ -53,22 +62,70 @@ function* recordedClaims(path: string): Generator<ResolvedClaim> {
     throw new OperatingError('recording_unusable', `${path} holds no start of an engine`)
 }
 
-function count(cells: Map<string, Cell>, { rule, horizonMs, outcome }: ResolvedClaim): void {
-  const name = `${rule} ${horizonMs / 3_600_000} h`
-  const cell = cells.get(name) ?? { claims: 0, voids: 0, happened: 0, controlHappened: 0 }
-  cells.set(name, cell)
-  cell.claims += 1
-  if (outcome.kind === 'void') cell.voids += 1
-  if (outcome.kind === 'event' && outcome.happened) cell.happened += 1
-  if (outcome.kind === 'event' && outcome.controlHappened) cell.controlHappened += 1
+function* writtenClaims(path: string): Generator<ResolvedClaim> {
+  for (const [at, line] of readText(path).trimEnd().split('\n').entries()) {
+    try {
+      yield JSON.parse(line) as ResolvedClaim
+    } catch (cause) {
+      throw new OperatingError('claims_file', `${path}: line ${at + 1} is not JSON`, { cause })
+    }
+  }
 }
 
-function rendered(cells: ReadonlyMap<string, Cell>): string {
-  return [...cells]
-    .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(
-      ([name, { claims, voids, happened, controlHappened }]) =>
-        `${name.padEnd(24)} claims ${claims}, void ${voids}, happened ${happened}, control ${controlHappened}\n`,
-    )
-    .join('')
+function writeClaims(path: string, claims: readonly ResolvedClaim[]): void {
+  const file = openSync(path, 'w')
+  try {
+    for (const claim of claims) writeSync(file, `${JSON.stringify(claim)}\n`)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function periodsOf(claims: readonly ResolvedClaim[]): readonly Period[] {
+  let [fromMs, untilMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const { madeAtMs } of claims) {
+    fromMs = Math.min(fromMs, madeAtMs)
+    untilMs = Math.max(untilMs, madeAtMs)
+  }
+  const middleMs = (fromMs + untilMs) / 2
+  const second = claims.filter(({ madeAtMs }) => madeAtMs >= middleMs)
+  return [
+    { fromMs, untilMs, claims },
+    { fromMs: middleMs, untilMs, claims: second },
+  ]
+}
+
+function rendered({ fromMs, untilMs, claims }: Period): string {
+  const span = `${isoInstant(fromMs)} to ${isoInstant(untilMs)}`
+  return `${claims.length} claims made from ${span}\n${renderedTable(tableOf(claims))}`
+}
+
+function summaryOf({ fromMs, untilMs, claims }: Period) {
+  return {
+    from: isoInstant(fromMs),
+    until: isoInstant(untilMs),
+    claims: claims.length,
+    cells: tableOf(claims).map(cellMembers),
+  }
+}
+
+function cellMembers({ key, form, status, figures }: RecordCell) {
+  return {
+    rule: key.rule,
+    horizon_hours: key.horizonMs / 3_600_000,
+    coin_class: key.coinClass,
+    form,
+    status,
+    n: figures.observed,
+    void: figures.voids,
+    days: figures.days,
+    n_eff: figures.effective,
+    rate: figures.rate,
+    control_rate: figures.controlRate,
+    lift: figures.lift,
+    lift_low: figures.liftLow,
+    lift_high: figures.liftHigh,
+    skill: figures.skill,
+    coverage: figures.coverage,
+  }
 }

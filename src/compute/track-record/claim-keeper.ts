@@ -5,6 +5,7 @@ import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState, MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { joinNamed, splitNamed } from '../market/saved-sections.ts'
+import { trackRecord } from '../track-record-statistics/track-record.ts'
 import { drawOf } from './draw.ts'
 import { recentBars } from './recent-bars.ts'
 import type { Rule, Stated } from './rule.ts'
@@ -20,8 +21,8 @@ const LATE_MS_MAX = 60_000
 /** Time after the horizon until which candles and settlements may arrive late. */
 const OUTCOME_LATE_MS_MAX = DAY_MS / 2
 
-/** Open claims of one coin; about 35 are expected. */
-const OPEN_MAX = 64
+/** Open claims of one coin; about 50 are expected. */
+const OPEN_MAX = 96
 
 /** Resolved claims until history takes them, which happens every few seconds. */
 const RESOLVED_MAX = 16_384
@@ -65,7 +66,7 @@ export class ClaimKeeper implements MarketTracker {
     if (event.kind !== 'universe') return
     for (const [name, { open }] of this.#coins) {
       if (market.coin(name) !== undefined) continue
-      for (const claim of open) this.#resolveVoid(claim, 'delisted', event.timeExchangeMs)
+      for (const claim of open) this.#resolveVoid(claim, 'delisted', event.timeExchangeMs, market)
       this.#coins.delete(name)
     }
   }
@@ -108,7 +109,7 @@ export class ClaimKeeper implements MarketTracker {
     if (!(closedUntilMs > claims.seenUntilMs) && !Number.isNaN(claims.seenUntilMs)) return
     if (Number.isNaN(closedUntilMs)) return
     claims.seenUntilMs = closedUntilMs
-    if (claims.open.length > 0) this.#resolve(claims, coin, closedUntilMs)
+    if (claims.open.length > 0) this.#resolve(claims, coin, market, closedUntilMs)
     if (isContinuous && market.venueMs - closedUntilMs <= LATE_MS_MAX)
       this.#make(claims, coin, market, nowMs)
   }
@@ -122,8 +123,12 @@ export class ClaimKeeper implements MarketTracker {
     return claims
   }
 
-  #make({ open }: CoinClaims, coin: CoinMarket, market: MarketState, nowMs: number): void {
-    const { seenUntilMs: atMs } = this.#claimsOf(coin.listing.coin)
+  #make(
+    { open, seenUntilMs: atMs }: CoinClaims,
+    coin: CoinMarket,
+    market: MarketState,
+    nowMs: number,
+  ): void {
     const hour = Math.floor(atMs / HOUR_MS)
     const quarter = (atMs - hour * HOUR_MS) / QUARTER_MS
     const drawn = rules.flatMap((rule) => {
@@ -135,25 +140,29 @@ export class ClaimKeeper implements MarketTracker {
     const { coinClass } = bars
     const dayBars = bars.between(atMs - DAY_MS, atMs)
     if (dayBars === null || coinClass === null) return
+    const record = market.of(trackRecord)
     for (const { rule, item } of drawn) {
+      const key = { rule: rule.id, horizonMs: rule.horizonMs(item), coinClass }
       const stated =
         open.length < OPEN_MAX ? rule.make({ coin, market, dayBars, atMs, nowMs, item }) : null
-      if (stated === null) continue
-      open.push({
-        ...{ rule: rule.id, coin: coin.listing.coin, coinClass, madeAtMs: atMs },
-        ...{ horizonMs: rule.horizonMs(item), ...rounded(stated) },
-      })
+      if (stated === null) {
+        record.abstained(key, atMs)
+        continue
+      }
+      const claim = { ...key, coin: coin.listing.coin, madeAtMs: atMs, ...rounded(stated) }
+      open.push(claim)
+      record.made(claim)
     }
   }
 
   /** After the bar that follows the horizon: until then the last bar of the horizon may be revised. */
-  #resolve(claims: CoinClaims, coin: CoinMarket, atMs: number): void {
+  #resolve(claims: CoinClaims, coin: CoinMarket, market: MarketState, atMs: number): void {
     const bars = coin.of(recentBars)
     claims.open = claims.open.filter((claim) => {
       if (claim.madeAtMs + claim.horizonMs + QUARTER_MS > atMs) return true
       const outcome = ruleOf(claim.rule)?.outcome(claim, { coin, bars }) ?? null
       if (outcome === null) return true
-      this.#add(claim, outcome, atMs)
+      this.#add({ ...claim, resolvedAtMs: atMs, outcome }, market)
       return false
     })
   }
@@ -164,17 +173,18 @@ export class ClaimKeeper implements MarketTracker {
       if (endMs > market.venueMs) return true
       const isDown = market.feed?.state === 'down'
       const reason = this.#restored.has(claim) ? 'restart' : isDown ? 'outage' : 'gap'
-      this.#resolveVoid(claim, reason, endMs)
+      this.#resolveVoid(claim, reason, endMs, market)
       return false
     })
   }
 
-  #resolveVoid(claim: Claim, reason: VoidReason, atMs: number): void {
-    this.#add(claim, { kind: 'void', reason }, atMs)
+  #resolveVoid(claim: Claim, reason: VoidReason, resolvedAtMs: number, market: MarketState): void {
+    this.#add({ ...claim, resolvedAtMs, outcome: { kind: 'void', reason } }, market)
   }
 
-  #add(claim: Claim, outcome: ClaimOutcome, resolvedAtMs: number): void {
-    this.#resolved.push({ ...claim, resolvedAtMs, outcome })
+  #add(claim: ResolvedClaim, market: MarketState): void {
+    market.of(trackRecord).resolved(claim)
+    this.#resolved.push(claim)
     if (this.#resolved.length <= RESOLVED_MAX) return
     this.#resolved.shift()
     this.#dropped += 1

@@ -19,7 +19,9 @@ export type Moment = {
 export type Stated = Pick<Claim, 'statement' | 'reference'>
 
 /** What an outcome is read from. */
-type Observed = { readonly coin: CoinMarket; readonly bars: RecentBars }
+export type Observed = { readonly coin: CoinMarket; readonly bars: RecentBars }
+
+export type ValueOutcome = Extract<ClaimOutcome, { kind: 'value' }>
 
 /** A rule by which claims about a coin are made. */
 export type Rule = {

@@ -1,29 +1,54 @@
 import { cascadeRisk, hourlyAtrPct } from '../../liquidation/cascade.ts'
 import { heatmapOf } from '../../liquidation/heatmap.ts'
 import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
-import type { Rule } from '../rule.ts'
+import type { RecentBar } from '../recent-bars.ts'
+import type { Moment, Rule } from '../rule.ts'
 import { DAY_MS } from '../rule.ts'
 
-/** The cascade score ranks the largest move of the next 24 hours, percent; its control is ATR alone, percent. */
-export const cascadeScoreRule: Rule = {
-  id: 'cascade.score@1',
-  form: 'rank',
-  horizonMs: () => DAY_MS,
-  make({ coin }) {
+type Ranks = { readonly score: number; readonly control: number }
+
+/**
+ * Scores that rank the largest move of the next 24 hours, percent: the cascade score, whose control is ATR alone, and
+ * ATR alone, percent, whose control is the largest move of the last 24 hours.
+ */
+export const cascadeRules: readonly Rule[] = [
+  cascadeRule('cascade.score@1', ({ coin }) => {
     const exposure = LiquidationExposure.of(coin)
     const atrPct = hourlyAtrPct(coin)
     if (exposure === null || atrPct === null || !(coin.midPrice > 0)) return null
     const { openInterestBase, markPrice } = exposure
     const map = heatmapOf(exposure, coin.midPrice)
     const { score } = cascadeRisk(map, openInterestBase * markPrice, atrPct)
-    return { statement: { form: 'rank', score, control: atrPct }, reference: [] }
-  },
-  outcome({ madeAtMs, horizonMs }, { bars }) {
-    const following = bars.between(madeAtMs, madeAtMs + horizonMs)
-    const start = bars.closeAt(madeAtMs)
-    if (following === null || Number.isNaN(start)) return null
-    const high = Math.max(...following.map((bar) => bar.high))
-    const low = Math.min(...following.map((bar) => bar.low))
-    return { kind: 'value', value: 100 * Math.max(high / start - 1, 1 - low / start) }
-  },
+    return { score, control: atrPct }
+  }),
+  cascadeRule('cascade.atr@1', ({ coin, dayBars }) => {
+    const [first] = dayBars
+    const startPrice = first?.close ?? Number.NaN
+    const score = hourlyAtrPct(coin)
+    return score === null ? null : { score, control: largestMovePct(dayBars, startPrice) }
+  }),
+]
+
+function cascadeRule(id: Rule['id'], ranks: (moment: Moment) => Ranks | null): Rule {
+  return {
+    id,
+    form: 'rank',
+    horizonMs: () => DAY_MS,
+    make(moment) {
+      const ranked = ranks(moment)
+      return ranked === null ? null : { statement: { form: 'rank', ...ranked }, reference: [] }
+    },
+    outcome({ madeAtMs, horizonMs }, { bars }) {
+      const following = bars.between(madeAtMs, madeAtMs + horizonMs)
+      const start = bars.closeAt(madeAtMs)
+      if (following === null || Number.isNaN(start)) return null
+      return { kind: 'value', value: largestMovePct(following, start) }
+    },
+  }
+}
+
+function largestMovePct(bars: readonly RecentBar[], startPrice: number): number {
+  const high = Math.max(...bars.map((bar) => bar.high))
+  const low = Math.min(...bars.map((bar) => bar.low))
+  return 100 * Math.max(high / startPrice - 1, 1 - low / startPrice)
 }
