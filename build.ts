@@ -19,6 +19,8 @@ import { build } from 'esbuild'
 import { brotli } from './brotli.ts'
 import { clientTypes } from './client-types.ts'
 import { buildConsole } from './console-build.ts'
+import type { LockedPackages } from './sbom.ts'
+import { sbomOf } from './sbom.ts'
 import { shipped } from './shipped.ts'
 
 const OUT = 'dist'
@@ -29,6 +31,8 @@ const EMITTED_TYPES = 'node_modules/.cache/perpscope/types/client'
 const SECP256K1 = 'node_modules/secp256k1'
 /** The script of `/docs`, as its makers bundled it: `src/roles/docs-viewer.ts` reads it in `viewer`. */
 const VIEWER = 'node_modules/openapi-explorer'
+
+const lock: LockedPackages = JSON.parse(readFileSync('package-lock.json', 'utf8')).packages
 
 const service = await build({
   // Whatever is started by its path. The other commands are chunks, and `serve` finds the engine beside it.
@@ -121,21 +125,35 @@ writeFileSync(
 
 const console = await buildConsole(`${OUT}/console`)
 
+const bundled = bundledFolders([...bundles.map(({ metafile }) => metafile), console])
+writeFileSync(`${OUT}/THIRD-PARTY-NOTICES.txt`, notices(bundled))
 writeFileSync(
-  `${OUT}/THIRD-PARTY-NOTICES.txt`,
-  notices(
-    [...bundles.map(({ metafile }) => metafile), console].flatMap(({ inputs }) =>
-      Object.keys(inputs),
-    ),
+  `${OUT}/sbom.cdx.json`,
+  JSON.stringify(
+    sbomOf({
+      manifest: JSON.parse(readFileSync('package.json', 'utf8')),
+      lock,
+      bundled,
+      licenceOf: (path) => manifest(path).license ?? 'NOASSERTION',
+    }),
+    null,
+    1,
   ),
 )
 
+/** Folders of the packages whose code is in the bundles. */
+function bundledFolders(
+  metafiles: readonly { readonly inputs: Readonly<Record<string, unknown>> }[],
+): readonly string[] {
+  const packages = metafiles
+    .flatMap(({ inputs }) => Object.keys(inputs))
+    .filter((path) => path.startsWith('node_modules/'))
+  return [...new Set([...packages.map(packageFolder), ...withDependencies(VIEWER)])].toSorted()
+}
+
 /** Their licences ask that whoever passes their code on says whose it is. */
-function notices(inputs: readonly string[]): string {
-  const packages = inputs.filter((path) => path.startsWith('node_modules/'))
-  const folders = new Set([...packages.map(packageFolder), ...withDependencies(VIEWER)])
-  return Array.from(folders)
-    .toSorted()
+function notices(folders: readonly string[]): string {
+  return folders
     .map((folder) => {
       const { name, version, license } = manifest(folder)
       const texts = readdirSync(folder)
@@ -160,8 +178,7 @@ function withDependencies(folder: string, found = new Set<string>()): Set<string
 /** The package that a file is part of: not every folder with a manifest is one. */
 function packageFolder(path: string): string {
   const folder = dirname(path)
-  const isPackage = existsSync(join(folder, 'package.json')) && 'version' in manifest(folder)
-  return isPackage ? folder : packageFolder(folder)
+  return folder in lock ? folder : packageFolder(folder)
 }
 
 type Manifest = {

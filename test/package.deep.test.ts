@@ -4,6 +4,8 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { LockedPackage } from '../sbom.ts'
+import { installedWith } from '../sbom.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
@@ -16,14 +18,8 @@ const INSTALLED_BYTES_MAX = 60_000_000
 const PACKAGES_MAX = 120
 const CANDLES = join(ROOT, 'src/compute/indicators/fixtures/flat-stretch-table.csv')
 
-type Locked = {
-  readonly dependencies?: Readonly<Record<string, string>>
-  readonly optionalDependencies?: Readonly<Record<string, string>>
-  readonly hasInstallScript?: true
-}
-
 const lock = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')) as {
-  readonly packages: Readonly<Record<string, Locked>>
+  readonly packages: Readonly<Record<string, LockedPackage & { readonly hasInstallScript?: true }>>
 }
 
 describe('a user who installs the package', () => {
@@ -36,7 +32,7 @@ describe('a user who installs the package', () => {
   afterAll(() => user.remove())
 
   test('gets a small tarball, few packages and no install script', () => {
-    const packages = closure(Object.keys(manifest.dependencies))
+    const packages = installedWith(Object.keys(manifest.dependencies), lock.packages)
     const here = packages.filter((path) => existsSync(join(ROOT, path)))
     const bytes = here.map((path) => bytesOf(join(ROOT, path)))
     expect(packages.filter((path) => lock.packages[path]?.hasInstallScript)).toEqual([])
@@ -162,27 +158,3 @@ test('with the local chains the demo buys everything from the tarball', () => {
     user.remove()
   }
 })
-
-/** Paths in the lock that npm installs for these packages on any platform. */
-function closure(names: readonly string[]): readonly string[] {
-  const found = new Set<string>()
-  const wanted = names.map((name) => ({ from: '', name }))
-  for (let next = wanted.pop(); next !== undefined; next = wanted.pop()) {
-    const path = locate(next.from, next.name)
-    if (path === null || found.has(path)) continue
-    found.add(path)
-    const { dependencies, optionalDependencies } = lock.packages[path] ?? {}
-    for (const name of Object.keys({ ...dependencies, ...optionalDependencies }))
-      wanted.push({ from: path, name })
-  }
-  return [...found]
-}
-
-/** Resolves like Node: the nearest `node_modules` above. */
-function locate(from: string, name: string): string | null {
-  for (let base = from; ; base = base.slice(0, Math.max(0, base.lastIndexOf('/node_modules/')))) {
-    const path = `${base === '' ? '' : `${base}/`}node_modules/${name}`
-    if (path in lock.packages) return path
-    if (base === '') return null
-  }
-}
