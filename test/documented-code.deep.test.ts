@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
@@ -76,7 +76,7 @@ afterAll(async () => {
 
 test('each says what language it is in, and is run unless it is a text', () => {
   expect(blocks.length).toBeGreaterThan(15)
-  const runHere = ['sh', 'ts', 'json', 'text']
+  const runHere = ['sh', 'ts', 'python', 'json', 'text']
   expect(blocks.filter(({ language }) => !runHere.includes(language))).toEqual([])
   const jsonPages = new Set(blocksOf('json').map(({ page }) => page))
   expect([...jsonPages].sort()).toEqual(['README.md', 'docs/faults.md', 'docs/simulated-world.md'])
@@ -99,6 +99,30 @@ describe('what buys', () => {
     expect(JSON.parse(output.trim().split('\n').at(-1) ?? '')).toMatchObject({ coin: 'BTC' })
     expect(await spent()).toBe(pulse.contract.priceUsdcAtomic)
   })
+
+  const scripts = blocksOf('python').map(({ page, code }) => ({ page, code, needs: needsOf(code) }))
+
+  test.for(scripts)(
+    '$page: Python with $needs pays for one pulse and gets it',
+    async ({ code, needs }, { skip }) => {
+      const imports = spawnSync('python3', ['-c', `import ${needs}`], { stdio: 'ignore' })
+      skip(imports.status !== 0, `python3 does not have ${needs}`)
+      const { key, spent } = await wallet()
+      const filled = put(code, {
+        '0x…': key,
+        'http://127.0.0.1:8402': rig.url,
+        '/path/to/perpscope': ROOT,
+      })
+      const child = spawn('python3', ['-c', filled], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: inheritedEnv(),
+      })
+      const { code: exit, output, errors } = await ended(child)
+      expect(exit, errors).toBe(0)
+      expect(JSON.parse(output)).toMatchObject({ coin: 'BTC' })
+      expect(await spent()).toBe(pulse.contract.priceUsdcAtomic)
+    },
+  )
 
   test('the configuration of a desktop client starts what offers the tools and pays for them', async () => {
     const { key, spent } = await wallet()
@@ -308,6 +332,12 @@ async function ended(child: ChildProcess) {
     once(child, 'close') as Promise<[number | null]>,
   ])
   return { output, errors, code }
+}
+
+/** The packages that a Python block imports, without those of Python itself. */
+function needsOf(code: string): string {
+  const modules = Array.from(code.matchAll(/^(?:from|import) (\w+)/gm), ([, name = '']) => name)
+  return [...new Set(modules)].filter((name) => name !== 'asyncio').join(', ')
 }
 
 /** Without its comment. */
