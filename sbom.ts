@@ -12,7 +12,7 @@ export type LockedPackage = {
 /** Packages by their path, `node_modules/<name>`. */
 export type LockedPackages = Readonly<Record<string, LockedPackage>>
 
-export type Component = {
+type Component = {
   readonly 'bom-ref': string
   readonly type: 'application' | 'library'
   readonly name: string

@@ -4,7 +4,7 @@ import { Marked } from 'marked'
 import { urlOf } from './navigation.ts'
 
 /** A heading with the text below it, down to the next heading. `id` is empty for the title of a page. */
-export type Section = { readonly id: string; readonly title: string; readonly text: string }
+type Section = { readonly id: string; readonly title: string; readonly text: string }
 
 export type Page = {
   /** Path in the repository. */

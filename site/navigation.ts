@@ -18,7 +18,15 @@ const groups: readonly Group[] = [
   {
     title: 'Operate',
     sources: [
-      ...['operating', 'configuration', 'options', 'run-book', 'console', 'recording', 'memory'],
+      ...[
+        'operating',
+        'configuration',
+        'configuration-reference',
+        'run-book',
+        'console',
+        'recording',
+        'memory',
+      ],
       ...['outgrow-one-machine', 'growth', 'install-figures'],
     ].map((name) => `docs/${name}.md`),
   },
