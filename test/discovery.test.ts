@@ -490,10 +490,10 @@ describe('an answer in tokens', () => {
 
   test.each([
     ['/pulse/BTC?view=compact', 1_100],
-    ['/liquidations/BTC?view=compact', 1_200],
+    ['/liquidations/BTC?view=compact', 1_250],
     ['/screener?view=compact&top_n=50', 9_500],
     ['/bundle/BTC?view=compact', 2_500],
-    ['/bundle/BTC', 4_500],
+    ['/bundle/BTC', 4_650],
   ])('%s stays below %d', async (path, tokensMax) => {
     expect(await tokens(path)).toBeLessThan(tokensMax)
   })

@@ -131,7 +131,7 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
 }
 
 function trackRecordPaths(): OpenApiObject {
-  const responses = document('Rendered every minute.', JSON_TYPE, schemaRef('TrackRecord'))
+  const responses = document('Rendered every minute.', JSON_TYPE, schemaRef('RuleRecords'))
   const family = {
     name: 'family',
     in: 'path',

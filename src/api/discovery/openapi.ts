@@ -130,7 +130,7 @@ function openApiDocument(
         Dexes: dexesSchema,
         Prices: pricesSchema,
         Index: indexSchema,
-        TrackRecord: recordSchema(publishedSchema(facts.trackRecord.document)),
+        RuleRecords: recordSchema(publishedSchema(facts.trackRecord.document)),
         JsonRpcRequest: jsonRpcRequestSchema,
         JsonRpcResponse: jsonRpcResponseSchema,
       },

@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import type { CoinClass, RuleId } from '../../domain/track-record.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { nullable, oneOf } from '../render/answer-schema.ts'
 import { orNull, score } from '../render/significance.ts'
+import { recentBars } from '../track-record/recent-bars.ts'
 import type { Baseline } from './baseline.ts'
 import { baselines } from './baseline.ts'
 import { DAY_MS } from './blocks.ts'
@@ -27,6 +29,18 @@ export type RecordMember = {
 
 const HOUR_MS = 3_600_000
 
+/** A rule at one of its horizons, as an estimate in an answer names it. */
+type RecordedRule = Pick<CellKey, 'rule' | 'horizonMs'>
+
+/** Rules whose records stand in answers. A direction is claimed for 1, 4 and 24 h; answers show the middle one. */
+export const shownRules = {
+  confluence: { rule: 'confluence.bias@1', horizonMs: 4 * HOUR_MS },
+  zones: { rule: 'zone.reaction@1', horizonMs: 24 * HOUR_MS },
+  cascade: { rule: 'cascade.score@1', horizonMs: 24 * HOUR_MS },
+  volatility: { rule: 'volatility.har@1', horizonMs: 24 * HOUR_MS },
+  funding: { rule: 'funding.next@1', horizonMs: HOUR_MS },
+} as const satisfies Readonly<Record<string, RecordedRule>>
+
 export const recordMember = Type.Object(
   {
     rule: Type.String({ description: 'Rule with version; another version has its own record.' }),
@@ -41,13 +55,17 @@ export const recordMember = Type.Object(
     ),
     n_eff: Type.Number({
       minimum: 0,
-      description: 'Independent claims to which the resolved ones amount, by whole days.',
+      description: 'Number of independent claims to which the resolved ones amount, by whole days.',
     }),
     lift: nullable(
-      Type.Number({ description: 'Result relative to the control; above 1 is better.' }),
+      Type.Number({
+        description: 'Ratio of its result to that of the control; above 1 is better.',
+      }),
     ),
     lift_low: nullable(
-      Type.Number({ description: 'Lower end of the 95 % interval of lift, bootstrap by days.' }),
+      Type.Number({
+        description: 'Lower end of the 95 % interval of lift, a ratio; bootstrap by days.',
+      }),
     ),
     skill: nullable(
       Type.Number({
@@ -69,19 +87,35 @@ export const recordMember = Type.Object(
   { description: 'Past claims of this rule for coins of this size; /track-record has the table.' },
 )
 
-/** The record of a rule for one class of coin, of the backtest while the live one is too short. */
+/** The record of a rule for coins of one class: of the backtest while the live one is too short. */
 export function recordOf(
   market: Pick<MarketState, 'of'>,
-  rule: RuleId,
-  horizonMs: number,
-  coinClass: CoinClass,
+  { rule, horizonMs }: RecordedRule,
+  coinClass: CoinClass | null,
 ): RecordMember {
+  if (coinClass === null) return emptyMember({ rule, horizonMs })
   const key: CellKey = { rule, horizonMs, coinClass }
   const cell = market.of(trackRecord).cell(key)
   if (cell !== undefined && cell.status !== 'measuring') return liveMember(cell)
   const baseline = baselines.find((one) => isOf(one, key))
   if (baseline !== undefined) return backtestMember(baseline)
   return cell === undefined ? emptyMember(key) : liveMember(cell)
+}
+
+/** The record of a rule for a coin, by its class now. */
+export function recordOfCoin(
+  coin: Pick<CoinMarket, 'of'>,
+  market: Pick<MarketState, 'of'>,
+  rule: RecordedRule,
+): RecordMember {
+  return recordOf(market, rule, coin.of(recentBars).coinClass)
+}
+
+/** Members that `view=compact` omits, for a contract: it keeps rule, lift and status. */
+export function compactRecordOmits(path: string): readonly string[] {
+  const kept = new Set(['rule', 'lift', 'status'])
+  const members = Object.keys(recordMember.properties).filter((name) => !kept.has(name))
+  return members.map((name) => `${path}.${name}`)
 }
 
 /** The value of an estimate for summaries that rest on it: null unless its record supports it. */
@@ -117,7 +151,7 @@ function backtestMember(baseline: Baseline): RecordMember {
   }
 }
 
-function emptyMember(key: CellKey): RecordMember {
+function emptyMember(key: RecordedRule): RecordMember {
   return {
     ...headOf(key),
     ...{ probability: null, n_eff: 0, lift: null, lift_low: null, skill: null },
@@ -125,7 +159,7 @@ function emptyMember(key: CellKey): RecordMember {
   }
 }
 
-function headOf({ rule, horizonMs }: CellKey) {
+function headOf({ rule, horizonMs }: RecordedRule) {
   return { rule, horizon_hours: horizonMs / HOUR_MS }
 }
 

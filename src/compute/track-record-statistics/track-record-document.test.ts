@@ -85,8 +85,10 @@ describe('document of the track record', () => {
 })
 
 describe('record in an answer', () => {
+  const oracle = { rule: 'zone.oracle@1', horizonMs: 3_600_000 } as const
+
   test('has the figures of its rule', () => {
-    const found = memberOf(market, 'zone.oracle@1', 3_600_000, 'majors')
+    const found = memberOf(market, oracle, 'majors')
     expect(found).toMatchObject({
       ...{ rule: 'zone.oracle@1', horizon_hours: 1, probability: 1, n_eff: 1_400 },
       ...{ lift: 2, lift_low: 2, status: 'supported', evidence: 'live' },
@@ -96,7 +98,7 @@ describe('record in an answer', () => {
   })
 
   test('without a claim is measuring, and nothing rests on it', () => {
-    const found = memberOf(market, 'zone.oracle@1', 3_600_000, 'tail')
+    const found = memberOf(market, oracle, 'tail')
     expect(found).toMatchObject({ status: 'measuring', n_eff: 0, lift: null, since: null })
     expect(supportedOnly(found, 'bullish')).toBeNull()
   })

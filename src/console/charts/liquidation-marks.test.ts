@@ -22,7 +22,7 @@ describe('marks of liquidations', () => {
     const [zone] = sample.zones.longs
     if (zone === undefined) throw new Error('the sample has no zone')
     const observed = { ...zone, estimated_notional: 100, observed_notional: 40 }
-    const one = { ...sample, zones: { longs: [observed], shorts: [] } }
+    const one = { ...sample, zones: { ...sample.zones, longs: [observed], shorts: [] } }
     const mark = liquidationMarks(one).find(({ kind }) => kind === 'zone')
     expect(mark).toMatchObject({ observedUsd: 40, estimatedUsd: 60, leverage: zone.leverage })
     expect(mark && notionalOf(mark)).toBe(100)

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
-import { coinMembers, metaMembers, oneOf } from '../../render/answer-schema.ts'
+import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { riskFlags } from './risk-flags.ts'
 import { biases, voters } from './summary.ts'
 
@@ -18,6 +18,12 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
         bias: oneOf(
           biases,
           'Sign of 0.6 x pulse.confluence.bias + 0.2 x sentiment.overall + 0.2 x funding (contrarian: crowded longs -1, crowded shorts 1), each -1, 0 or 1.',
+        ),
+        bias_supported: nullable(
+          oneOf(
+            biases,
+            'The same from the supported components alone: pulse.confluence.bias_supported. Sentiment and funding have no record.',
+          ),
         ),
         confidence: Type.Number({
           minimum: 0,

@@ -11,6 +11,7 @@ import { answerMeta } from '../../render/answer-meta.ts'
 import type { Fragment, Written } from '../../render/document-builder.ts'
 import { answerInputsOf, DocumentBuilder } from '../../render/document-builder.ts'
 import { score } from '../../render/significance.ts'
+import { compactRecordOmits } from '../../track-record-statistics/record-member.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
 import { bundleAnswer } from './bundle-schema.ts'
 import { riskFlagsOf } from './risk-flags.ts'
@@ -26,6 +27,8 @@ const componentNames = ['pulse', 'sentiment', 'funding', 'spread'] as const
 
 /** Members of the components that repeat the bundle's own, and detailed figures. */
 const compactOmits = [
+  ...compactRecordOmits('pulse.confluence.track_record'),
+  ...compactRecordOmits('funding.funding.track_record'),
   ...componentNames.flatMap((name) =>
     [
       'timestamp_iso',
@@ -60,7 +63,11 @@ export type BundleParts = {
   readonly spread: CoinAnalysis & Component<SpreadFacts>
 }
 
-type PulseFacts = { readonly bias: Bias; readonly atrPct1h: number | null }
+type PulseFacts = {
+  readonly bias: Bias
+  readonly biasSupported: Bias | null
+  readonly atrPct1h: number | null
+}
 type SentimentFacts = { readonly overall: Bias }
 type FundingFacts = { readonly tilt: FundingTilt }
 type SpreadFacts = { readonly isThin: boolean }
@@ -223,6 +230,7 @@ function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked
   const { coin, rendering, market } = asked
   return {
     bias: summary.bias,
+    bias_supported: pulse.facts.biasSupported,
     confidence: score(summary.confidence),
     agree_count: summary.agreeCount,
     conflicts: summary.conflicts,

@@ -3,6 +3,7 @@ import { fundingSigns } from '../../funding/funding-series.ts'
 import { crowdings, fundingBiases } from '../../funding/funding-tilt.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 import { fundingTrends } from './funding-trend.ts'
 import { lookbackHoursMax } from './lookback-parameter.ts'
 
@@ -67,6 +68,7 @@ export const FundingAnswer = Type.Object({
           "Premium of the venue's impact prices over the oracle price, in basis points. null without impact prices.",
       }),
     ),
+    track_record: recordMember,
     next_funding_iso: Iso,
     lookback_hours: Type.Integer({
       minimum: 1,

@@ -18,6 +18,7 @@ import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../fund
 import { dexKindOf, fundingPremium } from '../../funding/premium.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import { answerMeta, VIEW_MARK } from '../../render/answer-meta.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { deviationsOf, percentOf } from '../../render/count-digits.ts'
@@ -26,6 +27,11 @@ import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder
 import { coinMembers } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, rate } from '../../render/significance.ts'
 import type { SeriesStatistics } from '../../statistics/series-statistics.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+} from '../../track-record-statistics/record-member.ts'
 import { FundingAnswer } from './funding-schema.ts'
 import { fundingTrendOf } from './funding-trend.ts'
 import {
@@ -67,6 +73,7 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
     document: FundingAnswer,
     defaultView: lookbackViewKey(defaultLookbackHours),
     viewParameters: [lookbackParameter],
+    compactOmits: compactRecordOmits('funding.track_record'),
     inputAgeMsMax: 300_000,
     coverageFloor: {
       counts: 'hours of funding',
@@ -77,7 +84,7 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
   inputs: ['context', 'funding-history', 'venue-fundings'],
   periodMs: PERIOD_MS,
 
-  render(coin, rendering) {
+  render(coin, rendering, market) {
     const builder = new DocumentBuilder()
     const measured = measure(coin)
     if (typeof measured === 'string') {
@@ -86,21 +93,29 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
       return builder.build(rendering)
     }
     const inputs = inputsOf(measured)
-    const { head, middle, tail, end } = surroundings(builder, { coin, measured, inputs }, rendering)
+    const { head, middle, tail, end } = surroundings(
+      builder,
+      { coin, market, measured, inputs },
+      rendering,
+    )
     const { text, statistics, names, records, outcomes } = lookbacksOf(measured.windows)
     const [own = [], history = [], name = []] = builder.choices(text, [statistics, records, names])
     builder.numbered([head, own, middle, history, tail, name, end], inputs, outcomes)
     return builder.build(rendering)
   },
 
-  write(builder, coin, rendering) {
+  write(builder, coin, rendering, market) {
     const measured = measure(coin)
     if (typeof measured === 'string') return { kind: 'missing-input', input: measured }
     const lookback = measured.windows.over(defaultLookbackHours)
     const outcome = outcomeOf(measured.windows, defaultLookbackHours, lookback)
     if ('kind' in outcome) return outcome
     const inputs = inputsOf(measured)
-    const { head, middle, tail, end } = surroundings(builder, { coin, measured, inputs }, rendering)
+    const { head, middle, tail, end } = surroundings(
+      builder,
+      { coin, market, measured, inputs },
+      rendering,
+    )
     const own = builder.text(statisticsText(defaultLookbackHours, lookback))
     const records = recordsOf(measured.windows, defaultLookbackHours)
     const history = builder.text(records.map(textOf).join(','))
@@ -120,15 +135,24 @@ function surroundings(
   builder: DocumentBuilder,
   {
     coin,
+    market,
     measured,
     inputs,
-  }: { readonly coin: CoinMarket; readonly measured: Measured; readonly inputs: readonly Input[] },
+  }: {
+    readonly coin: CoinMarket
+    readonly market: MarketState
+    readonly measured: Measured
+    readonly inputs: readonly Input[]
+  },
   rendering: Rendering,
 ) {
   const { context, venueRates } = measured
   const before = {
     ...coinMembers(builder, coin, rendering.renderedAtMs),
-    funding: current(coin, context),
+    funding: {
+      ...current(coin, context),
+      track_record: recordOfCoin(coin, market, shownRules.funding),
+    },
   }
   const after = {
     venues: venueRates.map(shownVenue),

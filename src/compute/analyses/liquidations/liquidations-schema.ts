@@ -4,6 +4,7 @@ import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
 import { MAP_MULTIPLES } from '../../liquidation/zone-map.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 const MAP = `${MAP_MULTIPLES.long} to ${MAP_MULTIPLES.short} times mark_price`
 
@@ -108,6 +109,7 @@ export const LiquidationsAnswer = Type.Object({
   zones: Type.Object({
     longs: Type.Array(Zone, { description: 'One zone per tier, largest notional first.' }),
     shorts: Type.Array(Zone, { description: 'One zone per tier, smallest notional first.' }),
+    track_record: recordMember,
   }),
   below_3x: Type.Object(
     { longs: BelowTiers, shorts: BelowTiers },
@@ -148,6 +150,10 @@ export const LiquidationsAnswer = Type.Object({
       cascadeLevels,
       'By score: LOW < 0.35, MODERATE < 0.65, HIGH < 0.85, else EXTREME.',
     ),
+    level_supported: nullable(
+      oneOf(cascadeLevels, 'level, if track_record.status is supported; else null.'),
+    ),
+    track_record: recordMember,
     components: Type.Object({
       proximity: Type.Number({
         minimum: 0,

@@ -16,6 +16,13 @@ import { lowCoverage } from '../../render/coverage-floor.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
+import type { RecordMember } from '../../track-record-statistics/record-member.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+  supportedOnly,
+} from '../../track-record-statistics/record-member.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import type { ZoneHolding } from './liquidations-schema.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
@@ -48,7 +55,11 @@ export const liquidations: CoinAnalysis = {
     document: LiquidationsAnswer,
     defaultView: '',
     viewParameters: [],
-    compactOmits: ['clusters', 'assumptions'],
+    compactOmits: [
+      ...['clusters', 'assumptions'],
+      ...compactRecordOmits('zones.track_record'),
+      ...compactRecordOmits('cascade_risk.track_record'),
+    ],
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
     coverageFloor: {
       counts: 'inputs (open interest with mark price, ATR of 14 hourly candles)',
@@ -58,7 +69,7 @@ export const liquidations: CoinAnalysis = {
   inputs: ['context', 'mark', 'history', 'account-position'],
   periodMs: PERIOD_MS,
 
-  render: (coin, rendering) =>
+  render: (coin, rendering, market) =>
     oneAnswer(liquidations.contract, rendering, (builder) => {
       const { context } = coin
       const tracker = coin.of(liquidationFlow)
@@ -84,6 +95,7 @@ export const liquidations: CoinAnalysis = {
         zones: {
           longs: zonesOf(map.long, current, dollars).reverse(),
           shorts: zonesOf(map.short, current, dollars),
+          track_record: recordOfCoin(coin, market, shownRules.zones),
         },
         clusters: {
           longs: map.long.clusters.map((one) => clusterMembers(one, dollars)),
@@ -101,7 +113,11 @@ export const liquidations: CoinAnalysis = {
           longs: dollars(map.long.withoutPriceUsd),
           shorts: dollars(map.short.withoutPriceUsd),
         },
-        cascade_risk: cascadeMembers(map, risk, dollars),
+        cascade_risk: cascadeMembers(
+          map,
+          { ...risk, record: recordOfCoin(coin, market, shownRules.cascade) },
+          dollars,
+        ),
         total_at_risk_usd: {
           within_1pct: dollars(atRisk(map, 0)),
           within_2pct: dollars(atRisk(map, 1)),
@@ -198,13 +214,15 @@ function clusterMembers(cluster: Cluster, dollars: InUsd) {
 
 function cascadeMembers(
   map: Heatmap,
-  { score: riskScore, level, components }: CascadeRisk,
+  { score: riskScore, level, components, record }: CascadeRisk & { readonly record: RecordMember },
   dollars: InUsd,
 ) {
   const { side, ...nearest } = map.nearestCluster
   return {
     score: riskScore,
     level,
+    level_supported: supportedOnly(record, level),
+    track_record: record,
     components: {
       proximity: score(components.proximity),
       size: score(components.size),

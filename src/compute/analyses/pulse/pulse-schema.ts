@@ -3,6 +3,7 @@ import { families } from '../../confluence/confluence.ts'
 import { driverNames, regimeLabels } from '../../regime/regime-rule.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 const Label = oneOf(['bullish', 'bearish', 'neutral'])
 
@@ -233,8 +234,15 @@ export const PulseAnswer = Type.Object({
     calibration: Type.Null({ description: 'Hit rate of past answers; null: not measured.' }),
     validated: Type.Literal(false, {
       description:
-        'false: the score measures agreement of indicators; it is not validated against later prices.',
+        'false: the score measures agreement of indicators, not a probability of later prices; track_record compares the bias with them.',
     }),
+    bias_supported: nullable(
+      oneOf(
+        ['bullish', 'bearish', 'neutral'],
+        'bias, if track_record.status is supported; else null.',
+      ),
+    ),
+    track_record: recordMember,
   }),
   meta: Type.Object({
     ...metaMembers,

@@ -34,6 +34,12 @@ import type { Fragment, Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+  supportedOnly,
+} from '../../track-record-statistics/record-member.ts'
 import { PulseAnswer } from './pulse-schema.ts'
 import { timeframeSubsets, timeframesParameter } from './timeframes-parameter.ts'
 
@@ -44,6 +50,8 @@ const defaultTimeframes = ['1h', '4h'] as const satisfies Timeframe[]
 /** What a bundle reads from this answer. */
 export type PulseFacts = {
   readonly bias: ReturnType<typeof confluenceOf>['bias']
+  /** null unless the record of the bias supports it. */
+  readonly biasSupported: PulseFacts['bias'] | null
   readonly atrPct1h: number | null
 }
 
@@ -66,7 +74,7 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     document: PulseAnswer,
     defaultView: defaultTimeframes.join(','),
     viewParameters: [timeframesParameter],
-    compactOmits: ['confluence.weights'],
+    compactOmits: ['confluence.weights', ...compactRecordOmits('confluence.track_record')],
     // Stale data gives a warning (stale_data), not a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
@@ -119,6 +127,8 @@ function writerOf(
     { context, tilt: fundingTilt(coin), positioning: positioningOf(coin) },
     rendering.renderedAtMs,
   )
+  const record = recordOfCoin(coin, market, shownRules.confluence)
+  const recordText = JSON.stringify(record)
   return (subset) => {
     const missing = subset.find((timeframe) => !readings.has(timeframe))
     if (missing !== undefined) return whyMissing(coin, missing, rendering.renderedAtMs)
@@ -132,13 +142,16 @@ function writerOf(
       sources: ['venue'],
       more: { coins_available: builder.slot({ kind: 'coins-available' }) },
     })
-    const tail = builder.text(`${text},"meta":${JSON.stringify(meta)}}`)
+    const biasSupported = supportedOnly(record, bias)
+    const tail = builder.text(
+      `${text.slice(0, -1)},"bias_supported":${JSON.stringify(biasSupported)},"track_record":${recordText}},"meta":${JSON.stringify(meta)}}`,
+    )
     return {
       kind: 'written',
       fragments: [head, ...joined(builder, subset, bodies), middle, tail],
       inputs,
       ...completenessOf({ coin, readings, subset, isSkewed: impact.isSkewed }),
-      facts: { bias, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
+      facts: { bias, biasSupported, atrPct1h: readings.get('1h')?.indicators.atr_pct ?? null },
     }
   }
 }

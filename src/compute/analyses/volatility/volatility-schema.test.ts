@@ -40,6 +40,11 @@ describe('schema of the volatility answer', () => {
       out_of_sample_error_pct: null,
       naive_error_pct: null,
       evaluations: 0,
+      track_record: {
+        ...{ rule: 'volatility.har@1', horizon_hours: 24, status: 'measuring', n_eff: 0 },
+        ...{ probability: null, lift: null, lift_low: null, skill: null },
+        ...{ since: null, evidence: null },
+      },
     }
     expect(forecast.Check(empty)).toBe(true)
     expect(forecast.Check({ ...empty, method: 'guess' })).toBe(false)

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
 import { RANK_WINDOW_HOURS } from '../../volatility/volatility-rank.ts'
 import type { VolatilityWindow } from './realised-volatility.ts'
@@ -107,6 +108,7 @@ export const VolatilityAnswer = Type.Object({
         description:
           'Number of past hours evaluated. Their 24-hour targets overlap, so 1 in 24 is independent.',
       }),
+      track_record: recordMember,
     },
     { description: 'Forecast of realised volatility over the next 24 hours.' },
   ),

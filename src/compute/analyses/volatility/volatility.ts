@@ -6,6 +6,11 @@ import { belowFloor } from '../../render/coverage-floor.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { coinMembers, unitWarnings } from '../../render/quote-unit.ts'
 import { orNull, percent, price, score } from '../../render/significance.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+} from '../../track-record-statistics/record-member.ts'
 import type { HarForecast } from '../../volatility/har-forecast.ts'
 import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
@@ -39,6 +44,7 @@ export const volatility: CoinAnalysis = {
     document: VolatilityAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: compactRecordOmits('forecast_24h.track_record'),
     inputAgeMsMax: 300_000,
     coverageFloor: {
       counts: '15m candles',
@@ -49,7 +55,7 @@ export const volatility: CoinAnalysis = {
   periodMs: PERIOD_MS,
   trackers: [volatilityBars],
 
-  render: (coin, rendering) =>
+  render: (coin, rendering, market) =>
     oneAnswer(volatility.contract, rendering, (builder) => {
       const { context } = coin
       if (context === null) return { kind: 'missing-input', input: 'mark' }
@@ -84,7 +90,10 @@ export const volatility: CoinAnalysis = {
         percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
         percentile_window_hours: RANK_WINDOW_HOURS,
         percentile_readings: rank.readings,
-        forecast_24h: shownForecast(forecast),
+        forecast_24h: {
+          ...shownForecast(forecast),
+          track_record: recordOfCoin(coin, market, shownRules.volatility),
+        },
       }
       return {
         members,
