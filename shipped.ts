@@ -11,8 +11,11 @@ export const shipped = {
   minifySyntax: true,
   // Native code, files beside the package's own, or workers. Everything else is bundled: a package on both sides would
   // exist twice, and neither would know the errors of the other. The first four are the
-  // dependencies of the package, litesvm an optional one of its demo.
-  external: [...['better-sqlite3', 'piscina', 'pino', 'tiny-secp256k1'], 'litesvm'],
+  // dependencies of the package; litesvm is an optional one of its demo, the last three of --otlp-endpoint.
+  external: [
+    ...['better-sqlite3', 'piscina', 'pino', 'tiny-secp256k1', 'litesvm'],
+    ...['sdk-trace', 'exporter-trace-otlp-http', 'resources'].map((name) => `@opentelemetry/${name}`),
+  ],
   // `ws` does without its native parts. Where they are installed they abort the process if the engine's thread ends while
   // it loads them.
   define: {

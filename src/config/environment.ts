@@ -8,10 +8,19 @@ const manifest = JSON.parse(
 /** Package version, reported by `--version` and `/health`. */
 export const version = manifest.version
 
+const TRACING = '@opentelemetry/'
+
 /** The optional packages of `perpscope demo`, as arguments of npm install. */
-export const demoPackages: readonly string[] = Object.entries(manifest.peerDependencies).map(
-  ([name, wanted]) => `${name}@${wanted}`,
-)
+export const demoPackages = optionalPackages((name) => !name.startsWith(TRACING))
+
+/** The optional packages of `--otlp-endpoint`, as arguments of npm install. */
+export const tracingPackages = optionalPackages((name) => name.startsWith(TRACING))
+
+function optionalPackages(isWanted: (name: string) => boolean): readonly string[] {
+  return Object.entries(manifest.peerDependencies).flatMap(([name, version]) =>
+    isWanted(name) ? [`${name}@${version}`] : [],
+  )
+}
 
 /** All variables with our prefix, known or not. */
 export function givenVariables(): Readonly<Record<string, string>> {
