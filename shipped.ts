@@ -14,7 +14,9 @@ export const shipped = {
   // dependencies of the package; litesvm is an optional one of its demo, the last three of --otlp-endpoint.
   external: [
     ...['better-sqlite3', 'piscina', 'pino', 'tiny-secp256k1', 'litesvm'],
-    ...['sdk-trace', 'exporter-trace-otlp-http', 'resources'].map((name) => `@opentelemetry/${name}`),
+    ...['sdk-trace', 'exporter-trace-otlp-http', 'resources'].map(
+      (name) => `@opentelemetry/${name}`,
+    ),
   ],
   // `ws` does without its native parts. Where they are installed they abort the process if the engine's thread ends while
   // it loads them.

@@ -64,6 +64,16 @@ const recordingSettings = section('Recording', {
     .default(RECORDING_BYTES_MAX),
 })
 
+const traceSettings = section('Traces', {
+  otlpEndpoint: setting(
+    '--otlp-endpoint <url>',
+    'PERPSCOPE_OTLP_ENDPOINT',
+    'OpenTelemetry collector (OTLP over HTTP) that receives traces of paid calls; needs optional packages (default: none)',
+  )
+    .argParser(url)
+    .masked('url'),
+})
+
 export const serveSettings = {
   ...shared,
   ...clusterSettings,
@@ -72,6 +82,7 @@ export const serveSettings = {
   ...publishedSettings,
   ...paymentSettings,
   ...logSettings('info'),
+  ...traceSettings,
   ...recordingSettings,
 }
 

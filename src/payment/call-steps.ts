@@ -8,7 +8,7 @@ declare module 'fastify' {
 }
 
 /** A step of a call, by milliseconds since the request arrived. */
-type CallStep = {
+export type CallStep = {
   readonly name: string
   readonly beginMs: number
   readonly endMs: number
@@ -17,7 +17,7 @@ type CallStep = {
 }
 
 /** Durations of the steps of one traced call. It holds no data of the call. */
-class CallSteps {
+export class CallSteps {
   readonly steps: CallStep[] = []
   readonly #reply: Pick<FastifyReply, 'elapsedTime'>
 

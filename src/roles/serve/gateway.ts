@@ -4,6 +4,7 @@ import type { Mirror } from '../../link/broker/mirror.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import type { RateLimits } from '../../payment/rate-limit.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
+import { tracingTo } from '../tracing.ts'
 import { brokerUrlOf, connectBroker } from './broker-connection.ts'
 import { deskOf, moneyOf, newTraffic } from './desk.ts'
 import { originOf } from './engine-origin.ts'
@@ -61,6 +62,7 @@ async function serveFrom(
 ): Promise<void> {
   const { host, port } = options
   const { log, metrics, clock } = foundation
+  const tracing = await tracingTo(options.otlpEndpoint, log)
   mirror.start()
   const engineChecks = await agreeWithEngine(engine, originOf(options.source), foundation)
   countFeedEvents(engine, metrics)
@@ -77,7 +79,7 @@ async function serveFrom(
     { engine, maintenance, checks: selling.checks },
     foundation,
   )
-  const server = publicServer(options, { ...common, selling, status, mirror })
+  const server = publicServer(options, { ...common, selling, status, tracing, mirror })
   const controls = { maintenance, checks: selling.checks, restartEngine: null }
   const { desk, doctor } = deskOf(options, foundation, {
     ...{ ...controls, engine, requests: traffic.requests },
@@ -86,7 +88,14 @@ async function serveFrom(
   const admin = adminListener(options, foundation, { ...controls, engine, desk, selling })
   await runService(
     [{ server, option: '--port', host, port }, admin],
-    [measuring(options, engine, foundation, maintenance), status, doctor, ...selling.parts, link],
+    [
+      measuring(options, engine, foundation, maintenance),
+      status,
+      tracing,
+      doctor,
+      ...selling.parts,
+      link,
+    ],
     log,
   )
   logUp(options, log)

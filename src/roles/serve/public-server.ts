@@ -15,6 +15,7 @@ import type { EngineReader } from '../../link/engine-replica.ts'
 import { quoteLimit } from '../../payment/quote-limit.ts'
 import { readConsolePage } from '../console-files.ts'
 import { readDocsViewer } from '../docs-viewer.ts'
+import type { Tracing } from '../tracing.ts'
 import type { Traffic } from './desk.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Selling } from './selling.ts'
@@ -32,6 +33,7 @@ type Context = {
   readonly mirror?: MirrorReader
   readonly traffic: Traffic
   readonly status: StatusPage
+  readonly tracing: Tracing
 }
 
 /** The public server with all analyses. */
@@ -68,6 +70,7 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     },
     ...(options.trustProxy === undefined ? {} : { trustProxy: options.trustProxy }),
   })
+  context.tracing.observe(server)
   measureRequests(server, context.metrics)
   traffic.requests.observe(server)
   traffic.counts.observe(server)

@@ -2,6 +2,7 @@ import type { EffectiveConfiguration } from '../../config/effective.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { collectWhenLoaded } from '../lean-process.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
+import { tracingTo } from '../tracing.ts'
 import { warmUpLog } from '../warm-up.ts'
 import { lockDataFolder, protectDataFolder } from './data-folder.ts'
 import { deskOf, moneyOf, newTraffic } from './desk.ts'
@@ -23,6 +24,7 @@ export async function serveAll(
   const lock = lockDataFolder(options.source, dataDir)
   const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
+  const tracing = await tracingTo(options.otlpEndpoint, log)
   protectDataFolder(dataDir, log)
   const engine = newReplica()
   const engineThread = await localEngine(options, engine, foundation)
@@ -38,7 +40,7 @@ export async function serveAll(
     { engine, maintenance, checks: selling.checks },
     foundation,
   )
-  const server = publicServer(options, { ...common, selling, status })
+  const server = publicServer(options, { ...common, selling, status, tracing })
   const controls = { maintenance, checks: selling.checks, restartEngine: engineThread.restart }
   const { desk, doctor } = deskOf(options, foundation, {
     ...{ ...controls, engine, requests: traffic.requests },
@@ -50,6 +52,7 @@ export async function serveAll(
     [
       measuring(options, engine, foundation, maintenance),
       status,
+      tracing,
       warmUpLog(engine, clock, log),
       engineThread,
       { stop: collectWhenLoaded(clock) },
