@@ -3,7 +3,9 @@ import type { SchedulerLike } from 'rxjs'
 import { concatMap, NEVER, Observable, of, timer } from 'rxjs'
 import type { Clock } from '../../src/domain/clock.ts'
 import { OperatingError } from '../../src/domain/errors.ts'
+import type { Distress } from '../../src/simulator/market/distress.ts'
 import type { Market } from '../../src/simulator/market/market.ts'
+import type { VenueCadences } from '../../src/simulator/venue/limits.ts'
 import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
 import { Venue } from '../../src/simulator/venue/venue.ts'
 import type { Runtime } from '../../src/streams/runtime.ts'
@@ -20,7 +22,12 @@ export class VirtualVenue {
   readonly #kernel: Kernel
   readonly #scheduler: SchedulerLike
 
-  constructor(market: Market, startMs: number) {
+  constructor(
+    market: Market,
+    startMs: number,
+    options: { readonly cadences?: Partial<VenueCadences>; readonly distress?: Distress } = {},
+  ) {
+    const { cadences, distress } = options
     this.#kernel = new Kernel(startMs)
     const machine = new Machine(this.#kernel, new Chance(1, 'venue'))
     const process = machine.process((cause) => assert.fail(String(cause)))
@@ -29,7 +36,8 @@ export class VirtualVenue {
       market,
       clock: this.#kernel.clock,
       limits: venueLimits,
-      cadences: venueCadences,
+      cadences: { ...venueCadences, ...cadences },
+      ...(distress && { distress }),
     })
   }
 

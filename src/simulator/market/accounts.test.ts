@@ -147,12 +147,13 @@ describe('liquidation in the model', () => {
         })
       },
     }
-    return { ...oneCoin, instrument: () => base.instrument('BTC') } as Market
+    const lastTrades = () => []
+    return { ...oneCoin, lastTrades, instrument: () => base.instrument('BTC') } as Market
   }
   const minuteMs = Math.floor(START_MS / MINUTE_MS) * MINUTE_MS
   const FALL_MS = minuteMs + 5 * MINUTE_MS + 21 * 1_000
 
-  test('a mark that falls for three seconds liquidates longs for good, and no short', () => {
+  test('a mark that falls for three seconds liquidates longs for good; shorts only lose what deleveraging closes', () => {
     const market = marketWith((atMs) =>
       atMs >= FALL_MS && atMs < FALL_MS + TICK_MS ? 94_000 : 100_000,
     )
@@ -167,10 +168,23 @@ describe('liquidation in the model', () => {
         after.find((one) => one.account === account)?.entryPrice !== entryPrice,
     )
     expect(gone.length, 'liquidated, or took over what was').toBeGreaterThan(0)
+    const sizeDecimals = market.instrument('BTC')?.sizeDecimals ?? 0
+    const closed = accounts
+      .enforcedTrades('BTC', FALL_MS - 1, FALL_MS + TICK_MS + 1_000)
+      .filter(({ enforcement }) => enforcement === 'deleveraging')
+    const closedOf = (account: number) =>
+      closed
+        .filter(({ maker }) => maker === account)
+        .reduce((sum, { lots }) => sum + lots / 10 ** sizeDecimals, 0)
     for (const short of before.filter(({ sizeBase }) => sizeBase < 0))
-      expect(sizeOf(after, short.account)).toBe(short.sizeBase)
+      expect(sizeOf(after, short.account)).toBeCloseTo(
+        short.sizeBase + closedOf(short.account),
+        sizeDecimals,
+      )
+    const all = closed.reduce((sum, { lots }) => sum + lots / 10 ** sizeDecimals, 0)
+    expect(all, 'some were bankrupt').toBeGreaterThan(0)
     const total = after.reduce((sum, { sizeBase }) => sum + Math.max(0, sizeBase), 0)
-    expect(total).toBeCloseTo(1_000, 6)
+    expect(total).toBeCloseTo(1_000 - all, 6)
   })
 
   test('no account is liquidated without a change of the mark', () => {

@@ -1,6 +1,8 @@
 import type { HeldPosition } from './coin-positions.ts'
 import { CoinPositions } from './coin-positions.ts'
-import { crossValueShare, freeUsd, slotsOf } from './holders.ts'
+import type { Distress } from './distress.ts'
+import type { EnforcedTrade } from './enforced-trades.ts'
+import { crossValueShare, freeUsd, LIQUIDATOR, slotsOf } from './holders.ts'
 import { maintenanceUsd, modelLiquidationPrice } from './margin.ts'
 import type { Instrument, Market } from './market.ts'
 
@@ -26,15 +28,18 @@ export type Account = {
 export class Accounts {
   readonly #market: Market
   readonly #startMs: number
+  readonly #distress: Distress | undefined
   readonly #coins = new Map<string, CoinPositions>()
   /** Coins that an account may hold. */
   readonly #coinsOf = new Map<number, string[]>()
   readonly #indexed = new Set<string>()
   #next = 0
 
-  constructor(market: Market, startMs: number) {
+  /** @param distress makes liquidations frequent; without it they follow from the market alone */
+  constructor(market: Market, startMs: number, distress?: Distress) {
     this.#market = market
     this.#startMs = startMs
+    this.#distress = distress
   }
 
   account(account: number, atMs: number): Account {
@@ -67,6 +72,19 @@ export class Accounts {
     return instrument === undefined ? [] : this.#positionsOf(instrument).at(atMs)
   }
 
+  /** Trades of a coin that the venue enforced after the first instant, up to and including the second. */
+  enforcedTrades(coin: string, afterMs: number, throughMs: number): readonly EnforcedTrade[] {
+    const instrument = this.#market.instrument(coin)
+    if (instrument === undefined) return []
+    return this.#positionsOf(instrument).enforcedTrades(afterMs, throughMs)
+  }
+
+  /** Coins that an account may hold; all of them for the liquidator vault. */
+  coinsOf(account: number): readonly string[] {
+    if (account === LIQUIDATOR) return this.#market.universe().map(({ coin }) => coin)
+    return this.#coinsHeldBy(account)
+  }
+
   /** Brings the next coin up to date, so that no question has to make up for days. */
   advance(atMs: number): void {
     const universe = this.#market.universe()
@@ -78,7 +96,7 @@ export class Accounts {
     account: number,
     atMs: number,
   ): (Omit<AccountPosition, 'liquidationPrice'> & { readonly maintenanceUsd: number })[] {
-    return this.#coinsHeldBy(account).flatMap((coin) => {
+    return this.coinsOf(account).flatMap((coin) => {
       const instrument = this.#market.instrument(coin)
       if (instrument === undefined) return []
       const positions = this.#positionsOf(instrument)
@@ -111,7 +129,7 @@ export class Accounts {
     const { coin } = instrument
     const known = this.#coins.get(coin)
     if (known !== undefined) return known
-    const positions = new CoinPositions(this.#market, instrument, this.#startMs)
+    const positions = new CoinPositions(this.#market, instrument, this.#startMs, this.#distress)
     this.#coins.set(coin, positions)
     return positions
   }

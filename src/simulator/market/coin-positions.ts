@@ -1,11 +1,13 @@
-import type { HolderSlot } from './holders.ts'
-import { slotsOf } from './holders.ts'
+import { CoinLiquidations } from './coin-liquidations.ts'
+import type { Distress } from './distress.ts'
+import { CoinDistress } from './distress.ts'
+import type { EnforcedTrade } from './enforced-trades.ts'
+import { Holdings } from './holdings.ts'
 import { MINUTE_MS } from './lot-bar.ts'
 import type { MaintenanceTier } from './margin.ts'
-import { maintenanceTiers, modelLiquidationPrice, tierAt } from './margin.ts'
 import type { Instrument, Market } from './market.ts'
 import { bits, noiseKey, uniform } from './noise.ts'
-import { lotsOf, sizeOf } from './precision.ts'
+import { lotsOf } from './precision.ts'
 
 /** The mark moves this often. */
 const TICK_MS = 3000
@@ -19,16 +21,6 @@ const PASSES_ALL_ONE_IN = 6
 /** Profits at the start, in initial margins; no loss this small liquidates a position. */
 const START_PROFIT_MIN = -0.3
 const START_PROFIT_MAX = 1
-
-/** What a slot holds. All of it changes by whole lots, so that both sides stay equal. */
-type Holding = {
-  readonly slot: HolderSlot
-  /** Without a sign. */
-  lots: number
-  entryPrice: number
-  /** Of an isolated position: its margin less what was paid for it. */
-  rawUsd: number
-}
 
 export type HeldPosition = {
   readonly account: number
@@ -46,43 +38,53 @@ export type HeldPosition = {
  * a fixed grid, so what it is at an instant does not depend on when it was asked before.
  */
 export class CoinPositions {
-  readonly tiers: readonly MaintenanceTier[]
   readonly #market: Market
   readonly #instrument: Instrument
   readonly #startMinute: number
   readonly #key: number
-  #holdings: readonly Holding[] = []
+  readonly #distress: Distress | undefined
+  #holdings!: Holdings
+  #liquidations!: CoinLiquidations
+  #fates: CoinDistress | undefined
   /** Of each side. */
   #lots = 0
-  /** Nearest prices that liquidate a long, and a short. */
-  #longFrom = Number.NEGATIVE_INFINITY
-  #shortFrom = Number.POSITIVE_INFINITY
   #minute = 0
   #sweptMs = 0
 
-  constructor(market: Market, instrument: Instrument, startMs: number) {
-    this.tiers = maintenanceTiers(instrument.marginTableId)
+  /** @param distress makes liquidations frequent; without it they follow from the market alone */
+  constructor(market: Market, instrument: Instrument, startMs: number, distress?: Distress) {
     this.#market = market
     this.#instrument = instrument
     this.#startMinute = Math.floor(startMs / MINUTE_MS)
     this.#key = noiseKey(0, 'positions', instrument.coin)
+    this.#distress = distress
     this.#start()
+  }
+
+  get tiers(): readonly MaintenanceTier[] {
+    return this.#holdings.tiers
   }
 
   /** Everything that is held at an instant, both sides equal. Nothing before the start has been. */
   at(atMs: number): readonly HeldPosition[] {
     this.advance(atMs)
-    const { sizeDecimals } = this.#instrument
-    return this.#holdings
+    const holdings = this.#holdings
+    return [...holdings.all, holdings.vault(1), holdings.vault(-1)]
       .filter(({ lots }) => lots > 0)
-      .map(({ slot, lots, entryPrice, rawUsd }) => ({
-        account: slot.account,
-        sizeBase: slot.side * sizeOf(lots, sizeDecimals),
-        entryPrice,
-        leverage: slot.leverage,
-        isIsolated: slot.isIsolated,
-        rawUsd,
+      .map((holding) => ({
+        account: holding.slot.account,
+        sizeBase: holdings.sizeBase(holding),
+        entryPrice: holding.entryPrice,
+        leverage: holding.slot.leverage,
+        isIsolated: holding.slot.isIsolated,
+        rawUsd: holding.rawUsd,
       }))
+  }
+
+  /** Enforced trades after the first instant, up to and including the second. */
+  enforcedTrades(afterMs: number, throughMs: number): readonly EnforcedTrade[] {
+    if (throughMs > this.#sweptMs) this.advance(throughMs)
+    return this.#liquidations.trades(afterMs, throughMs)
   }
 
   advance(atMs: number): void {
@@ -94,51 +96,57 @@ export class CoinPositions {
       if (endMs > toMs) return
       this.#minute++
       this.#trade(endMs)
+      if (this.#fates !== undefined) this.#decide(this.#fates)
+      this.#holdings.note()
     }
   }
 
   #start(): void {
-    const { sizeDecimals } = this.#instrument
+    const { coin, sizeDecimals } = this.#instrument
     const atMs = this.#startMinute * MINUTE_MS
     const { openInterestBase, markPrice } = this.#context(atMs)
-    const slots = slotsOf(this.#instrument)
+    const holdings = new Holdings(this.#instrument)
+    this.#holdings = holdings
+    this.#liquidations = new CoinLiquidations(this.#market, coin, this.#key ^ 0x22, holdings)
+    this.#fates =
+      this.#distress &&
+      new CoinDistress(this.#distress, holdings.tiers, (timeMs) => this.#context(timeMs).markPrice)
     this.#lots = lotsOf(openInterestBase, sizeDecimals)
-    const longs = shared(
-      this.#lots,
-      slots.map(({ side, weight }) => (side === 1 ? weight : 0)),
+    const shares = ([1, -1] as const).map((own) =>
+      shared(
+        this.#lots,
+        holdings.all.map(({ slot: { side, weight } }) => (side === own ? weight : 0)),
+      ),
     )
-    const shorts = shared(
-      this.#lots,
-      slots.map(({ side, weight }) => (side === 1 ? 0 : weight)),
-    )
-    this.#holdings = slots.map((slot, i) => {
-      const holding: Holding = { slot, lots: 0, entryPrice: 0, rawUsd: 0 }
+    for (const [i, holding] of holdings.all.entries()) {
+      const { side, leverage } = holding.slot
       const span = START_PROFIT_MAX - START_PROFIT_MIN
       const profit = START_PROFIT_MIN + span * uniform(this.#key ^ 0x11, i)
-      const entryPrice = markPrice * Math.exp((-slot.side * profit) / slot.leverage)
-      this.#give(holding, (longs[i] ?? 0) + (shorts[i] ?? 0), entryPrice)
-      return holding
-    })
+      const entryPrice = markPrice * Math.exp((-side * profit) / leverage)
+      holdings.give(holding, (shares[0]?.[i] ?? 0) + (shares[1]?.[i] ?? 0), entryPrice)
+    }
     this.#minute = this.#startMinute
     this.#sweptMs = atMs
-    this.#note()
+    holdings.note()
   }
 
-  /** Liquidates what the mark has reached since the last sweep. */
+  /** Passes every mark since the last sweep that can matter. */
   #sweep(throughMs: number): void {
     const fromMs = this.#sweptMs
     this.#sweptMs = throughMs
-    if (!this.#isNear(fromMs, throughMs)) return
-    for (let tick = Math.floor(fromMs / TICK_MS) + 1; tick * TICK_MS <= throughMs; tick++) {
-      const { markPrice } = this.#context(tick * TICK_MS)
-      while (markPrice <= this.#longFrom || markPrice >= this.#shortFrom) {
-        this.#liquidate(markPrice, tick)
-      }
+    const [before, last] = [Math.floor(fromMs / TICK_MS), Math.floor(throughMs / TICK_MS)]
+    if (before === last || !this.#isNear(fromMs, throughMs)) return
+    for (let tick = before + 1; tick <= last; tick++) {
+      const timeMs = tick * TICK_MS
+      this.#liquidations.step({ timeMs, markPrice: this.#context(timeMs).markPrice })
     }
+    this.#lots -= this.#liquidations.takeClosed()
   }
 
   /** Whether the mark can have come to a liquidation price: the bars say it without every mark. */
   #isNear(fromMs: number, throughMs: number): boolean {
+    const { longFrom, shortFrom, isVaultEmpty } = this.#holdings
+    if (!isVaultEmpty) return true
     const { coin } = this.#instrument
     const minuteMs = Math.floor(fromMs / MINUTE_MS) * MINUTE_MS
     const range = { fromMs: minuteMs - MINUTE_MS, untilMs: throughMs + 1 }
@@ -146,30 +154,12 @@ export class CoinPositions {
     if (bars.length === 0) return true
     const low = Math.min(...bars.map((bar) => bar.low))
     const high = Math.max(...bars.map((bar) => bar.high))
-    return (
-      low * (1 - MARK_DISTANCE) <= this.#longFrom || high * (1 + MARK_DISTANCE) >= this.#shortFrom
-    )
-  }
-
-  /** The venue closes what is due at the mark; others of the same side take it over. */
-  #liquidate(markPrice: number, tick: number): void {
-    const due = this.#holdings.findIndex((holding) => this.#isDue(holding, markPrice))
-    const holding = this.#holdings[due]
-    if (holding === undefined) throw new Error('a liquidation price belongs to a holding')
-    const { lots } = holding
-    this.#take(holding, lots)
-    this.#give(this.#other(bits(this.#key ^ 0x22, tick), due, holding.slot.side), lots, markPrice)
-    this.#note()
-  }
-
-  #isDue(holding: Holding, markPrice: number): boolean {
-    const price = this.#liquidationPrice(holding)
-    if (price === null) return false
-    return holding.slot.side === 1 ? markPrice <= price : markPrice >= price
+    return low * (1 - MARK_DISTANCE) <= longFrom || high * (1 + MARK_DISTANCE) >= shortFrom
   }
 
   /** What the minute that ends now has changed. */
   #trade(atMs: number): void {
+    const holdings = this.#holdings
     const { openInterestBase, markPrice } = this.#context(atMs)
     const lots = lotsOf(openInterestBase, this.#instrument.sizeDecimals)
     const key = bits(this.#key ^ 0x33, this.#minute)
@@ -178,87 +168,39 @@ export class CoinPositions {
       [bits(key, 2), -1],
     ] as const) {
       const change = lots - this.#lots
-      if (change > 0) this.#give(this.#other(draw, -1, side), change, markPrice)
-      else this.#withdraw(draw, side, -change)
+      if (change > 0) holdings.give(holdings.other(draw, -1, side), change, markPrice)
+      else holdings.withdraw(draw, side, -change)
       if (lots > 0 && bits(draw, 3) % PASSES_ONE_IN === 0) this.#pass(draw, side, markPrice)
     }
     this.#lots = lots
-    this.#note()
-  }
-
-  /** Takes lots from the holders of a side, one after the other. */
-  #withdraw(draw: number, side: 1 | -1, lots: number): void {
-    let left = lots
-    for (let i = 0; left > 0 && i < this.#holdings.length; i++) {
-      const holding = this.#holdings[(draw + i) % this.#holdings.length]
-      if (holding?.slot.side !== side) continue
-      const taken = Math.min(left, holding.lots)
-      this.#take(holding, taken)
-      left -= taken
-    }
   }
 
   /** One holder sells to another of its side. */
   #pass(draw: number, side: 1 | -1, markPrice: number): void {
-    const from = bits(draw, 4) % this.#holdings.length
-    const holding = this.#holdings[from]
+    const holdings = this.#holdings
+    const from = bits(draw, 4) % holdings.all.length
+    const holding = holdings.all[from]
     if (holding?.slot.side !== side) return
     const isAll = bits(draw, 5) % PASSES_ALL_ONE_IN === 0
     const lots = isAll ? holding.lots : Math.floor(PASSED_SHARE * holding.lots)
-    this.#take(holding, lots)
-    this.#give(this.#other(bits(draw, 6), from, side), lots, markPrice)
+    holdings.take(holding, lots)
+    holdings.give(holdings.other(bits(draw, 6), from, side), lots, markPrice)
   }
 
-  /** A holding of a side by a draw, another one than that at an index where there is one. */
-  #other(draw: number, not: number, side: 1 | -1): Holding {
-    const count = this.#holdings.length
-    for (let i = 0; i <= count; i++) {
-      const index = (draw + i) % count
-      const holding = this.#holdings[index]
-      const isOther = index !== not || i === count
-      if (holding?.slot.side === side && isOther) return holding
+  /** Takes margin from positions, or lets their holders close them. */
+  #decide(fates: CoinDistress): void {
+    const { all } = this.#holdings
+    const timeMs = this.#minute * MINUTE_MS
+    const { markPrice } = this.#context(timeMs)
+    for (const [index, holding] of all.entries()) {
+      if (holding.lots === 0 || !holding.slot.isIsolated) continue
+      const draw = bits(this.#key ^ 0x44, this.#minute * all.length + index)
+      const position = { sizeBase: this.#holdings.sizeBase(holding), rawUsd: holding.rawUsd }
+      const fate = fates.fateOf(index, position, draw, this.#minute)
+      if (fate === 'close')
+        this.#liquidations.sell('closing', holding, holding.lots, { timeMs, markPrice })
+      else if (fate !== null) holding.rawUsd = fate
     }
-    throw new Error('each side has a holder')
-  }
-
-  /** Margin comes with what is added, as much as the leverage asks for. */
-  #give(holding: Holding, lots: number, price: number): void {
-    if (lots === 0) return
-    const { sizeDecimals } = this.#instrument
-    const { slot } = holding
-    const added = sizeOf(lots, sizeDecimals)
-    const total = sizeOf(holding.lots + lots, sizeDecimals)
-    const leverage = Math.min(slot.leverage, tierAt(this.tiers, total * price).maxLeverage)
-    holding.entryPrice += (added / total) * (price - holding.entryPrice)
-    holding.rawUsd += (added * price) / leverage - slot.side * added * price
-    holding.lots += lots
-  }
-
-  /** Margin leaves in proportion, so the liquidation price of what is left stays. */
-  #take(holding: Holding, lots: number): void {
-    if (lots === 0) return
-    const left = holding.lots - lots
-    holding.rawUsd = left === 0 ? 0 : (holding.rawUsd * left) / holding.lots
-    if (left === 0) holding.entryPrice = 0
-    holding.lots = left
-  }
-
-  #note(): void {
-    this.#longFrom = Number.NEGATIVE_INFINITY
-    this.#shortFrom = Number.POSITIVE_INFINITY
-    for (const holding of this.#holdings) {
-      const price = this.#liquidationPrice(holding)
-      if (price === null) continue
-      if (holding.slot.side === 1) this.#longFrom = Math.max(this.#longFrom, price)
-      else this.#shortFrom = Math.min(this.#shortFrom, price)
-    }
-  }
-
-  /** Of an isolated position; accounts that share margin pay in before it comes to that. */
-  #liquidationPrice({ slot, lots, rawUsd }: Holding): number | null {
-    if (lots === 0 || !slot.isIsolated) return null
-    const sizeBase = slot.side * sizeOf(lots, this.#instrument.sizeDecimals)
-    return modelLiquidationPrice(this.tiers, sizeBase, rawUsd)
   }
 
   #context(atMs: number): { readonly openInterestBase: number; readonly markPrice: number } {

@@ -26,6 +26,8 @@ export type Trade = {
   readonly sizeBase: number
   /** Fills of one taker order share it. */
   readonly orderKey: number
+  /** Accounts of a trade that the venue enforced; those of another one are drawn by its order. */
+  readonly parties?: { readonly taker: number; readonly maker: number }
 }
 
 export type Level = {

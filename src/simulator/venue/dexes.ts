@@ -1,5 +1,7 @@
 import { Accounts } from '../market/accounts.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
+import type { Distress } from '../market/distress.ts'
+import { EnforcingMarket } from '../market/enforcing-market.ts'
 import type { Instrument, Market } from '../market/market.ts'
 
 /** One perpetual exchange of the venue. */
@@ -21,10 +23,13 @@ export class Dexes {
   readonly accounts: Accounts
   readonly #byName: ReadonlyMap<string, SimulatedDex>
 
-  /** @param startMs from when on positions change */
-  constructor(main: Market, builders: readonly BuilderDex[], startMs: number) {
-    this.main = { name: '', market: main }
-    this.accounts = new Accounts(main, startMs)
+  /**
+   * @param startMs from when on positions change
+   * @param distress makes liquidations frequent
+   */
+  constructor(main: Market, builders: readonly BuilderDex[], startMs: number, distress?: Distress) {
+    this.accounts = new Accounts(main, startMs, distress)
+    this.main = { name: '', market: new EnforcingMarket(main, this.accounts) }
     this.builders = builders
     this.all = [
       this.main,

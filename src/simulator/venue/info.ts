@@ -9,6 +9,8 @@ import { predictedFundingsWire } from './predicted-fundings.ts'
 import { externalMids, spotContextsWire, spotMetaWire } from './spot.ts'
 import { isRecord, isUser } from './subscription.ts'
 import { traderAt } from './traders.ts'
+import { userFillsAnswer } from './user-fills.ts'
+import { vaultDetailsWire } from './vaults.ts'
 import { contextsWire, marginTableWire, metaWire, midsWire } from './wire.ts'
 
 const DEFAULT_WEIGHT = 20
@@ -75,6 +77,12 @@ export function answerInfo(dexes: Dexes, body: unknown, view: VenueInstant): Inf
       const mids = midsWire(dexes.main.market, atMs)
       return data([spotMetaWire, spotContextsWire((coin) => mids[coin], atMs)])
     }
+    case 'userFillsByTime':
+      return userFillsAnswer(dexes, body, view)
+    case 'vaultDetails': {
+      const { vaultAddress } = body
+      return isUser(vaultAddress) ? data(vaultDetailsWire(vaultAddress) ?? null) : MALFORMED
+    }
     case 'userRole':
       return isUser(user) ? data({ role: roleOf(user) }) : MALFORMED
     case 'orderStatus':
@@ -126,7 +134,8 @@ function answerOfDex(
   }
 }
 
-function roleOf(user: string): 'user' | 'missing' {
+function roleOf(user: string): 'user' | 'vault' | 'missing' {
+  if (vaultDetailsWire(user) !== undefined) return 'vault'
   return traderAt(user) === undefined ? 'missing' : 'user'
 }
 

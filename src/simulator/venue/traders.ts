@@ -1,22 +1,19 @@
-import { TRADERS, traderOf } from '../market/holders.ts'
+import { LIQUIDATOR, TRADERS } from '../market/holders.ts'
 import { bits, noiseKey } from '../market/noise.ts'
 import { hexText } from './hex.ts'
 
 const ADDRESS_DIGITS = 40
 const key = noiseKey(0, 'wire')
 
-const addresses = Array.from(
-  { length: TRADERS },
-  (_, trader) => `0x${hexText(bits(key, trader), ADDRESS_DIGITS)}`,
+/** One of the venue's liquidator vaults. */
+const LIQUIDATOR_ADDRESS = '0x2e3d94f0562703b25c83308a05046ddaf9a8dd14'
+
+const addresses = Array.from({ length: TRADERS + 1 }, (_, trader) =>
+  trader === LIQUIDATOR ? LIQUIDATOR_ADDRESS : `0x${hexText(bits(key, trader), ADDRESS_DIGITS)}`,
 )
 const byAddress: ReadonlyMap<string, number> = new Map(
   addresses.map((address, trader) => [address, trader]),
 )
-
-/** Address of a trader of a coin, by a draw of 32 bits. */
-export function traderAddress(coin: string, draw: number): string {
-  return addressOf(traderOf(coin, draw))
-}
 
 export function addressOf(trader: number): string {
   const address = addresses[trader]

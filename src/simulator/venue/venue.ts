@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../domain/clock.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
+import type { Distress } from '../market/distress.ts'
 import type { Market, NewListing, Trade } from '../market/market.ts'
 import { candleIntervalMs } from '../market/market.ts'
 import { drift, noiseKey, uniform } from '../market/noise.ts'
@@ -79,12 +80,19 @@ export class Venue implements SessionHost {
     readonly market: Market
     /** Builder-deployed dexes; none if absent. */
     readonly builders?: readonly BuilderDex[]
+    /** Makes liquidations frequent; they follow from the market alone if absent. */
+    readonly distress?: Distress
     readonly clock: Clock
     readonly limits: VenueLimits
     readonly cadences: VenueCadences
   }) {
     this.#clock = options.clock
-    this.#dexes = new Dexes(options.market, options.builders ?? [], this.#viewMs())
+    this.#dexes = new Dexes(
+      options.market,
+      options.builders ?? [],
+      this.#viewMs(),
+      options.distress,
+    )
     this.limits = options.limits
     this.#addresses = new Addresses(options.limits)
     this.#endpoint = new InfoEndpoint({

@@ -1,4 +1,5 @@
 import { marginTables } from '../market/catalog.ts'
+import { traderOf } from '../market/holders.ts'
 import type {
   Book,
   Candle,
@@ -16,7 +17,7 @@ import { decimalText, priceDecimalsMax } from '../market/precision.ts'
 import type { SimulatedDex } from './dexes.ts'
 import { hexText } from './hex.ts'
 import { spotNamesOf } from './spot.ts'
-import { traderAddress } from './traders.ts'
+import { addressOf } from './traders.ts'
 
 /** Rates, premiums and notionals have ten decimals at most. */
 const FRACTION_DECIMALS = 10
@@ -114,19 +115,33 @@ export function bookWire(
 }
 
 export function tradeWire(trade: Trade, { coin, sizeDecimals }: Instrument): object {
-  const key = bits(tradeKey, trade.orderKey)
-  const taker = traderAddress(coin, bits(key, 1))
-  const maker = traderAddress(coin, bits(key ^ trade.id, 2))
+  const { taker, maker } = partiesOf(trade, coin)
+  const [buyer, seller] = trade.side === 'B' ? [taker, maker] : [maker, taker]
   return {
     coin,
     side: trade.side,
     px: decimalText(trade.price, priceDecimalsMax(sizeDecimals)),
     sz: decimalText(trade.sizeBase, sizeDecimals),
     time: trade.timeMs,
-    hash: trade.orderKey % ORDERS_A_ZERO_HASH === 0 ? ZERO_HASH : `0x${hexText(key, 64)}`,
+    hash: tradeHash(trade),
     tid: trade.id,
-    users: trade.side === 'B' ? [taker, maker] : [maker, taker],
+    users: [addressOf(buyer), addressOf(seller)],
   }
+}
+
+/** The accounts of a trade, by their numbers. */
+export function partiesOf(
+  { parties, orderKey, id }: Trade,
+  coin: string,
+): { readonly taker: number; readonly maker: number } {
+  if (parties !== undefined) return parties
+  const key = bits(tradeKey, orderKey)
+  return { taker: traderOf(coin, bits(key, 1)), maker: traderOf(coin, bits(key ^ id, 2)) }
+}
+
+export function tradeHash({ orderKey }: Trade): string {
+  if (orderKey % ORDERS_A_ZERO_HASH === 0) return ZERO_HASH
+  return `0x${hexText(bits(tradeKey, orderKey), 64)}`
 }
 
 export function candleWire(
