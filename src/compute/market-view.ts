@@ -3,6 +3,8 @@ import type { SourceStatusEvent } from '../domain/external.ts'
 import type { Listing } from '../domain/listing.ts'
 import { tradableOf } from '../domain/listing.ts'
 import type { HistoryNeed } from './candles/candle-ladder.ts'
+import type { FillsWindow } from './liquidation/liquidation-candidates.ts'
+import { liquidationCandidates } from './liquidation/liquidation-candidates.ts'
 import type { MarketState } from './market/market-state.ts'
 import { takerFlow } from './market/taker-flow.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
@@ -52,6 +54,11 @@ export class MarketView {
     const closesFromMs = coin.of(hourlyCloses).needFromMs(nowMs)
     if (depthFromMs === null || closesFromMs === null) return depthFromMs ?? closesFromMs
     return Math.min(depthFromMs, closesFromMs)
+  }
+
+  /** Fills of an account that may be liquidations and must be requested; null for none. @param venueMs by the venue's clock */
+  fillsToRead(venueMs: number): FillsWindow | null {
+    return this.#market.of(liquidationCandidates).next(venueMs)
   }
 
   /** Exchange time of the newest trade of a coin that was counted; NaN for none. */

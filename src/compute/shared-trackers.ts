@@ -2,7 +2,10 @@ import { arbMeasure } from './external/arb/arb-measure.ts'
 import { depegMeasure } from './external/depeg/depeg-measure.ts'
 import { oracleTrust } from './external/oracle-trust.ts'
 import { fundingSeries } from './funding/funding-series.ts'
+import { liquidationCandidates } from './liquidation/liquidation-candidates.ts'
+import { liquidationCoverage } from './liquidation/liquidation-coverage.ts'
 import { liquidationFlow } from './liquidation/liquidation-flow.ts'
+import { realisedLiquidations } from './liquidation/realised-liquidations.ts'
 import type { AnyTrackerKind } from './market/market-state.ts'
 import { takerFlow } from './market/taker-flow.ts'
 import { interestSeries } from './open-interest/interest-series.ts'
@@ -20,6 +23,9 @@ export const sharedTrackers: readonly AnyTrackerKind[] = [
   interestSeries,
   volatilitySeries,
   liquidationFlow,
+  realisedLiquidations,
+  liquidationCandidates,
+  liquidationCoverage,
   takerFlow,
   regimeTracker,
   oracleTrust,

@@ -206,6 +206,49 @@ export type AccountPositionEvent = Stamped & {
   readonly liquidationPrice: number | null
 }
 
+export const liquidationMethods = ['market', 'backstop'] as const
+
+/** On the book, or taken over by a liquidator vault of the venue. */
+export type LiquidationMethod = (typeof liquidationMethods)[number]
+
+/** A fill of an enforced liquidation, confirmed by its mark. The same fill may arrive several times. */
+export type LiquidationEvent = Stamped & {
+  readonly kind: 'liquidation'
+  readonly coin: string
+  /** Identifier of the trade, the same on both sides of it. */
+  readonly tradeId: number
+  /** Address of the liquidated account, lower case. */
+  readonly account: string
+  /** Side of the position that was closed. */
+  readonly side: 'long' | 'short'
+  readonly price: number
+  readonly sizeBase: number
+  /** Mark price at the liquidation. */
+  readonly markPrice: number
+  readonly method: LiquidationMethod
+}
+
+/** The fills of one account from `fromMs` to `untilMs` were read, and every liquidation among them was delivered. */
+export type FillsReadEvent = Stamped & {
+  readonly kind: 'fills-read'
+  readonly account: string
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** Addresses of the venue's liquidator vaults, lower case. Replaces the previous list. */
+export type LiquidatorVaultsEvent = Stamped & {
+  readonly kind: 'liquidator-vaults'
+  readonly accounts: readonly string[]
+}
+
+/** A source of all liquidations of the venue missed none between these instants. */
+export type LiquidationFeedEvent = Stamped & {
+  readonly kind: 'liquidation-feed'
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
 type VenueEvent =
   | UniverseEvent
   | HistoryEvent
@@ -224,14 +267,24 @@ type VenueEvent =
   | VenueFundingsEvent
   | AccountPositionEvent
   | CollateralPricesEvent
+  | LiquidationEvent
+  | MarketWideEvent
+
+/** Venue events about no single coin that only trackers read. */
+type MarketWideEvent = FillsReadEvent | LiquidatorVaultsEvent | LiquidationFeedEvent
 
 export type MarketEvent = VenueEvent | ExternalEvent
 
 /** Venue events about one coin. */
 export type CoinEvent = Exclude<
   VenueEvent,
-  { kind: 'universe' | 'feed-status' | 'collateral-prices' }
+  { kind: 'universe' | 'feed-status' | 'collateral-prices' | MarketWideEvent['kind'] }
 >
+
+/** Whether such an event may be much older than those before it: the venue repeats trades, and replies show past fills. */
+export function isOfThePast({ kind }: MarketEvent): boolean {
+  return kind === 'trade' || kind === 'trade-gap' || kind === 'liquidation'
+}
 
 /** All events of one frame. */
 export type Batch = readonly MarketEvent[]

@@ -229,6 +229,7 @@ export class Engine {
         ...{ ...venue, weightPerMinute, isRestart, dexes, sockets: SOCKETS },
         historyOf: (coin, nowMs) => view.missingBars(coin, nowMs),
         auditOf: (coin) => view.barsToAudit(coin),
+        fillsToRead: (venueMs) => view.fillsToRead(venueMs),
         hourlyOf: (coin, nowMs) => view.missingHoursFromMs(coin, nowMs),
         loadHistory: (coin, series, nowMs) => storedSeries(this.#history, coin, series, nowMs),
         known: view.listings,

@@ -217,6 +217,7 @@ export class CoinMarket {
       case 'sample-history':
       case 'venue-fundings':
       case 'account-position':
+      case 'liquidation':
         // Read by trackers only. A trade confirms no candles: its own candle does.
         break
       default:

@@ -1,4 +1,5 @@
 import type { ContextEvent, MarketEvent } from '../../domain/event.ts'
+import { isOfThePast } from '../../domain/event.ts'
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
 import { LISTINGS_MAX } from '../../domain/listing.ts'
@@ -41,8 +42,7 @@ export class MarketSampler {
 
   /** Call with the first event of a batch, before the batch is applied to the market. */
   observe(event: MarketEvent, market: MarketState): void {
-    // After a subscription the venue repeats old trades, and gaps among them.
-    if (event.kind === 'trade' || event.kind === 'trade-gap') return
+    if (isOfThePast(event)) return
     const minuteMs = this.#minutes.passed(event.timeExchangeMs)
     if (!Number.isNaN(minuteMs)) {
       for (const coin of market.coins()) {

@@ -1,4 +1,5 @@
 import type { FeedStatusEvent, MarketEvent } from '../../domain/event.ts'
+import { isOfThePast } from '../../domain/event.ts'
 import type { ExternalEvent } from '../../domain/external.ts'
 import { assetOf, isExternal } from '../../domain/external.ts'
 import type { Listing } from '../../domain/listing.ts'
@@ -140,8 +141,7 @@ export class MarketState {
   }
 
   #take(event: Exclude<MarketEvent, ExternalEvent>): CoinMarket | null {
-    // After a subscription the venue repeats old trades, and gaps among them.
-    if (event.kind !== 'trade' && event.kind !== 'trade-gap') {
+    if (!isOfThePast(event)) {
       if (!(event.timeExchangeMs <= this.#venueMs)) this.#venueMs = event.timeExchangeMs
       this.#heardMs = event.timeReceivedMs
     }
@@ -158,6 +158,7 @@ export class MarketState {
       this.#collaterals.apply(event)
       return null
     }
+    if (!('coin' in event)) return null
     const coin = this.#coins.get(event.coin)
     coin?.apply(event)
     return coin ?? null

@@ -2,12 +2,14 @@ import { strict as assert } from 'node:assert'
 import {
   concat,
   defer,
+  EMPTY,
   filter,
   ignoreElements,
   interval,
   map,
   merge,
   Observable,
+  of,
   takeUntil,
   tap,
 } from 'rxjs'
@@ -23,12 +25,14 @@ import { CollateralRefresh } from './backfill/collateral-refresh.ts'
 import { DexRegister } from './backfill/dex-register.ts'
 import type { FeedOptions, FeedParts } from './backfill/feed-parts.ts'
 import { PATIENT_BACK_OFF, untilAnswered } from './backfill/feed-parts.ts'
+import { FillsBudget } from './backfill/fills-budget.ts'
 import { InfoClient } from './backfill/info-client.ts'
 import { loadHistory } from './backfill/load-history.ts'
 import { otherDexes } from './backfill/other-dexes.ts'
 import { requestedBatches } from './backfill/requests.ts'
 import { UniverseRefresh } from './backfill/universe-refresh.ts'
-import { ACCOUNTS_SHARE } from './backfill/weight-budget.ts'
+import { VaultRefresh } from './backfill/vault-refresh.ts'
+import { ACCOUNTS_SHARE, LIQUIDATIONS_SHARE } from './backfill/weight-budget.ts'
 import { Ingest } from './ingest/ingest.ts'
 import { ConfirmedSymbols } from './plausibility/confirmed-symbols.ts'
 import { Quarantine } from './session/quarantine.ts'
@@ -81,6 +85,8 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       audits: new AuditRotation(nowMs),
       traders: new AccountRanking(nowMs),
       accounts: new AccountRotation(accountWeightPerMinute, nowMs),
+      fills: new FillsBudget(LIQUIDATIONS_SHARE * weightPerMinute, nowMs),
+      vaultRefresh: new VaultRefresh(options.vaults),
       background: new BackgroundRequests(),
       refresh: new UniverseRefresh(MAIN_DEX),
       collaterals: new CollateralRefresh(),
@@ -102,6 +108,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       firstUniverse(MAIN_DEX, feed),
       defer(() =>
         merge(
+          initialVaults(feed),
           socketBatches(feed, runtime),
           requestedBatches(feed),
           historyOfNew(MAIN_DEX),
@@ -113,6 +120,18 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
     )
     merge(loadHistory(knownCoins, feed), live).subscribe(subscriber)
   })
+}
+
+/** The liquidator vaults as known before the venue answers. */
+function initialVaults({
+  fillsToRead,
+  ingest,
+  runtime,
+  vaultRefresh,
+}: FeedParts): Observable<Batch> {
+  if (fillsToRead === undefined) return EMPTY
+  const arrival = { kind: 'vaults', accounts: vaultRefresh.initial } as const
+  return of(ingest.process(arrival, runtime.scheduler.now()).batch)
 }
 
 /** A dex can be neither subscribed nor joined before its universe is known: repeated until answered or no longer wanted. */

@@ -98,6 +98,27 @@ const Cluster = Type.Object({
 
 const { proximity, size, leverageSkew, volatility } = cascadeWeights
 
+const realisedUsd = (description: string) =>
+  nullable(
+    Type.Number({
+      minimum: 0,
+      description: `${description}, USD at the mark price of the liquidation; null if dex.usd_per_quote_unit is.`,
+    }),
+  )
+
+const Realised = Type.Object({
+  notional_usd: realisedUsd('Liquidated notional'),
+  count: Type.Integer({
+    minimum: 0,
+    description: 'Number of liquidations: closings of one account at one time.',
+  }),
+  largest_usd: realisedUsd('Largest of them'),
+  by_method: Type.Object({
+    market: realisedUsd('Part closed on the order book'),
+    backstop: realisedUsd('Part taken over by a liquidator vault'),
+  }),
+})
+
 export const LiquidationsAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
@@ -189,6 +210,46 @@ export const LiquidationsAnswer = Type.Object({
       { description: "Nearest cluster with at least 5 % of its side's notional on the map." },
     ),
   }),
+  realised: Type.Object(
+    {
+      longs: Realised,
+      shorts: Realised,
+      newest_iso: nullable(
+        Type.String({
+          format: 'date-time',
+          description: 'Time of the newest liquidation, UTC; null without one.',
+        }),
+      ),
+      coverage: Type.Object(
+        {
+          observed_since_iso: nullable(
+            Type.String({
+              format: 'date-time',
+              description:
+                'Start of the observation without a lost trade, UTC. Earlier liquidations may be missing.',
+            }),
+          ),
+          longs_followed_pct: percent('Share of long open interest in known accounts.'),
+          shorts_followed_pct: percent('Share of short open interest in known accounts.'),
+          liquidator_vaults: Type.Integer({
+            minimum: 0,
+            description: 'Number of liquidator vaults whose trades are followed.',
+          }),
+          market_wide_pct: percent(
+            'Share of the 24 hours in which a source of all liquidations was received.',
+          ),
+        },
+        {
+          description:
+            'Part of the market that is observed: all backstops by the followed vaults, and market liquidations of known accounts; all liquidations where market_wide_pct is 100.',
+        },
+      ),
+    },
+    {
+      description:
+        'Liquidations of the last 24 hours, each confirmed by the venue on the fill. A lower bound, unless coverage.market_wide_pct is 100.',
+    },
+  ),
   total_at_risk_usd: Type.Object(
     { within_1pct: Usd, within_2pct: Usd, within_5pct: Usd },
     {

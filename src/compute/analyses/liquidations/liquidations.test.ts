@@ -3,7 +3,7 @@ import type { Static } from 'typebox'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
-import type { AccountPositionEvent, MarketEvent } from '../../../domain/event.ts'
+import type { AccountPositionEvent, LiquidationEvent, MarketEvent } from '../../../domain/event.ts'
 import { singleMarginTier } from '../../../domain/listing.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import { cascadeLevel, cascadeLevelOf, cascadeWeights } from '../../liquidation/cascade.ts'
@@ -69,6 +69,41 @@ describe('liquidations', () => {
       holds: 'nothing',
     })
     expect(tenfold?.price).toBeCloseTo(100 * (0.9 / 0.95), 4)
+  })
+
+  test('realised: confirmed liquidations of 24 hours, and what is observed, by hand', () => {
+    const fill = (tradeId: number, of: Partial<LiquidationEvent> = {}): LiquidationEvent => ({
+      ...{ kind: 'liquidation', coin: 'BTC', tradeId, account: '0xa', side: 'long' },
+      ...{ price: 99, sizeBase: 10, markPrice: 100, method: 'market', ...at(-3_600), ...of },
+    })
+    const given = { markPrice: 100, midPrice: 100, openInterestBase: 1_000 }
+    const known = { coin: 'BTC', account: '0xb', sizeBase: 250, entryPrice: 100, leverage: 3 }
+    const { realised } = answer(40, [
+      context('BTC', given),
+      { kind: 'account-position', ...known, liquidationPrice: 70, ...at(0) },
+      fill(1),
+      fill(2),
+      fill(1),
+      fill(3, { method: 'backstop', sizeBase: 5, account: '0xb', ...at(-60) }),
+      fill(4, { side: 'short', ...at(-25 * 3_600) }),
+      { kind: 'liquidator-vaults', accounts: ['0xe', '0xf'], ...at(0) },
+      {
+        kind: 'liquidation-feed',
+        fromMs: NOW_MS - 6 * 3_600_000,
+        untilMs: NOW_MS,
+        ...at(0),
+      },
+    ])
+    expect(realised.longs).toEqual({
+      ...{ notional_usd: 2_500, count: 2, largest_usd: 2_000 },
+      by_method: { market: 2_000, backstop: 500 },
+    })
+    expect(realised.shorts).toMatchObject({ notional_usd: 0, count: 0, largest_usd: 0 })
+    expect(realised.newest_iso).toBe(new Date(NOW_MS - 60_000).toISOString())
+    expect(realised.coverage).toMatchObject({
+      ...{ longs_followed_pct: 25, shorts_followed_pct: 0, liquidator_vaults: 2 },
+      market_wide_pct: 25,
+    })
   })
 
   test('shares, clusters and totals add up', () => {
@@ -279,6 +314,7 @@ describe('liquidations', () => {
     const {
       clusters: _,
       assumptions: __,
+      realised: ___,
       ...compact
     } = JSON.parse(text, (name, value) =>
       name === 'track_record'
@@ -286,7 +322,7 @@ describe('liquidations', () => {
         : value,
     ) as Body
     expect(encode(text).length).toBeLessThan(2_500)
-    expect(encode(JSON.stringify(compact)).length, 'without the clusters').toBeLessThan(1_200)
+    expect(encode(JSON.stringify(compact)).length, 'compact').toBeLessThan(1_200)
   })
 })
 

@@ -26,6 +26,7 @@ import {
 import { longShortRatio } from './funding-ratio.ts'
 import type { ZoneHolding } from './liquidations-schema.ts'
 import { LiquidationsAnswer } from './liquidations-schema.ts'
+import { realisedMembers } from './realised.ts'
 
 /** The answer changes slowly; rendering every second would waste work. */
 const PERIOD_MS = 5_000
@@ -47,7 +48,7 @@ export const liquidations: CoinAnalysis = {
     guide: {
       title: 'Estimated liquidation prices in one coin',
       useWhen: 'you want price levels of potential liquidations, or the risk of a cascade.',
-      notWhen: 'you want past liquidations: this estimates future ones.',
+      notWhen: 'you want single past liquidations: this has their sums over the last 24 hours.',
       returns:
         'one zone per leverage tier and side, clusters by distance, notional beyond the map, cascade risk with components, long-short ratio; estimates and observed positions are shown separately.',
     },
@@ -56,7 +57,7 @@ export const liquidations: CoinAnalysis = {
     defaultView: '',
     viewParameters: [],
     compactOmits: [
-      ...['clusters', 'assumptions'],
+      ...['clusters', 'assumptions', 'realised'],
       ...compactRecordOmits('zones.track_record'),
       ...compactRecordOmits('cascade_risk.track_record'),
     ],
@@ -66,7 +67,7 @@ export const liquidations: CoinAnalysis = {
       least: `open interest with mark price, and ${BARS_NEEDED_OF_PART} closed hourly candles, or the whole history of the coin, for ATR 14`,
     },
   },
-  inputs: ['context', 'mark', 'history', 'account-position'],
+  inputs: ['context', 'mark', 'history', 'account-position', 'liquidation'],
   periodMs: PERIOD_MS,
 
   render: (coin, rendering, market) =>
@@ -118,6 +119,7 @@ export const liquidations: CoinAnalysis = {
           { ...risk, record: recordOfCoin(coin, market, shownRules.cascade) },
           dollars,
         ),
+        realised: realisedMembers(coin, market, exposure, dollars),
         total_at_risk_usd: {
           within_1pct: dollars(atRisk(map, 0)),
           within_2pct: dollars(atRisk(map, 1)),

@@ -7,6 +7,7 @@ import { fundingBiases, fundingTilt } from '../../funding/funding-tilt.ts'
 import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
+import { realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
 import { COIN_AGE_MS_MAX } from '../../market/cadence.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -41,6 +42,8 @@ const numberNames = [
   'dayNotionalUsd',
   /** Index into `cascadeLevels`. */
   'cascadeLevel',
+  /** Both sides, last 24 h. */
+  'liquidatedUsd',
   /** As in /cex-dex. */
   'cexDexBps',
   'cexDexNoiseBps',
@@ -101,7 +104,7 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     const cascade = cascadeLevelOf(coin)
     const found = {
       ...closes,
-      ...numbersOf(coin, { atrPct, cascade }, nowMs),
+      ...numbersOf(coin, { atrPct, cascade, venueMs: market.venueMs }, nowMs),
       ...divergenceOf(coin, market, nowMs),
     }
     for (const name of numberNames) numbers[name][row] = found[name]
@@ -146,7 +149,11 @@ function peekInto(
 
 function numbersOf(
   coin: CoinMarket,
-  { atrPct, cascade }: { readonly atrPct: number; readonly cascade: CascadeLevel | null },
+  {
+    atrPct,
+    cascade,
+    venueMs,
+  }: { readonly atrPct: number; readonly cascade: CascadeLevel | null; readonly venueMs: number },
   nowMs: number,
 ): Omit<Numbers<number>, 'close1h' | 'close4h' | 'cexDexBps' | 'cexDexNoiseBps'> {
   const { context } = coin
@@ -167,6 +174,7 @@ function numbersOf(
     interestTrend: interestTrends.indexOf(positioning?.trend ?? 'UNKNOWN'),
     openInterestUsd: openInterestUsdOf(coin),
     dayNotionalUsd: (context?.dayNotionalUsd ?? unknown) * coin.collateral.usdPerUnit,
+    liquidatedUsd: coin.of(realisedLiquidations).total(venueMs) * coin.collateral.usdPerUnit,
     cascadeLevel: cascade === null ? unknown : cascadeLevels.indexOf(cascade),
     candlesConfirmedAtMs: coin.candlesConfirmedAtMs,
     priceConfirmedAtMs: coin.priceConfirmedAtMs,

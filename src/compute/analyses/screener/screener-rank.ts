@@ -51,6 +51,7 @@ export type Ranked = {
   readonly openInterestUsd: number
   readonly dayNotionalUsd: number
   readonly cascadeLevel: CascadeLevel | null
+  readonly liquidatedUsd: number
   /** NaN if /cex-dex has no answer for the coin. */
   readonly cexDexBps: number
   readonly cexDexNoiseBps: number
@@ -105,6 +106,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     openInterestUsd: at('openInterestUsd'),
     dayNotionalUsd: at('dayNotionalUsd'),
     cascadeLevel: cascadeLevels[at('cascadeLevel')] ?? null,
+    liquidatedUsd: at('liquidatedUsd'),
     cexDexBps: at('cexDexBps'),
     cexDexNoiseBps: at('cexDexNoiseBps'),
     confirmedAtMs: Math.min(at('candlesConfirmedAtMs'), at('priceConfirmedAtMs')),

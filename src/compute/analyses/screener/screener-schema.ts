@@ -84,6 +84,13 @@ const FullRow = Type.Object({
   cascade_level: nullable(
     oneOf(cascadeLevels, 'cascade_risk.level of /liquidations; null while that has no answer.'),
   ),
+  liquidated_usd: nullable(
+    Type.Number({
+      minimum: 0,
+      description:
+        'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD; null if quote_unit has no USD price.',
+    }),
+  ),
   cex_dex_spread_bps: nullable(
     Type.Number({
       description: 'divergence_bps of /cex-dex; null if /cex-dex has no answer for the coin.',

@@ -8,7 +8,7 @@ import { naiveHours } from '../../../../test/golden/naive-volatility.ts'
 import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import { WHOLE_MARKET } from '../../../domain/document.ts'
-import type { Batch, ContextEvent } from '../../../domain/event.ts'
+import type { Batch, ContextEvent, LiquidationEvent } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { externalEvents } from '../../testing/external-events.ts'
 import { randomMarket } from '../../testing/random-market.ts'
@@ -68,7 +68,12 @@ describe('screener', () => {
   property.prop([fc.integer()], { numRuns: 4 })(
     'says of a coin what its own analyses say of it',
     (seed) => {
-      const tape = randomMarket(COINS.slice(0, 3), seed)
+      const times = { timeExchangeMs: NOW_MS - 60_000, timeReceivedMs: NOW_MS }
+      const liquidation: LiquidationEvent = {
+        ...{ kind: 'liquidation', coin: COINS[0] ?? '', tradeId: 1, account: '0xa', side: 'long' },
+        ...{ price: 9, sizeBase: 1_000, markPrice: 9.5, method: 'market', ...times },
+      }
+      const tape = [...randomMarket(COINS.slice(0, 3), seed), [liquidation]]
       const { processor, document } = gathered(tape)
       for (const row of read(document).coins) {
         const hour = answerOf(processor, `pulse/${row.coin}`, '1h') as PulseBody
@@ -86,8 +91,11 @@ describe('screener', () => {
         expect(Math.abs(cents), 'the same, without its cents').toBeLessThan(0.51)
         const map = answerOf(processor, `liquidations/${row.coin}`, '') as {
           cascade_risk: { level: string }
+          realised: { longs: { notional_usd: number } }
         }
         expect(row.cascade_level).toBe(map.cascade_risk.level)
+        expect(row.liquidated_usd).toBe(map.realised.longs.notional_usd)
+        expect(row.liquidated_usd).toBe(row.coin === COINS[0] ? 9_500 : 0)
       }
     },
   )
@@ -291,7 +299,7 @@ describe('screener', () => {
     test('stays within the token budget', () => {
       const document = render(manyCoins(230, 90))
       const tokens = (view: string) => encode(filled(document, view)).length
-      expect(tokens('full,50')).toBeLessThan(9_500)
+      expect(tokens('full,50')).toBeLessThan(10_000)
       expect(tokens('compact,50')).toBeLessThan(5_000)
       expect(tokens(`full,${rowsMax.full}`)).toBeLessThan(20_000)
       expect(tokens(`compact,${rowsMax.compact}`)).toBeLessThan(20_000)
@@ -323,6 +331,7 @@ type Row = {
   readonly signal_strength: number
   readonly oi_notional_usd: number
   readonly cascade_level: string | null
+  readonly liquidated_usd: number
   readonly oi_trend: string
   readonly vol_regime: string
   readonly data_age_seconds: number
@@ -490,6 +499,7 @@ function manyCoins(count: number, skipped: number): ScreenerColumns {
       openInterestUsd: column((row) => 2_139_333_552.12 * wobble(row)),
       dayNotionalUsd: column((row) => 3_100_012_345.12 * wobble(row)),
       cascadeLevel: column((row) => row % 4),
+      liquidatedUsd: column((row) => 123_456_789.12 * wobble(row)),
       cexDexBps: column((row) => 100 * Math.sin(row)),
       cexDexNoiseBps: column(() => 12.3456),
       candlesConfirmedAtMs: column((row) => NOW_MS - 17 * row),

@@ -168,6 +168,7 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
     oi_notional_usd: orNull(coin.openInterestUsd, Math.round),
     volume_24h_usd: orNull(coin.dayNotionalUsd, Math.round),
     cascade_level: coin.cascadeLevel,
+    liquidated_usd: orNull(coin.liquidatedUsd, Math.round),
     ...divergence(coin),
     data_age_seconds: builder.slot({ kind: 'age', confirmedAtMs: coin.confirmedAtMs }),
   }

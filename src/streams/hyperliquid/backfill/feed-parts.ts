@@ -22,11 +22,16 @@ import type { BackfillQueue } from './backfill-queue.ts'
 import type { BackgroundRequests } from './background-requests.ts'
 import type { CollateralRefresh } from './collateral-refresh.ts'
 import type { DexRegister } from './dex-register.ts'
+import type { FillsBudget } from './fills-budget.ts'
 import type { InfoClient } from './info-client.ts'
 import type { UniverseRefresh } from './universe-refresh.ts'
+import type { VaultRefresh } from './vault-refresh.ts'
 
 /** Bars of one coin from this open time to the present. */
 export type HistoryRequest = { readonly timeframe: Timeframe; readonly fromMs: number }
+
+/** Fills of one account in a time of the venue's clock. */
+type FillsRequest = { readonly account: string; readonly fromMs: number; readonly untilMs: number }
 
 export type FeedOptions = {
   readonly wsUrl: string
@@ -53,6 +58,10 @@ export type FeedOptions = {
   readonly auditOf?: (coin: string) => HistoryRequest | null
   /** The first open time of missing closed 1h bars; null for none. */
   readonly hourlyOf?: (coin: string, nowMs: number) => number | null
+  /** The fills of an account that may be liquidations, by the venue's clock; null for none. None are requested by default. */
+  readonly fillsToRead?: (venueMs: number) => FillsRequest | null
+  /** Liquidator vaults; those of the venue's details by default. */
+  readonly vaults?: readonly string[]
   /** Loads one series of a coin from the local history; null for none. Called once per coin. */
   readonly loadHistory?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
   /** Listings that the engine knows. Their local history is loaded at once; they hold for a dex until its first universe. */
@@ -83,6 +92,8 @@ export type FeedParts = FeedOptions & {
   readonly audits: AuditRotation
   readonly traders: AccountRanking
   readonly accounts: AccountRotation
+  readonly fills: FillsBudget
+  readonly vaultRefresh: VaultRefresh
   readonly background: BackgroundRequests
   readonly refresh: UniverseRefresh
   readonly collaterals: CollateralRefresh

@@ -12,6 +12,13 @@ type InfoRequest =
   | { readonly type: 'fundingHistory'; readonly coin: string; readonly startTime: number }
   | { readonly type: 'clearinghouseState'; readonly user: string }
   | {
+      readonly type: 'userFillsByTime'
+      readonly user: string
+      readonly startTime: number
+      readonly endTime: number
+    }
+  | { readonly type: 'vaultDetails'; readonly vaultAddress: string }
+  | {
       readonly type: 'candleSnapshot'
       readonly req: {
         readonly coin: string

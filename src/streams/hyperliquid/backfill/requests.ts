@@ -9,19 +9,20 @@ import type { Ingest } from '../ingest/ingest.ts'
 import { heldUsd } from '../wire/account-state.ts'
 import type { RejectReason } from '../wire/rejection.ts'
 import { dexArgument } from '../wire/universe.ts'
+import { decodeVaultDetails } from '../wire/vault-details.ts'
 import { applyUniverse } from './apply-universe.ts'
 import type { BackfillTask } from './backfill-queue.ts'
 import type { BackgroundTask } from './background-requests.ts'
 import { collateralPrices } from './collateral-prices.ts'
 import type { FeedParts, HistoryRequest } from './feed-parts.ts'
 import { accepted, noteFailure, PATIENT_BACK_OFF } from './feed-parts.ts'
-import { ACCOUNT_WEIGHT, candlesWeight, fundingsWeight } from './weight-budget.ts'
+import { ACCOUNT_WEIGHT, candlesWeight, fillsWeight, fundingsWeight } from './weight-budget.ts'
 
 const REQUEST_PERIOD_MS = 25
 
 /**
  * The REST requests after the start, one at a time, by priority: a due universe, collateral prices, history of the most
- * traded coin that waits for it, then audits, accounts and background requests.
+ * traded coin that waits for it, then audits, fills that may be liquidations, accounts and background requests.
  */
 export function requestedBatches(feed: FeedParts): Observable<Batch> {
   const { backfill, collaterals, ingest, refresh, plan, runtime, background } = feed
@@ -41,7 +42,14 @@ export function requestedBatches(feed: FeedParts): Observable<Batch> {
         background.wait(nowMs)
         return history(task, feed)
       }
-      return audit(feed) ?? account(feed) ?? backgroundRequest(feed, 'next') ?? EMPTY
+      return (
+        audit(feed) ??
+        vaultDetails(feed) ??
+        suspectedFills(feed) ??
+        account(feed) ??
+        backgroundRequest(feed, 'next') ??
+        EMPTY
+      )
     }),
   )
 }
@@ -153,6 +161,63 @@ function account(feed: FeedParts): Observable<Batch> | null {
       filter((batch) => batch.length > 0),
       catchError((cause: unknown) => {
         accounts.failed(scheduler.now(), random())
+        noteFailure(request, cause, feed)
+        return EMPTY
+      }),
+    )
+}
+
+/** The fills of an account that may be liquidations, within their part of the weight; null for none. */
+function suspectedFills(feed: FeedParts): Observable<Batch> | null {
+  const { fills, fillsToRead, info, ingest, runtime } = feed
+  const { scheduler, random } = runtime
+  const nowMs = scheduler.now()
+  if (fillsToRead === undefined || !fills.take(nowMs)) return null
+  const wanted = fillsToRead(ingest.venueMs(nowMs))
+  if (wanted === null) {
+    fills.skip(nowMs)
+    return null
+  }
+  const request = 'userFillsByTime'
+  const { account: user, fromMs: startTime, untilMs: endTime } = wanted
+  return info
+    .ask(() => ({ type: request, user, startTime, endTime }))
+    .pipe(
+      map(({ body, askedMs }) => {
+        const weight = fillsWeight(body)
+        info.debit(weight)
+        const arrival = { kind: 'fills', ...wanted, askedMs, body } as const
+        const { batch } = accepted(ingest.process(arrival, scheduler.now()))
+        fills.answered(weight, scheduler.now())
+        return batch
+      }),
+      catchError((cause: unknown) => {
+        fills.failed(scheduler.now(), random())
+        noteFailure(request, cause, feed)
+        return EMPTY
+      }),
+    )
+}
+
+/** The details of a vault of the venue that is due; null for none. */
+function vaultDetails(feed: FeedParts): Observable<Batch> | null {
+  const { fills, fillsToRead, info, ingest, runtime, vaultRefresh } = feed
+  const { scheduler, random } = runtime
+  if (fillsToRead === undefined) return null
+  const vault = vaultRefresh.due(scheduler.now())
+  if (vault === undefined || !fills.take(scheduler.now())) return null
+  const request = 'vaultDetails'
+  return info
+    .ask(() => ({ type: request, vaultAddress: vault }))
+    .pipe(
+      map(({ body }) => {
+        const accounts = vaultRefresh.answered(vault, accepted(decodeVaultDetails(body)))
+        if (accounts === null) return []
+        return accepted(ingest.process({ kind: 'vaults', accounts }, scheduler.now())).batch
+      }),
+      filter((batch) => batch.length > 0),
+      catchError((cause: unknown) => {
+        fills.failed(scheduler.now(), random())
         noteFailure(request, cause, feed)
         return EMPTY
       }),

@@ -1,4 +1,5 @@
 import { TokenBucket } from '../../token-bucket.ts'
+import { FILLS_MAX } from '../wire/liquidation-fills.ts'
 
 /** Planned REST weight; the venue allows 1,200 per minute and IP address. */
 export const WEIGHT_PER_MINUTE_DEFAULT = 1_000
@@ -21,6 +22,9 @@ export const ACCOUNT_WEIGHT = 2
 /** Share for positions of accounts: 60 of 1,000 per minute, 300 accounts in ten minutes. */
 export const ACCOUNTS_SHARE = 0.06
 
+/** Share for fills that may contain liquidations: 4 requests a minute of 1,000. */
+export const LIQUIDATIONS_SHARE = 0.1
+
 /** Each followed coin needs one `fundingHistory` per hour. */
 const COIN_WEIGHT_PER_MINUTE = 20 / 60
 /** Share for that; the remainder is for universes, audits, accounts and new history. */
@@ -34,6 +38,7 @@ export function coinsByWeight(weightPerMinute: number): number {
 /** Rows of a reply per additional weight. */
 const CANDLES_PER_WEIGHT = 60
 const FUNDINGS_PER_WEIGHT = 20
+const FILLS_PER_WEIGHT = 20
 
 /** The venue's limits of rows per reply. */
 const CANDLES_MAX = 5_000
@@ -47,6 +52,11 @@ export function candlesWeight(body: string): number {
 /** The additional weight of a reply to `fundingHistory`. */
 export function fundingsWeight(body: string): number {
   return Math.floor(Math.min(FUNDINGS_MAX, countOf('"time":', body)) / FUNDINGS_PER_WEIGHT)
+}
+
+/** The additional weight of a reply to `userFillsByTime`. */
+export function fillsWeight(body: string): number {
+  return Math.floor(Math.min(FILLS_MAX, countOf('"tid":', body)) / FILLS_PER_WEIGHT)
 }
 
 function countOf(text: string, body: string): number {

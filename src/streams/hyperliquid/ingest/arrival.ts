@@ -61,6 +61,17 @@ export type Arrival =
       readonly askedMs: number
       readonly body: string
     }
+  /** The reply to `userFillsByTime` of one account, address in lower case. */
+  | {
+      readonly kind: 'fills'
+      readonly account: string
+      readonly fromMs: number
+      readonly untilMs: number
+      readonly askedMs: number
+      readonly body: string
+    }
+  /** The liquidator vaults of the venue are these accounts, addresses in lower case. */
+  | { readonly kind: 'vaults'; readonly accounts: readonly string[] }
   /** A second passed: the absence of data is an input too. */
   | { readonly kind: 'tick' }
 

@@ -127,6 +127,8 @@ function processorsOf(state: IngestState) {
     predictions: (reply: ArrivalOf<'predictions'>) => replies.predictions(reply),
     spot: (reply: ArrivalOf<'spot'>) => replies.spot(reply),
     account: (reply: ArrivalOf<'account'>) => replies.account(reply),
+    fills: (reply: ArrivalOf<'fills'>, nowMs: number) => replies.fills(reply, nowMs),
+    vaults: (reply: ArrivalOf<'vaults'>, nowMs: number) => replies.vaults(reply, nowMs),
     remembered: ({ memory }: ArrivalOf<'remembered'>, nowMs: number) => ({
       batch: replies.loadedHistory(memory, nowMs),
     }),

@@ -6,6 +6,7 @@ import type { Position } from '../wire/account-state.ts'
 import { decodeAccountState } from '../wire/account-state.ts'
 import { decodeCandleSnapshot } from '../wire/candles.ts'
 import { decodeFundingHistory, decodePredictedFundings } from '../wire/fundings.ts'
+import { decodeUserFills, FILLS_MAX, liquidationEvents } from '../wire/liquidation-fills.ts'
 import type { Drop, Rejected } from '../wire/rejection.ts'
 import { drop } from '../wire/rejection.ts'
 import { decodeSpotPrices } from '../wire/spot-prices.ts'
@@ -22,6 +23,7 @@ export class ReplyProcessor {
   readonly #state: IngestState
   readonly #accounts = new AccountBook()
   readonly #fundingFilter = new FundingFilter()
+  #vaults: ReadonlySet<string> = new Set()
 
   constructor(state: IngestState) {
     this.#state = state
@@ -152,6 +154,28 @@ export class ReplyProcessor {
     this.#reportDrops(reply.drops)
     const batch = this.#accounts.update(account, reply, this.#state.times.stamp(askedMs))
     return { batch, positions: reply.positions }
+  }
+
+  /** Liquidations among the fills of one account. A full reply may lack the fills after its newest one. */
+  fills(
+    { account, fromMs, untilMs, askedMs, body }: ArrivalOf<'fills'>,
+    nowMs: number,
+  ): { readonly batch: Batch } | Rejected {
+    const { times } = this.#state
+    const request = { account, fromMs, untilMs }
+    const reply = decodeUserFills(body, request, times.latestMs(nowMs))
+    if (reply.kind === 'rejected') return reply
+    this.#reportDrops(reply.drops)
+    const { liquidations, rows, newestMs } = reply
+    const isFull = rows >= FILLS_MAX && newestMs > fromMs
+    const read = { account, fromMs, untilMs: isFull ? newestMs - 1 : untilMs }
+    const events = liquidationEvents(liquidations, (one) => this.#vaults.has(one), nowMs)
+    return { batch: [{ kind: 'fills-read', ...read, ...times.stamp(askedMs) }, ...events] }
+  }
+
+  vaults({ accounts }: ArrivalOf<'vaults'>, nowMs: number): { readonly batch: Batch } {
+    this.#vaults = new Set(accounts)
+    return { batch: [{ kind: 'liquidator-vaults', accounts, ...this.#state.times.stamp(nowMs) }] }
   }
 
   loadedHistory(memory: Memory, nowMs: number): Batch {

@@ -1,0 +1,97 @@
+import type { MarketEvent } from '../../domain/event.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
+import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import { marketTracker } from '../market/market-state.ts'
+import { joinSections, splitSections } from '../market/saved-sections.ts'
+import type { LiquidatedRange } from './realised-liquidations.ts'
+import { KEPT_MS, REALISED_MS, realisedLiquidations } from './realised-liquidations.ts'
+
+const LAYOUT = 7_201
+const HEADER_FIELDS = 2
+/** Times of the market-wide source in between which it was lost; the oldest is removed first. */
+const SPANS_MAX = 64
+const SPAN_FIELDS = 2
+
+/** Which part of the market's liquidations the sources can show. */
+class LiquidationCoverage implements MarketTracker {
+  readonly inputs = ['liquidator-vaults', 'liquidation-feed'] as const
+  /** Number of liquidator vaults whose trades are followed. */
+  #vaults = 0
+  /** Start and end of each time without a loss of the market-wide source, ascending. */
+  #spans: number[] = []
+
+  apply(event: MarketEvent): void {
+    if (event.kind === 'liquidator-vaults') this.#vaults = event.accounts.length
+    else if (event.kind === 'liquidation-feed') this.#add(event.fromMs, event.untilMs)
+  }
+
+  advance(): void {}
+
+  /** @param venueMs by the venue's clock */
+  at(venueMs: number): { readonly vaults: number; readonly marketShare: number } {
+    return { vaults: this.#vaults, marketShare: this.marketShare(venueMs - REALISED_MS, venueMs) }
+  }
+
+  /** Share of a time in which the market-wide source missed nothing, 0 to 1. */
+  marketShare(fromMs: number, untilMs: number): number {
+    let coveredMs = 0
+    for (let at = 0; at < this.#spans.length; at += SPAN_FIELDS) {
+      const [start, end] = [this.#spans[at] as number, this.#spans[at + 1] as number]
+      coveredMs += Math.max(0, Math.min(end, untilMs) - Math.max(start, fromMs))
+    }
+    return coveredMs / (untilMs - fromMs)
+  }
+
+  save(): Float64Array {
+    return joinSections([[LAYOUT, this.#vaults], this.#spans])
+  }
+
+  restore(saved: Float64Array): boolean {
+    const [header, spans, ...others] = splitSections(saved) ?? []
+    if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS || !spans || others.length > 0)
+      return false
+    if (spans.length % SPAN_FIELDS !== 0) return false
+    this.#vaults = header[1] as number
+    this.#spans = [...spans]
+    return true
+  }
+
+  #add(fromMs: number, untilMs: number): void {
+    const last = this.#spans.length - 1
+    if (last > 0 && fromMs <= (this.#spans[last] as number))
+      this.#spans[last] = Math.max(this.#spans[last] as number, untilMs)
+    else this.#spans.push(fromMs, untilMs)
+    if (this.#spans.length > SPANS_MAX * SPAN_FIELDS) this.#spans.splice(0, SPAN_FIELDS)
+  }
+}
+
+export const liquidationCoverage = marketTracker(
+  'market/liquidation-coverage',
+  () => new LiquidationCoverage(),
+)
+
+export type Liquidated = {
+  /** Size times mark price at the liquidation, in quote units. */
+  readonly notional: number
+  /**
+   * `market`: a source of all liquidations missed nothing in the range. `followed`: no trade was lost, so the liquidations
+   * of followed accounts and the backstops are known: a lower bound. `no`: trades were lost, or the range is not over or
+   * no longer kept.
+   */
+  readonly observed: 'market' | 'followed' | 'no'
+}
+
+/** What was liquidated of a coin, and whether it was observed. Complete 15 minutes after the end of the range. */
+export function liquidatedIn(
+  coin: CoinMarket,
+  market: MarketState,
+  range: LiquidatedRange,
+): Liquidated {
+  const realised = coin.of(realisedLiquidations)
+  const notional = realised.notional(range)
+  const isPast = range.untilMs <= market.venueMs && range.fromMs > market.venueMs - KEPT_MS
+  if (!isPast) return { notional, observed: 'no' }
+  if (market.of(liquidationCoverage).marketShare(range.fromMs, range.untilMs) === 1)
+    return { notional, observed: 'market' }
+  return { notional, observed: realised.observedFromMs <= range.fromMs ? 'followed' : 'no' }
+}

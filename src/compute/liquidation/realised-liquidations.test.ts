@@ -1,0 +1,105 @@
+import { test as property } from '@fast-check/vitest'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { LiquidationEvent } from '../../domain/event.ts'
+import { REALISED_MS, RealisedLiquidations } from './realised-liquidations.ts'
+
+const NOW_MS = Date.UTC(2026, 5, 1)
+const HOUR_MS = 3_600_000
+
+function liquidation(of: Partial<LiquidationEvent> = {}): LiquidationEvent {
+  return {
+    ...{ kind: 'liquidation', coin: 'ETH', tradeId: 1, account: '0xa', side: 'long' },
+    ...{ price: 99, sizeBase: 2, markPrice: 100, method: 'market' },
+    ...{ timeExchangeMs: NOW_MS - HOUR_MS, timeReceivedMs: NOW_MS },
+    ...of,
+  } as LiquidationEvent
+}
+
+function trackerOf(events: readonly LiquidationEvent[]): RealisedLiquidations {
+  const tracker = new RealisedLiquidations()
+  for (const event of events) tracker.apply(event)
+  return tracker
+}
+
+/** A trade has one set of figures. */
+const events = fc.uniqueArray(
+  fc.record({
+    tradeId: fc.integer({ min: 1, max: 40 }),
+    account: fc.constantFrom('0xa', '0xb', '0xc'),
+    side: fc.constantFrom('long', 'short'),
+    method: fc.constantFrom('market', 'backstop'),
+    markPrice: fc.integer({ min: 90, max: 110 }),
+    sizeBase: fc.integer({ min: 1, max: 50 }),
+    timeExchangeMs: fc.integer({ min: 0, max: 60 }).map((half) => NOW_MS - (half * HOUR_MS) / 2),
+  }),
+  { maxLength: 40, selector: ({ tradeId }) => tradeId },
+)
+
+describe('realised liquidations', () => {
+  test('by hand: two fills of one closing, one backstop, the other side', () => {
+    const tracker = trackerOf([
+      liquidation(),
+      liquidation({ tradeId: 2, sizeBase: 3 }),
+      liquidation({ tradeId: 3, sizeBase: 1, account: '0xb', method: 'backstop' }),
+      liquidation({ tradeId: 4, side: 'short', markPrice: 110, sizeBase: 1 }),
+    ])
+    expect(tracker.side('long', NOW_MS)).toEqual({
+      ...{ notional: 600, count: 2, largest: 500, byMethod: { market: 500, backstop: 100 } },
+    })
+    expect(tracker.total(NOW_MS)).toBe(710)
+    const range = { side: 'long', fromPrice: 100, untilPrice: 101 } as const
+    const times = { fromMs: NOW_MS - HOUR_MS, untilMs: NOW_MS }
+    expect(tracker.notional({ ...range, ...times })).toBe(600)
+    expect(tracker.notional({ ...range, ...times, fromPrice: 100.5 })).toBe(0)
+    expect(tracker.notional({ ...range, ...times, fromMs: NOW_MS - HOUR_MS + 1 })).toBe(0)
+  })
+
+  property.prop([events])('equals a list without repeated trades', (given) => {
+    const all = given.map((one) => liquidation(one as Partial<LiquidationEvent>))
+    // Every second one arrives again, and after a restart.
+    const tracker = trackerOf([...all, ...all.filter((_, at) => at % 2 === 0)])
+    const restored = new RealisedLiquidations()
+    expect(restored.restore(tracker.save())).toBe(true)
+    for (const event of all) restored.apply(event)
+    for (const side of ['long', 'short'] as const) {
+      const inWindow = all.filter(
+        (one) => one.side === side && one.timeExchangeMs > NOW_MS - REALISED_MS,
+      )
+      const usd = inWindow.map(({ sizeBase, markPrice }) => sizeBase * markPrice)
+      const expected = usd.reduce((sum, one) => sum + one, 0)
+      expect(tracker.side(side, NOW_MS).notional).toBe(expected)
+      expect(restored.side(side, NOW_MS)).toEqual(tracker.side(side, NOW_MS))
+      expect(tracker.side(side, NOW_MS).count).toBe(
+        new Set(inWindow.map(({ account, timeExchangeMs }) => `${account} ${timeExchangeMs}`)).size,
+      )
+    }
+  })
+
+  test('is observed from the first figures on, and anew after a gap', () => {
+    const tracker = new RealisedLiquidations()
+    expect(tracker.observedFromMs).toBeNaN()
+    const times = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+    tracker.apply({ kind: 'context', coin: 'ETH', ...times } as never)
+    expect(tracker.observedFromMs).toBe(NOW_MS)
+    const gap = { kind: 'trade-gap', coin: 'ETH', fromMs: NOW_MS + 5, toMs: NOW_MS + 9 } as const
+    tracker.apply({ ...gap, ...times })
+    expect(tracker.observedFromMs).toBe(NOW_MS + 9)
+  })
+
+  test('memory is bounded: the oldest are removed, and the observation begins after them', () => {
+    const tracker = new RealisedLiquidations()
+    for (let at = 0; at < 20_000; at += 1)
+      tracker.apply(liquidation({ tradeId: at, timeExchangeMs: NOW_MS + at }))
+    const { count } = tracker.side('long', NOW_MS + 20_000)
+    expect(count).toBeLessThanOrEqual(8_192)
+    expect(count).toBeGreaterThan(7_000)
+    expect(tracker.observedFromMs).toBeGreaterThan(NOW_MS)
+  })
+
+  test('numbers of another version are not restored', () => {
+    const tracker = new RealisedLiquidations()
+    expect(tracker.restore(Float64Array.of(1, 2, 3))).toBe(false)
+    expect(tracker.restore(tracker.save().with(1, 1))).toBe(false)
+  })
+})

@@ -1,0 +1,177 @@
+import type { CoinEvent, LiquidationEvent, LiquidationMethod } from '../../domain/event.ts'
+import { liquidationMethods } from '../../domain/event.ts'
+import type { CoinTracker } from '../market/coin-tracker.ts'
+import { coinTracker } from '../market/coin-tracker.ts'
+import { joinSections, splitSections } from '../market/saved-sections.ts'
+import type { Side } from './leverage-ladder.ts'
+
+export const REALISED_MS = 24 * 3_600_000
+/** Longer than the window, so that a range of a whole day can be read a while after its end. */
+export const KEPT_MS = REALISED_MS + 3_600_000
+/** Fills per coin; the oldest are removed first, and the observation then begins after them. */
+const FILLS_MAX = 8_192
+
+const LAYOUT = 7_101
+const HEADER_FIELDS = 3
+const ROW_FIELDS = 6
+const [TIME, TRADE, ACCOUNT, KIND, MARK, SIZE] = [0, 1, 2, 3, 4, 5] as const
+
+export type RealisedSide = {
+  /** Size times mark price at the liquidation, in quote units. */
+  readonly notional: number
+  /** Closings of one account at one instant, each of one or several fills. */
+  readonly count: number
+  readonly largest: number
+  readonly byMethod: Readonly<Record<LiquidationMethod, number>>
+}
+
+export type LiquidatedRange = {
+  readonly side: Side
+  /** Mark price at the liquidation, from inclusive, until exclusive. */
+  readonly fromPrice: number
+  readonly untilPrice: number
+  /** By the venue's clock, from inclusive, until exclusive. */
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
+/** Confirmed liquidations of one coin in the last 25 hours. A fill that is delivered again changes nothing. */
+export class RealisedLiquidations implements CoinTracker {
+  readonly inputs = ['liquidation', 'trade-gap', 'context'] as const
+  /** One row per fill, in order of arrival. */
+  #rows: number[] = []
+  readonly #trades = new Set<number>()
+  #observedFromMs = Number.NaN
+  #newestMs = Number.NEGATIVE_INFINITY
+
+  /** Since when no trade is missing and no fill was removed, by the venue's clock. NaN before any event. */
+  get observedFromMs(): number {
+    return this.#observedFromMs
+  }
+
+  /** Time of the newest liquidation; NaN without one. */
+  get newestMs(): number {
+    return Number.isFinite(this.#newestMs) ? this.#newestMs : Number.NaN
+  }
+
+  apply(event: CoinEvent): void {
+    if (event.kind === 'liquidation') this.#add(event)
+    else if (event.kind === 'context') {
+      if (Number.isNaN(this.#observedFromMs)) this.#observedFromMs = event.timeExchangeMs
+    } else if (event.kind === 'trade-gap') this.#observeFrom(event.toMs)
+  }
+
+  /** One side in the 24 hours before an instant of the venue's clock. */
+  side(side: Side, atMs: number): RealisedSide {
+    const closings = new Map<string, number>()
+    const byMethod: Record<LiquidationMethod, number> = { market: 0, backstop: 0 }
+    let notional = 0
+    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS) {
+      const timeMs = this.#field(at, TIME)
+      const kind = this.#field(at, KIND)
+      if (timeMs <= atMs - REALISED_MS || sideOf(kind) !== side) continue
+      const usd = this.#field(at, SIZE) * this.#field(at, MARK)
+      const closing = `${timeMs} ${this.#field(at, ACCOUNT)}`
+      closings.set(closing, (closings.get(closing) ?? 0) + usd)
+      byMethod[methodOf(kind)] += usd
+      notional += usd
+    }
+    return { notional, count: closings.size, largest: Math.max(0, ...closings.values()), byMethod }
+  }
+
+  /** Notional of both sides in the 24 hours before an instant of the venue's clock, in quote units. */
+  total(atMs: number): number {
+    return this.side('long', atMs).notional + this.side('short', atMs).notional
+  }
+
+  /** Notional that was liquidated within a range, in quote units. */
+  notional({ side, fromPrice, untilPrice, fromMs, untilMs }: LiquidatedRange): number {
+    let notional = 0
+    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS) {
+      const timeMs = this.#field(at, TIME)
+      const mark = this.#field(at, MARK)
+      const isInside =
+        timeMs >= fromMs && timeMs < untilMs && mark >= fromPrice && mark < untilPrice
+      if (isInside && sideOf(this.#field(at, KIND)) === side)
+        notional += this.#field(at, SIZE) * mark
+    }
+    return notional
+  }
+
+  save(): Float64Array {
+    return joinSections([[LAYOUT, this.#observedFromMs, this.#newestMs], this.#rows])
+  }
+
+  restore(saved: Float64Array): boolean {
+    const [header, rows, ...others] = splitSections(saved) ?? []
+    if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS || !rows || others.length > 0)
+      return false
+    if (rows.length % ROW_FIELDS !== 0) return false
+    this.#observedFromMs = header[1] as number
+    this.#newestMs = header[2] as number
+    this.#replace([...rows])
+    return true
+  }
+
+  #add(event: LiquidationEvent): void {
+    const { timeExchangeMs: timeMs, tradeId, account, side, method, markPrice, sizeBase } = event
+    if (this.#trades.has(tradeId) || timeMs <= this.#newestMs - KEPT_MS) return
+    this.#trades.add(tradeId)
+    this.#rows.push(timeMs, tradeId, hashOf(account), kindOf(side, method), markPrice, sizeBase)
+    this.#newestMs = Math.max(this.#newestMs, timeMs)
+    if (this.#rows.length > FILLS_MAX * ROW_FIELDS) this.#removeOld()
+  }
+
+  /** Removes expired rows, and the oldest eighth if too few have expired. */
+  #removeOld(): void {
+    const times: number[] = []
+    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS) times.push(this.#field(at, TIME))
+    const oldestMs = times.sort((one, other) => one - other)[FILLS_MAX / 8] as number
+    const expiredMs = this.#newestMs - KEPT_MS
+    const untilMs = Math.max(expiredMs, oldestMs)
+    if (untilMs > expiredMs) this.#observeFrom(untilMs)
+    const kept: number[] = []
+    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS)
+      if (this.#field(at, TIME) > untilMs) kept.push(...this.#rows.slice(at, at + ROW_FIELDS))
+    this.#replace(kept)
+  }
+
+  #replace(rows: number[]): void {
+    this.#rows = rows
+    this.#trades.clear()
+    for (let at = TRADE; at < rows.length; at += ROW_FIELDS) this.#trades.add(rows[at] as number)
+  }
+
+  #observeFrom(timeMs: number): void {
+    if (!(timeMs <= this.#observedFromMs)) this.#observedFromMs = timeMs
+  }
+
+  #field(at: number, field: number): number {
+    return this.#rows[at + field] as number
+  }
+}
+
+function kindOf(side: Side, method: LiquidationMethod): number {
+  return 2 * liquidationMethods.indexOf(method) + (side === 'long' ? 0 : 1)
+}
+
+function sideOf(kind: number): Side {
+  return kind % 2 === 0 ? 'long' : 'short'
+}
+
+function methodOf(kind: number): LiquidationMethod {
+  return liquidationMethods[Math.floor(kind / 2)] as LiquidationMethod
+}
+
+/** FNV-1a of 32 bits: two accounts with one hash would need a liquidation in the same millisecond to be counted as one. */
+function hashOf(account: string): number {
+  let hash = 0x811c9dc5
+  for (let at = 0; at < account.length; at += 1)
+    hash = Math.imul(hash ^ account.charCodeAt(at), 0x01000193)
+  return hash >>> 0
+}
+
+export const realisedLiquidations = coinTracker(
+  'market/realised-liquidations',
+  () => new RealisedLiquidations(),
+)
