@@ -229,7 +229,7 @@ export type LiquidationEvent = Stamped & {
 }
 
 /** The fills of one account from `fromMs` to `untilMs` were read, and every liquidation among them was delivered. */
-export type FillsReadEvent = Stamped & {
+type FillsReadEvent = Stamped & {
   readonly kind: 'fills-read'
   readonly account: string
   readonly fromMs: number
@@ -237,13 +237,13 @@ export type FillsReadEvent = Stamped & {
 }
 
 /** Addresses of the venue's liquidator vaults, lower case. Replaces the previous list. */
-export type LiquidatorVaultsEvent = Stamped & {
+type LiquidatorVaultsEvent = Stamped & {
   readonly kind: 'liquidator-vaults'
   readonly accounts: readonly string[]
 }
 
 /** A source of all liquidations of the venue missed none between these instants. */
-export type LiquidationFeedEvent = Stamped & {
+type LiquidationFeedEvent = Stamped & {
   readonly kind: 'liquidation-feed'
   readonly fromMs: number
   readonly untilMs: number

@@ -9,7 +9,7 @@ const PASSERS_BY = 400
 /** Everybody who trades. Numbers from {@link HOLDERS} on hold nothing. */
 export const TRADERS = HOLDERS + PASSERS_BY
 /** The liquidator vault: an account after everybody who trades. */
-export const LIQUIDATOR = TRADERS
+export const LIQUIDATOR = HOLDERS + PASSERS_BY
 const PASSERS_BY_SHARE = 0.2
 
 /** Accounts that may hold one coin; one half of them are large. */
