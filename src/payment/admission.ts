@@ -86,7 +86,7 @@ export class Admission {
     if ('reason' in read) return responses.invalid(request, terms, read)
     const { presented, mismatch } = read
     // The hash of a payment covers its signature, which was checked the first time.
-    const repeated = answers.repeat(request, presented, await answers.before(presented))
+    const repeated = answers.repeat(request, presented, await answers.before(request, presented))
     if (repeated !== null) return repeated
 
     const { payer } = presented.key

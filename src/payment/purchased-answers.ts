@@ -54,6 +54,11 @@ const POLL_MS = 250
 export class PurchasedAnswers {
   readonly #options: PurchasedAnswersOptions
   readonly #repeats: RateLimit
+  /** What `recall` found in the ledger for a request. */
+  readonly #found = new WeakMap<
+    FastifyRequest,
+    { readonly id: string; readonly row: LedgerRow | null }
+  >()
 
   constructor(options: PurchasedAnswersOptions) {
     this.#options = options
@@ -70,12 +75,22 @@ export class PurchasedAnswers {
     return readLedger(this.#options.ledger.find(key))
   }
 
-  /** The payment, or another one with its nonce, in flight or in the ledger. */
-  async before(presented: PresentedPayment): Promise<InFlightPayment | LedgerRow | null> {
+  /**
+   * The payment, or another one with its nonce, in flight or in the ledger. The ledger is read once for a request, so a
+   * reservation needs `stored`.
+   */
+  async before(
+    request: FastifyRequest,
+    presented: PresentedPayment,
+  ): Promise<InFlightPayment | LedgerRow | null> {
     const { inFlightPayments } = this.#options
-    const stored =
-      inFlightPayments.find(presented.id) === undefined ? await this.stored(presented) : null
-    return inFlightPayments.find(presented.id) ?? stored
+    const { id } = presented
+    const inFlight = inFlightPayments.find(id)
+    if (inFlight !== undefined) return inFlight
+    const found = this.#found.get(request)
+    const row = found?.id === id ? found.row : await this.stored(presented)
+    this.#found.set(request, { id, row })
+    return inFlightPayments.find(id) ?? row
   }
 
   /**
@@ -122,7 +137,7 @@ export class PurchasedAnswers {
       if (cause instanceof MalformedPayment) return null
       throw cause
     }
-    const before = await this.before(presented)
+    const before = await this.before(request, presented)
     if (before?.payloadHash !== presented.payloadHash) return null
     if (isReleased(before) || !this.#isOfBuyer(presented, before)) return null
     const answer = await this.#again(request, presented, before)

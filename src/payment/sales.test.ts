@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import Fastify from 'fastify'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
@@ -99,6 +99,34 @@ class NonceOnChain implements Facilitator {
       : { kind: 'unused', asOfSeconds: this.#clock.nowMs() / 1_000 }
   }
 }
+
+test('a sale reads its payment from the ledger twice', async () => {
+  const clock = new ManualClock(NOW_MS)
+  const calls: (string | symbol)[] = []
+  const ledger = new Proxy(new SqliteLedger(':memory:'), {
+    get: (target, name) => {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        calls.push(name)
+        return member.apply(target, args)
+      }
+    },
+  })
+  const app = Fastify()
+  await app.register(payments, {
+    methods: [exactEvm({ network: base, payTo, facilitator: new NonceOnChain(clock) })],
+    ...{ ledger, clock, newSecret, publicUrl: 'https://api.example.com' },
+  })
+  const config = { x402: { priceUsdcAtomic: 20_000n, description: 'pulse' } }
+  app.get('/pulse', { config }, (_request, reply) => reply.send(Buffer.from('answer')))
+  const { statusCode } = await app.inject({ url: '/pulse', headers: { 'x-payment': header } })
+  expect(statusCode).toBe(200)
+  const ofSale = calls.filter((name) => name !== 'interrupted' && name !== 'nextOpen')
+  expect(ofSale).toEqual(['find', 'find', 'hasSettled', 'begin', 'move'])
+  await app.close()
+  await ledger.close()
+})
 
 property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
   'whatever breaks: no answer without money, no second charge, no 402 for money taken, and in the end the answer of what was begun here',

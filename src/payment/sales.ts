@@ -74,10 +74,11 @@ export class Sales {
         return gate
       }
       // Only a settlement that was begun here can have paid for one of our answers.
-      const wasBegunHere = (await ledger.find(key))?.payloadHash === presented.payloadHash
+      const wasBegunHere = async () =>
+        (await ledger.find(key))?.payloadHash === presented.payloadHash
       const verdict = gate ?? (await coordinator.verify(presented.payment, wasBegunHere))
       const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
-      const isForeign = isUsed && !wasBegunHere
+      const isForeign = isUsed && !(await wasBegunHere())
       // An open one may be valid, but it has caused the most requests to the node.
       if (isForeign || verdict.kind === 'refused' || verdict.kind === 'open') permit.fail()
       if (verdict.kind === 'unavailable') permit.unanswered()

@@ -81,9 +81,13 @@ export class SettlementCoordinator {
   /**
    * Whether a payment can be settled. `paid` and `open`: the chain has used it, or may have. The ledger decides whether
    * that was for an answer of ours, because anybody can submit an authorization and other services can share our payee.
-   * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched
+   * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched. It is called for a
+   * used nonce only.
    */
-  async verify(payment: Payment, wasBegunHere: boolean): Promise<VerificationVerdict> {
+  async verify(
+    payment: Payment,
+    wasBegunHere: () => Promise<boolean>,
+  ): Promise<VerificationVerdict> {
     const verification = await this.#bounded(
       VERIFY_MS_MAX,
       () => payment.verify(),
@@ -94,7 +98,8 @@ export class SettlementCoordinator {
       return { ...verification, kind: 'unavailable' }
     }
     const { reason } = verification
-    if (saysNonceUsed(reason) && !wasBegunHere) return { kind: 'open', reason, transaction: null }
+    if (saysNonceUsed(reason) && !(await wasBegunHere()))
+      return { kind: 'open', reason, transaction: null }
     if (mayMeanNonceUsed(reason)) {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }

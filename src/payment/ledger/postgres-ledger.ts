@@ -50,6 +50,7 @@ export type PostgresLedgerOptions = {
 /** Of `pg_advisory_xact_lock`. */
 const [EXPOSURE_LOCK, AGREEMENT_LOCK, SWEEP_LOCK] = [7_402_002, 7_402_003, 7_402_004]
 const HEARTBEAT_MS = 3_000
+const SETTLED_PAYERS_MAX = 10_000
 /** A gateway that was not seen for this long has ended. By the clock of the database. */
 const GATEWAY_DEAD = `interval '15 s'`
 const HELD_FOR = `interval '${SETTLING_MS_MAX} ms'`
@@ -69,6 +70,8 @@ export class PostgresLedger implements Ledger {
   readonly #db: Postgres
   readonly #gateway: string
   readonly #clock: Clock
+  /** Payers with a settled payment, which stays settled; the oldest first. */
+  readonly #settledPayers = new Set<string>()
   #settings: SharedSettings = {}
   #claims = 0
   #stopHeartbeat = () => {}
@@ -216,8 +219,14 @@ export class PostgresLedger implements Ledger {
     return row?.total ?? 0n
   }
 
-  hasSettled(payer: string): Promise<boolean> {
-    return this.#has(payer, 'settled')
+  async hasSettled(payer: string): Promise<boolean> {
+    if (this.#settledPayers.has(payer)) return true
+    if (!(await this.#has(payer, 'settled'))) return false
+    const [oldest] = this.#settledPayers
+    if (oldest !== undefined && this.#settledPayers.size >= SETTLED_PAYERS_MAX)
+      this.#settledPayers.delete(oldest)
+    this.#settledPayers.add(payer)
+    return true
   }
 
   hasLost(payer: string): Promise<boolean> {

@@ -31,6 +31,16 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
     expect(rows).toEqual([{ money: 9_007_199_254_740_993n, bytes: Buffer.from('x'), ms: 5 }])
   })
 
+  test('prepares a statement with values once in a connection', async () => {
+    const db = await connected()
+    const prepared = await db.transaction(async (query) => {
+      for (const n of [1, 2, 3]) await query('SELECT $1::int AS n', [n])
+      return query(`SELECT generic_plans + custom_plans AS runs FROM pg_prepared_statements
+        WHERE statement LIKE 'SELECT $1::int%'`)
+    })
+    expect(prepared).toEqual([{ runs: 3n }])
+  })
+
   test('rolls back all statements of a failed transaction', async () => {
     const db = await connected()
     await db.query('CREATE TABLE numbers (n int CONSTRAINT once UNIQUE)')

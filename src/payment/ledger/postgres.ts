@@ -1,7 +1,10 @@
 import { DatabaseError, Pool, types } from 'pg'
 import { OperatingError } from '../../domain/errors.ts'
 
-/** Runs one statement. int8 values are `bigint`, bytea values `Buffer`. */
+/**
+ * Runs one statement. int8 values are `bigint`, bytea values `Buffer`. A text with values is prepared once in each
+ * connection, so texts must be constants.
+ */
 export type SqlQuery = <Row>(text: string, values?: readonly unknown[]) => Promise<readonly Row[]>
 
 export type PostgresOptions = {
@@ -47,6 +50,7 @@ export class PostgresUnavailableError extends OperatingError {
 /** A bounded pool of connections to PostgreSQL. It recovers by itself after the server returns. */
 export class Postgres {
   readonly #pool: Pool
+  readonly #names = new Map<string, string>()
 
   constructor({ url, applicationName, statementMsMax = STATEMENT_MS_MAX }: PostgresOptions) {
     this.#pool = new Pool({
@@ -97,6 +101,12 @@ export class Postgres {
     if (!this.#pool.ending) await this.#pool.end()
   }
 
+  #nameOf(text: string): string {
+    const name = this.#names.get(text) ?? `perpscope_${this.#names.size}`
+    this.#names.set(text, name)
+    return name
+  }
+
   async #connected<T>(work: (query: SqlQuery) => Promise<T>): Promise<T> {
     const client = await this.#pool.connect().catch((cause: unknown) => {
       throw new PostgresUnavailableError(cause, false)
@@ -104,9 +114,11 @@ export class Postgres {
     // The failing statement reports why its connection ended.
     client.on('error', ignore)
     let isLost = false
-    const query: SqlQuery = async <Row>(text: string, values: readonly unknown[] = []) => {
+    const query: SqlQuery = async <Row>(text: string, values?: readonly unknown[]) => {
       try {
-        const { rows } = await client.query({ text, values: [...values] })
+        const { rows } = await client.query(
+          values === undefined ? { text } : { name: this.#nameOf(text), text, values: [...values] },
+        )
         return rows as Row[]
       } catch (cause) {
         isLost ||= !(cause instanceof DatabaseError) || endedByServer.test(cause.code ?? '')
