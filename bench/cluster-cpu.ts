@@ -28,7 +28,7 @@ const RATIO_MAX = 1.1
 export type CpuSize = {
   readonly rounds: number
   readonly warmUpReads: number
-  /** In a round, of all gateways of a candidate together. */
+  /** In a round, of each gateway: a shorter run would weigh its connections and its first reads more. */
   readonly reads: number
   readonly warmUpSales: number
   readonly sales: number
@@ -72,13 +72,12 @@ async function readLine({ rounds, warmUpReads, reads }: CpuSize): Promise<Cluste
 /** Each gateway in turns, so that each has the same share of the machine. @returns microseconds per read */
 async function readCost(gateways: readonly ClusterProcess[], reads: number): Promise<number> {
   let microseconds = 0
-  const share = Math.ceil(reads / gateways.length)
   for (const gateway of gateways) {
     const cpu = () => gatewayCpuMicroseconds(gateway.pid())
-    const [used = 0] = await aboveIdle([cpu], () => read(gateway.url, share))
+    const [used = 0] = await aboveIdle([cpu], () => read(gateway.url, reads))
     microseconds += used
   }
-  return microseconds / (share * gateways.length)
+  return microseconds / (reads * gateways.length)
 }
 
 async function read(url: string, amount: number): Promise<void> {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { analyses as sold } from '../src/compute/analyses/registry.ts'
+import { documentKinds } from '../src/compute/analyses/registry.ts'
 import { PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
-import { subjectOf, WHOLE_MARKET } from '../src/domain/document.ts'
+import type { Document } from '../src/domain/document.ts'
+import { documentKey, subjectOf, WHOLE_MARKET } from '../src/domain/document.ts'
 import { PackedDocument, packDocument } from '../src/domain/packed-document.ts'
-import type { Broker } from '../src/link/broker/broker.ts'
-import { joined } from '../src/link/broker/broker.ts'
+import type { Broker, FrameParts } from '../src/link/broker/broker.ts'
 import { Leadership } from '../src/link/broker/leadership.ts'
 import { Publisher } from '../src/link/broker/publisher.ts'
 import { RedisBroker } from '../src/link/broker/redis-broker.ts'
@@ -25,26 +25,29 @@ import { FullMarket } from './full-market.ts'
 const P50_MS_MAX = 2
 const P99_MS_MAX = 20
 const MIRROR_MS_MAX = 2_000
-/** Different renderings of the whole market, which are published in turns. */
-const RENDERINGS = 3
+/** Seconds of rendering: all documents in the first; in the others, which are published in turns, those that are due. */
+const RENDERINGS = 25
 const SETTLE_MS = 1_500
-
-/** All documents, so that every publication of a coin has its full size. */
-const analyses = {
-  ...sold,
-  coin: sold.coin.map((analysis) => ({ ...analysis, periodMs: PUBLISH_PERIOD_MS })),
-}
 
 export type FanOutSize = { readonly coins: number; readonly seconds: number }
 
 /** Publishes the documents of a rendered market at the cadence of an engine, to 2 and to 8 gateways. */
 export async function* fanOutLines({ coins, seconds }: FanOutSize): AsyncGenerator<ClusterLine> {
-  const market = new FullMarket(coins, analyses)
+  const market = new FullMarket(coins, documentKinds)
   const renderings = Array.from({ length: RENDERINGS }, (_, round) => {
     market.stir(round)
-    return Map.groupBy(market.render(round).map(packDocument), ({ key }) => subjectOf(key))
+    const due = market.render(round).filter((document) => isDue(document, round))
+    return Map.groupBy(due.map(packDocument), ({ key }) => subjectOf(key))
   })
   for (const gateways of [2, 8]) yield* await fanOutTo(gateways, market.coins, renderings, seconds)
+}
+
+/** A document about the whole market is rendered in its period. */
+function isDue({ key }: Document, round: number): boolean {
+  const { periodMs = PUBLISH_PERIOD_MS } =
+    documentKinds.market.find(({ contract }) => documentKey(contract.id, WHOLE_MARKET) === key) ??
+    {}
+  return (round * PUBLISH_PERIOD_MS) % periodMs < PUBLISH_PERIOD_MS
 }
 
 /** The documents of each subject, in the form in which they leave the thread of the engine. */
@@ -96,7 +99,7 @@ async function fanOutTo(
         isMet: p50Ms <= P50_MS_MAX && p99Ms <= P99_MS_MAX,
       },
       {
-        what: `${what}: a publication of one coin`,
+        what: `${what}: a publication of the changed documents of one coin`,
         measured: [
           `${((finish.bytes - start.bytes) / frames / 1_000).toFixed(1)} kB`,
           `CPU: engine ${perFrame(finish.cpuMicroseconds - start.cpuMicroseconds)} µs`,
@@ -207,7 +210,8 @@ class BenchEngine {
 
   #render(subjects: readonly string[]): void {
     const round = Math.floor(this.#phase / PUBLISH_PHASES)
-    const rendering = this.#renderings[round % this.#renderings.length]
+    const [first, ...later] = this.#renderings
+    const rendering = round === 0 ? first : later[(round - 1) % later.length]
     const nowMs = systemClock.nowMs()
     for (let at = this.#phase % PUBLISH_PHASES; at < subjects.length; at += PUBLISH_PHASES) {
       const subject = subjects[at] ?? ''
@@ -217,7 +221,7 @@ class BenchEngine {
         (one) => new PackedDocument({ ...one, version, renderedAtMs: nowMs }),
       )
       this.#renderedAtMs.set(`${subject} ${version}`, machineMs())
-      this.#publisher.apply({ kind: 'documents', documents }, nowMs)
+      if (documents.length > 0) this.#publisher.apply({ kind: 'documents', documents }, nowMs)
     }
     this.#phase += 1
   }
@@ -228,7 +232,7 @@ class BenchEngine {
       retain: (...kept) => broker.retain(...kept),
       publish: async (lease, publication) => {
         this.#frames += 1
-        this.#bytes += joined(publication.parts).length
+        this.#bytes += sizeOf(publication.parts)
         this.#inFlight += 1
         try {
           return await broker.publish(lease, publication)
@@ -240,6 +244,10 @@ class BenchEngine {
   }
 }
 
+function sizeOf({ head, documents }: FrameParts): number {
+  return [...documents.values()].reduce((sum, { length }) => sum + length, head.length)
+}
+
 /** @returns the number of documents that a gateway has otherwise than the engine, or not at all */
 async function differences(
   gateways: readonly MirrorProcess[],
@@ -247,7 +255,7 @@ async function differences(
 ): Promise<number> {
   let wrong = 0
   for (const gateway of gateways) {
-    const { digests } = await gateway.report()
+    const digests = await gateway.digests()
     for (const [key, digest] of final) if (digests[key] !== digest) wrong += 1
     for (const key of Object.keys(digests)) if (!final.has(key)) wrong += 1
   }

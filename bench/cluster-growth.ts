@@ -128,7 +128,7 @@ async function measure(coins: number, seconds: number): Promise<readonly Row[]> 
     const late = new MirrorProcess(broker.url)
     cleanups.push(() => late.end())
     const mirror = await late.isReady().catch(() => late.report())
-    const documents = Object.keys(mirror.digests).length
+    const documents = Object.keys(await late.digests()).length
     return [
       ['coins with a pulse', `${answered} after ${(readyMs / 1_000).toFixed(0)} s`],
       ['documents', String(documents)],

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { end } from '../src/roles/child-process.ts'
 import { until } from '../test/support/service.ts'
-import type { MirrorReport } from './mirror-process.ts'
+import type { MirrorDigests, MirrorQuestion, MirrorReport } from './mirror-process.ts'
 
 const MIRROR = join(import.meta.dirname, 'mirror-process.ts')
 
@@ -19,11 +19,12 @@ export class MirrorProcess {
     this.#child.once('exit', () => process.removeListener('exit', killAtExit))
   }
 
-  async report(): Promise<MirrorReport> {
-    const reported = once(this.#child, 'message')
-    this.#child.send('report')
-    const [report] = (await reported) as [MirrorReport]
-    return report
+  report(): Promise<MirrorReport> {
+    return this.#ask('report')
+  }
+
+  digests(): Promise<MirrorDigests> {
+    return this.#ask('digests')
   }
 
   async isReady(): Promise<MirrorReport> {
@@ -33,6 +34,13 @@ export class MirrorProcess {
       return report.readyMs !== null
     })
     return report
+  }
+
+  async #ask<Reply>(question: MirrorQuestion): Promise<Reply> {
+    const replied = once(this.#child, 'message')
+    this.#child.send(question)
+    const [reply] = await replied
+    return reply as Reply
   }
 
   end(): Promise<void> {

@@ -5,16 +5,19 @@ import type { EngineMessage } from '../src/link/message.ts'
 import { monotonicMs, systemClock } from '../src/roles/system-clock.ts'
 import { digestOf, machineMs } from './document-digest.ts'
 
-/** Follows the broker whose URL is its argument, and answers each message of its parent with a report. */
+/** Follows the broker whose URL is its argument, and answers each question of its parent. */
+export type MirrorQuestion = 'report' | 'digests'
+
 export type MirrorReport = {
   /** From the connection to the broker until everything that it stores is usable; null before that. */
   readonly readyMs: number | null
   /** Received since the last report. */
   readonly receipts: readonly Receipt[]
   readonly cpuMicroseconds: number
-  /** Digests of the documents by key. */
-  readonly digests: Readonly<Record<string, string>>
 }
+
+/** By key of the document. They take longer than a publication, so they are no part of a report. */
+export type MirrorDigests = Readonly<Record<string, string>>
 
 /** When the documents of a subject became usable, by the clock that all processes of a machine share. */
 export type Receipt = {
@@ -64,13 +67,19 @@ function follow(brokerUrl: string): void {
   })
   mirror.start()
   process.on('disconnect', () => process.exit())
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage()
+  process.on('message', (question: MirrorQuestion) => {
+    process.send?.(question === 'digests' ? digests() : report())
+  })
+
+  function digests(): MirrorDigests {
     const documents = [...replica.subjects].flatMap((subject) => replica.documentsOf(subject))
-    const digests = Object.fromEntries(documents.map((one) => [one.key, digestOf(one)]))
+    return Object.fromEntries(documents.map((one) => [one.key, digestOf(one)]))
+  }
+
+  function report(): MirrorReport {
+    const { user, system } = process.cpuUsage()
     const { receipts } = replica
     replica.receipts = []
-    const report: MirrorReport = { readyMs, receipts, cpuMicroseconds: user + system, digests }
-    process.send?.(report)
-  })
+    return { readyMs, receipts, cpuMicroseconds: user + system }
+  }
 }

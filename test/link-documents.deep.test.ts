@@ -1,9 +1,12 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
-import type { Document } from '../src/domain/document.ts'
 import { viewsOf, WHOLE_MARKET } from '../src/domain/document.ts'
+import { packDocument } from '../src/domain/packed-document.ts'
 import { joined } from '../src/link/broker/broker.ts'
 import { decodeFrame, FrameEncoder } from '../src/link/broker/frame.ts'
+import { FrameReceiver } from '../src/link/broker/frame-receiver.ts'
+import { EngineReplica } from '../src/link/engine-replica.ts'
+import { membersOf } from '../src/link/testing/engine-messages.ts'
 import { standingMarket } from './support/discovery-gateway.ts'
 
 /** The documents of a real engine, of every analysis. */
@@ -12,8 +15,8 @@ const subjects = [...engine.coins(), WHOLE_MARKET]
 const encoder = new FrameEncoder()
 
 function frameOf(subject: string): Uint8Array {
-  const documents = engine.documentsOf(subject)
-  const total = documents.length
+  const documents = engine.documentsOf(subject).map(packDocument)
+  const total = documents.length + documents.filter(({ end }) => end !== undefined).length
   return joined(
     encoder.encode({
       epoch: 1,
@@ -23,24 +26,18 @@ function frameOf(subject: string): Uint8Array {
   )
 }
 
-/** The members that a reader uses; the objects of a rendering have others too. */
-function membersOf(document: Document): unknown {
-  const { key, version, renderedAtMs, nextUpdateMs, bytes, parts, views, numbered } = document
-  const text = Buffer.from(bytes).toString('latin1')
-  return { key, version, renderedAtMs, nextUpdateMs, text, parts, views, numbered }
-}
-
 describe('frames of real documents', () => {
   test.each(subjects)('carry %s unchanged', (subject) => {
     const documents = engine.documentsOf(subject)
     expect(documents.length).toBeGreaterThan(subject === WHOLE_MARKET ? 0 : 5)
-    const decoded = decodeFrame(frameOf(subject))
-    if (decoded?.message?.kind !== 'subject') throw new Error('it is not decoded')
-    const received = decoded.message.documents
+    const replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+    const receiver = new FrameReceiver(replica, Date.now, () => performance.now())
+    const frame = frameOf(subject)
+    expect(receiver.receive(frame, 'channel')).toBe('applied')
+    frame.fill(0)
+    const received = replica.documentsOf(subject)
     expect(received.map(membersOf)).toEqual(documents.map(membersOf))
     expect(received.map(viewsOf)).toEqual(documents.map(viewsOf))
-    // Memory of its own: neither shared, nor a part of the received buffer.
-    for (const { bytes } of received) expect(bytes.buffer.byteLength).toBe(bytes.length)
   })
 
   test.prop([fc.constantFrom(...subjects), fc.nat(), fc.integer({ min: 1, max: 255 })])(
@@ -49,7 +46,7 @@ describe('frames of real documents', () => {
       const bytes = frameOf(subject)
       const index = at % bytes.length
       bytes[index] = (bytes[index] ?? 0) ^ change
-      expect(decodeFrame(bytes)).toBeNull()
+      expect(decodeFrame(bytes, 'channel')).toBeNull()
     },
   )
 })

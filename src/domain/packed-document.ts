@@ -66,7 +66,9 @@ export class PackedDocument implements Document, Packed {
   }
 }
 
+/** @returns the same object for a packed document */
 export function packDocument(document: Document): PackedDocument {
+  if (document instanceof PackedDocument) return document
   const { key, version, renderedAtMs, bytes, tail } = document
   const facts = factsOf(document)
   return new PackedDocument({ key, version, renderedAtMs, head: bytes, end: tail, facts })

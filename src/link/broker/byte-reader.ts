@@ -36,42 +36,16 @@ export class ByteReader {
   }
 
   text(): string {
-    const length = this.count(1)
-    const start = this.#position
-    this.#position += length
-    return this.#buffer.toString('utf8', start, this.#position)
+    return this.view(this.u32()).toString('utf8')
   }
 
   /** A copy, so that the received buffer can be freed. */
   bytes(): Uint8Array {
-    const length = this.count(1)
-    const start = this.#position
-    this.#position += length
-    return new Uint8Array(this.#buffer.subarray(start, this.#position))
-  }
-
-  u32s(): Uint32Array {
-    const values = new Uint32Array(this.count(4))
-    for (let at = 0; at < values.length; at += 1) values[at] = this.u32()
-    return values
-  }
-
-  /** A number of items that follow. @param bytesMin smallest size of an item, which bounds what a reader allocates */
-  count(bytesMin: number): number {
-    const count = this.u32()
-    if (count * bytesMin > this.left) throw new RangeError(`${count} items in ${this.left} bytes`)
-    return count
-  }
-
-  /** @throws RangeError for a value of `limit` or more */
-  index(limit: number): number {
-    const value = this.u32()
-    if (value >= limit) throw new RangeError(`index ${value} of ${limit}`)
-    return value
+    return new Uint8Array(this.view(this.u32()))
   }
 
   /** The next bytes, which share the memory of the read ones. */
-  view(length: number): Uint8Array {
+  view(length: number): Buffer {
     if (length > this.left) throw new RangeError(`${length} bytes of ${this.left}`)
     const start = this.#position
     this.#position += length

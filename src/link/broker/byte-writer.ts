@@ -49,12 +49,6 @@ export class ByteWriter {
     this.#length += value.length
   }
 
-  u32s(values: Uint32Array): void {
-    this.u32(values.length)
-    this.#reserve(4 * values.length)
-    for (const value of values) this.#length = this.#buffer.writeUInt32LE(value, this.#length)
-  }
-
   /** Writes into a place that was left free before. */
   u32At(position: number, value: number): void {
     this.#buffer.writeUInt32LE(value, position)

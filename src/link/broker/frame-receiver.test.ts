@@ -2,9 +2,12 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { Document, DocumentKey } from '../../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
+import type { PackedDocument } from '../../domain/packed-document.ts'
+import { packDocument } from '../../domain/packed-document.ts'
 import { EngineReplica } from '../engine-replica.ts'
-import { answeredDocument, HEARTBEAT, universeOf } from '../testing/engine-messages.ts'
+import { answeredDocument, HEARTBEAT, membersOf, universeOf } from '../testing/engine-messages.ts'
 import { joined } from './broker.ts'
+import type { CarriedDocument } from './carried-document.ts'
 import type { CarriedMessage, CarrierFrame } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
 import { FrameReceiver } from './frame-receiver.ts'
@@ -47,7 +50,7 @@ const histories = steps.map((all): History => {
   let [epoch, sequence, version] = [1, 0, 0]
   let listed: readonly string[] = coins
   const frames: Uint8Array[] = []
-  const held = new Map<string, { base: number | null; documents: Map<string, Document> }>()
+  const held = new Map<string, { base: number | null; documents: Map<string, PackedDocument> }>()
   const states = new Map<string, Set<string>>()
   const stored = new Map<string, Uint8Array>()
   const publish = (subject: string, message: CarriedMessage, whole = message) => {
@@ -75,7 +78,7 @@ const histories = steps.map((all): History => {
         version += 1
         const text = JSON.stringify({ epoch, version })
         const key = documentKey(analysisOf(analysis, subject), subject)
-        return answeredDocument(key, version, epoch * 1_000 + version, text)
+        return packDocument(answeredDocument(key, version, epoch * 1_000 + version, text))
       })
       for (const document of changed) documents.set(document.key, document)
       const total = documents.size
@@ -132,13 +135,13 @@ describe('frame receiver', () => {
   test('notices that a frame before a change is missing, and continues after the snapshot', () => {
     const { replica, receiver } = received()
     const [pulse, spread] = ['pulse/BTC', 'spread/BTC'] as const
-    const change = (sequence: number, base: number | null, ...documents: Document[]) =>
+    const change = (sequence: number, base: number | null, ...documents: PackedDocument[]) =>
       encoded({
         ...{ epoch: 1, sequence },
         message: { kind: 'subject', subject: 'BTC', base, documents, total: 2 },
       })
     const document = (key: DocumentKey, version: number) =>
-      answeredDocument(key, version, version, `${version}`)
+      packDocument(answeredDocument(key, version, version, `${version}`))
     const versions = () => [pulse, spread].map((key) => replica.document(key)?.version)
     receiver.receive(change(1, null, document(pulse, 1), document(spread, 2)), 'channel')
     const incomplete = { kind: 'incomplete', subject: 'BTC' }
@@ -182,6 +185,34 @@ describe('frame receiver', () => {
     expect(replica.document('pulse/BTC')).toBe(held)
   })
 
+  test('the end of a document is kept until another one is carried', () => {
+    const { replica, receiver } = received()
+    const text = () => String(Buffer.from(replica.document('pulse/BTC')?.bytes ?? []))
+    const document = (version: number, end: CarriedDocument['end']) => ({
+      ...packDocument(answeredDocument('pulse/BTC', version, version, `${version}`)),
+      end,
+    })
+    const send = (sequence: number, base: number | null, end: CarriedDocument['end'], epoch = 1) =>
+      receiver.receive(
+        encoded({
+          ...{ epoch, sequence },
+          message: {
+            ...{ kind: 'subject', subject: 'BTC', base, total: 2 },
+            documents: [document(sequence, end)],
+          },
+        }),
+        'channel',
+      )
+    expect(send(1, null, Buffer.from(' a'))).toBe('applied')
+    expect(send(2, 1, 'held')).toBe('applied')
+    expect(text()).toBe('2 a')
+    expect(send(3, 2, Buffer.from(' b'))).toBe('applied')
+    expect(send(4, 3, 'held')).toBe('applied')
+    expect(text()).toBe('4 b')
+    expect(send(1, null, 'held', 2), 'the end of another leader').toBe('refused')
+    expect(text()).toBe('4 b')
+  })
+
   test('only heartbeats of the newest leader count', () => {
     const { receiver } = received()
     const beat = (epoch: number, sequence: number) =>
@@ -213,7 +244,9 @@ function received() {
     monotonicMs += ms
   }
   const state = () => ({
-    subjects: [...coins, WHOLE_MARKET].map((subject) => replica.documentsOf(subject)),
+    subjects: [...coins, WHOLE_MARKET].map((subject) =>
+      replica.documentsOf(subject).map(membersOf),
+    ),
     coins: replica.coins(),
     listed: replica.listed,
   })
@@ -237,6 +270,6 @@ function listOf(listed: readonly string[]): CarriedMessage {
 function of(subject: string, version: number, renderedAtMs: number): CarriedMessage {
   const key = documentKey(subject === WHOLE_MARKET ? 'regime' : 'pulse', subject)
   const text = JSON.stringify({ subject, version, renderedAtMs })
-  const documents = [answeredDocument(key, version, renderedAtMs, text)]
+  const documents = [packDocument(answeredDocument(key, version, renderedAtMs, text))]
   return { kind: 'subject', subject, base: null, documents, total: 1 }
 }

@@ -1,10 +1,12 @@
-import type { Document, DocumentKey } from '../../domain/document.ts'
-import { subjectOf, WHOLE_MARKET } from '../../domain/document.ts'
+import type { DocumentKey } from '../../domain/document.ts'
+import { WHOLE_MARKET } from '../../domain/document.ts'
 import { tradableOf } from '../../domain/listing.ts'
+import type { PackedDocument } from '../../domain/packed-document.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { FramePosition } from './broker.ts'
 import { isNewer } from './broker.ts'
-import type { CarriedMessage, CarrierFrame, FrameSource, SubjectChange } from './frame.ts'
+import { completedDocument } from './carried-document.ts'
+import type { CarriedMessage, FrameSource, SubjectChange } from './frame.ts'
 import { decodeFrame } from './frame.ts'
 
 /** A new leader publishes every subject within this time, also the unchanged ones. */
@@ -21,7 +23,7 @@ export type Receipt =
   | 'refused'
   | { readonly kind: 'incomplete'; readonly subject: string }
 
-type Documents = ReadonlyMap<DocumentKey, Document>
+type Documents = ReadonlyMap<DocumentKey, PackedDocument>
 
 /** All documents are of the same epoch; `later` has the renderings of former leaders that readers get instead. */
 type HeldSubject = FramePosition & { readonly documents: Documents; readonly later: Documents }
@@ -57,25 +59,24 @@ export class FrameReceiver {
 
   /** @param bytes may change after the call */
   receive(bytes: Uint8Array, source: FrameSource): Receipt {
-    const frame = decodeFrame(bytes, source, (key, version, { epoch }) => {
-      const held = this.#subjects.get(subjectOf(key))
-      const document = held?.documents.get(key)
-      // Engines on two machines can use the same version.
-      return held?.epoch === epoch && document?.version === version ? document : undefined
-    })
+    const frame = decodeFrame(bytes, source)
     if (frame === null) return 'refused'
     if (frame.epoch > this.#epoch) {
       this.#epoch = frame.epoch
       this.#handoverUntilMs = this.#monotonicMs() + HANDOVER_MS
     }
     const { message } = frame
-    if (message === null || message.kind === 'heartbeat') return this.#beat(frame)
+    if (message === null || message.kind === 'heartbeat') return this.#beat(frame, message)
     if (message.kind === 'universe') return this.#list(frame, message)
     return this.#change(frame, message)
   }
 
-  #beat({ message, ...position }: CarrierFrame): Receipt {
-    if (position.epoch < this.#epoch || !isNewer(position, this.#heartbeat)) return 'older'
+  #beat(
+    { epoch, sequence }: FramePosition,
+    message: (CarriedMessage & { kind: 'heartbeat' }) | null,
+  ): Receipt {
+    const position = { epoch, sequence }
+    if (epoch < this.#epoch || !isNewer(position, this.#heartbeat)) return 'older'
     this.#heartbeat = position
     if (message !== null) this.#replica.apply(message, this.#nowMs())
     return 'heartbeat'
@@ -105,7 +106,15 @@ export class FrameReceiver {
     const isNext = held?.epoch === epoch && held.sequence === base
     if (base !== null && !isNext) return { kind: 'incomplete', subject }
     const documents = new Map(base === null ? [] : held?.documents)
-    for (const document of changed) documents.set(document.key, document)
+    // Engines on two machines can use the same version.
+    const known = held?.epoch === epoch ? held.documents : undefined
+    for (const carried of changed) {
+      const before = known?.get(carried.key)
+      const document =
+        before?.version === carried.version ? before : completedDocument(carried, before)
+      if (document === null) return 'refused'
+      documents.set(document.key, document)
+    }
     const later = held === undefined ? new Map() : this.#laterThan(documents, held)
     this.#subjects.set(subject, { ...position, documents, later })
     const shown = Array.from(documents.values(), (document) => later.get(document.key) ?? document)
@@ -118,7 +127,7 @@ export class FrameReceiver {
    * because the clocks of two machines differ, readers get the later rendering.
    */
   #laterThan(documents: Documents, held: HeldSubject): Documents {
-    const later = new Map<DocumentKey, Document>()
+    const later = new Map<DocumentKey, PackedDocument>()
     if (this.#monotonicMs() >= this.#handoverUntilMs) return later
     for (const { key, renderedAtMs } of documents.values()) {
       const before = held.later.get(key) ?? held.documents.get(key)

@@ -1,5 +1,4 @@
 import { crc32 } from 'node:zlib'
-import type { Document, DocumentKey } from '../../domain/document.ts'
 import { subjectOf } from '../../domain/document.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { LISTINGS_MAX } from '../../domain/listing.ts'
@@ -7,12 +6,12 @@ import type { EngineMessage, Heartbeat } from '../message.ts'
 import type { FrameParts, FramePosition } from './broker.ts'
 import { ByteReader } from './byte-reader.ts'
 import { ByteWriter } from './byte-writer.ts'
-import type { FindHeld } from './document-codec.ts'
-import { readDocument, writeDocument } from './document-codec.ts'
+import type { CarriedDocument } from './carried-document.ts'
+import { carriedDocuments, documentParts } from './carried-document.ts'
 
 /**
  * Version of everything that a broker stores or carries. Gateways and engines of different formats do not read each
- * other's frames.
+ * other's frames. Every change here or of `Document` needs a new one.
  */
 export const LINK_FORMAT = 2
 
@@ -29,17 +28,10 @@ export type SubjectChange = {
   readonly subject: string
   /** Sequence of the frame after which only these documents changed; null if the subject has no others. */
   readonly base: number | null
-  readonly documents: readonly Document[]
-  /** How many documents the subject has after this change. */
+  readonly documents: readonly CarriedDocument[]
+  /** How many parts the broker has of the subject after this change, the head not counted. */
   readonly total: number
 }
-
-/** The held document of the same epoch, key and version, which is then not read again. */
-export type FindHeldOf = (
-  key: DocumentKey,
-  version: number,
-  position: FramePosition,
-) => Document | undefined
 
 /** `store`: what the broker has of a subject, which are all its documents. */
 export type FrameSource = 'channel' | 'store'
@@ -58,6 +50,7 @@ export class FrameEncoder {
 
   /** @returns bytes of their own */
   encode({ epoch, sequence, message }: CarrierFrame): FrameParts {
+    const parts = message?.kind === 'subject' ? message.documents.flatMap(documentParts) : []
     const head = this.#part((to) => {
       to.u16(LINK_FORMAT)
       to.u8(kinds.indexOf(message?.kind ?? 'heartbeat'))
@@ -66,17 +59,12 @@ export class FrameEncoder {
       if (message?.kind === 'subject') {
         to.text(message.subject)
         to.f64(message.base ?? NO_BASE)
-        to.u32(message.documents.length)
+        to.u32(parts.length)
         to.u32(message.total)
       } else if (message?.kind === 'universe') to.text(JSON.stringify(message.listings))
       else to.text(JSON.stringify(message?.heartbeat ?? null))
     })
-    const documents = new Map<string, Uint8Array>()
-    for (const document of message?.kind === 'subject' ? message.documents : [])
-      documents.set(
-        document.key,
-        this.#part((to) => writeDocument(to, document)),
-      )
+    const documents = new Map(parts.map(({ key, write }) => [key, this.#part(write)]))
     return { head, documents }
   }
 
@@ -94,13 +82,9 @@ export class FrameEncoder {
 }
 
 /** @returns null for bytes that are damaged or of another format */
-export function decodeFrame(
-  bytes: Uint8Array,
-  source: FrameSource = 'channel',
-  findHeld: FindHeldOf = () => undefined,
-): CarrierFrame | null {
+export function decodeFrame(bytes: Uint8Array, source: FrameSource): CarrierFrame | null {
   try {
-    return frameFrom(partsOf(bytes), source, findHeld)
+    return frameFrom(partsOf(bytes), source)
   } catch (cause) {
     if (cause instanceof RangeError || cause instanceof SyntaxError) return null
     throw cause
@@ -121,21 +105,18 @@ function partsOf(bytes: Uint8Array): readonly ByteReader[] {
 }
 
 function frameFrom(
-  [head, ...documents]: readonly ByteReader[],
+  [head, ...parts]: readonly ByteReader[],
   source: FrameSource,
-  findHeld: FindHeldOf,
 ): CarrierFrame | null {
   if (head === undefined || head.u16() !== LINK_FORMAT) return null
   const kind = kinds[head.u8()]
   const position = { epoch: head.f64(), sequence: head.f64() }
   if (kind === 'subject') {
-    const message = changeFrom(head, documents, source, (key, version) =>
-      findHeld(key, version, position),
-    )
+    const message = changeFrom(head, parts, source)
     return message === null || head.left > 0 ? null : { ...position, message }
   }
   const message = kind === undefined ? undefined : messageFrom(head, kind)
-  if (message === undefined || head.left > 0 || documents.length > 0) return null
+  if (message === undefined || head.left > 0 || parts.length > 0) return null
   return { ...position, message }
 }
 
@@ -143,12 +124,11 @@ function changeFrom(
   head: ByteReader,
   parts: readonly ByteReader[],
   source: FrameSource,
-  findHeld: FindHeld,
 ): SubjectChange | null {
   const subject = head.text()
-  const [base, changed, total] = [head.f64(), head.u32(), head.u32()]
-  if (parts.length !== (source === 'store' ? total : changed)) return null
-  const documents = parts.map((part) => readDocument(part, findHeld))
+  const [base, carried, total] = [head.f64(), head.u32(), head.u32()]
+  if (parts.length !== (source === 'store' ? total : carried)) return null
+  const documents = carriedDocuments(parts)
   if (documents.some(({ key }) => subjectOf(key) !== subject)) return null
   const isWhole = source === 'store' || base === NO_BASE
   return { kind: 'subject', subject, base: isWhole ? null : base, documents, total }

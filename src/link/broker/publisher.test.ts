@@ -56,7 +56,7 @@ describe('publisher', () => {
   /** Base, versions of the documents by key, and number of documents of each publication. */
   const published = () =>
     sent.map(({ publication: { base, parts } }) => {
-      const message = decodeFrame(joined(parts))?.message
+      const message = decodeFrame(joined(parts), 'channel')?.message
       if (message?.kind !== 'subject') throw new Error('it is not of a subject')
       expect(message.base).toBe(base)
       const versions = Object.fromEntries(
@@ -88,6 +88,27 @@ describe('publisher', () => {
     expect(published().slice(1)).toEqual([
       [first, { 'spread/BTC': 2 }, 2],
       [second, { 'funding/BTC': 3 }, 3],
+    ])
+  })
+
+  test('publishes the end of a document only if it differs from the stored one', async () => {
+    const ends = () =>
+      sent.map(({ publication: { base, parts } }) => [
+        base !== null,
+        [...parts.documents.keys()].filter((name) => name.endsWith('#')),
+      ])
+    for (const [version, text] of ['a', 'a', 'b', null].entries()) {
+      const tail = text === null ? undefined : new Uint8Array(Buffer.from(text))
+      const document = { ...answeredDocument('funding/BTC', version, version, '1'), tail }
+      publisher.apply({ kind: 'documents', documents: [document] }, clock.nowMs())
+      await reply('published')
+    }
+    expect(ends()).toEqual([
+      [false, ['funding/BTC#']],
+      [true, []],
+      [true, ['funding/BTC#']],
+      // What is stored is replaced, because an end cannot be removed.
+      [false, []],
     ])
   })
 

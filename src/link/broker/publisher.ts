@@ -3,9 +3,12 @@ import type { DocumentKey } from '../../domain/document.ts'
 import { subjectOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Listing } from '../../domain/listing.ts'
 import { tradableOf } from '../../domain/listing.ts'
+import type { PackedDocument } from '../../domain/packed-document.ts'
+import { packDocument } from '../../domain/packed-document.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { EngineMessage, Heartbeat } from '../message.ts'
 import type { Broker, Lease, PublishOutcome } from './broker.ts'
+import { carriedFrom } from './carried-document.ts'
 import type { CarriedMessage } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
 import type { Leadership } from './leadership.ts'
@@ -40,7 +43,9 @@ type Subject = {
   base: Base | null
 }
 
-type Base = { readonly sequence: number; readonly versions: ReadonlyMap<DocumentKey, number> }
+type Base = { readonly sequence: number; readonly documents: ReadonlyMap<DocumentKey, Stored> }
+
+type Stored = Pick<PackedDocument, 'version' | 'end'>
 
 /** Numbers of publications since the start, by outcome. */
 export type PublisherCounts = Readonly<Record<PublishOutcome | 'failed', number>>
@@ -97,7 +102,8 @@ export class Publisher {
         this.#listings = message.listings
         this.#change(UNIVERSE)
         for (const subject of this.#subjects.keys())
-          if (this.#messageOf(subject, null) === null) this.#subjects.delete(subject)
+          if (subject !== UNIVERSE && this.#documentsOf(subject).length === 0)
+            this.#subjects.delete(subject)
         break
       case 'heartbeat':
         this.#heartbeat = message.heartbeat
@@ -169,13 +175,17 @@ export class Publisher {
 
   async #publish(name: string, subject: Subject, lease: Lease): Promise<void> {
     const { broker, leadership, monotonicMs } = this.#options
-    const message = this.#messageOf(name, subject.base)
+    const documents = this.#documentsOf(name)
+    const message = this.#messageOf(name, documents, continued(subject.base, documents))
     if (message === null) return
     this.#sequence += 1
     const sequence = this.#sequence
     const parts = this.#encoder.encode({ epoch: lease.epoch, sequence, message })
     const base = message.kind === 'subject' ? message.base : null
-    const next = message.kind === 'subject' ? { sequence, versions: this.#versionsOf(name) } : null
+    const next = {
+      sequence,
+      documents: new Map(documents.map(({ key, version, end }) => [key, { version, end }])),
+    }
     subject.base = null
     subject.hasChanged = false
     subject.publishedAtMs = monotonicMs()
@@ -228,27 +238,40 @@ export class Publisher {
     }
   }
 
-  /**
-   * @param base what the broker has of the subject
-   * @returns null for a subject of which nothing is known
-   */
-  #messageOf(name: string, base: Base | null): CarriedMessage | null {
-    if (name === UNIVERSE) return this.#listings && { kind: 'universe', listings: this.#listings }
-    const documents = this.#options.replica.documentsOf(name)
-    const total = documents.length
-    if (total === 0) return null
-    const whole: CarriedMessage = { kind: 'subject', subject: name, base: null, documents, total }
-    if (base === null) return whole
-    const { sequence, versions } = base
-    const known = documents.filter(({ key }) => versions.has(key))
-    // A frame that continues another one cannot remove a document.
-    if (known.length < versions.size) return whole
-    const changed = documents.filter(({ key, version }) => versions.get(key) !== version)
-    return { ...whole, base: sequence, documents: changed }
+  #documentsOf(name: string): readonly PackedDocument[] {
+    return this.#options.replica.documentsOf(name).map(packDocument)
   }
 
-  #versionsOf(name: string): ReadonlyMap<DocumentKey, number> {
-    const documents = this.#options.replica.documentsOf(name)
-    return new Map(documents.map(({ key, version }) => [key, version]))
+  /**
+   * @param base what the broker has of the subject; null to replace it
+   * @returns null for a subject of which nothing is known
+   */
+  #messageOf(
+    name: string,
+    documents: readonly PackedDocument[],
+    base: Base | null,
+  ): CarriedMessage | null {
+    if (name === UNIVERSE) return this.#listings && { kind: 'universe', listings: this.#listings }
+    if (documents.length === 0) return null
+    const stored = base?.documents ?? new Map<DocumentKey, Stored>()
+    const carried = documents
+      .filter(({ key, version }) => stored.get(key)?.version !== version)
+      .map((document) => carriedFrom(document, stored.get(document.key)?.end))
+    return {
+      ...{ kind: 'subject', subject: name, documents: carried },
+      base: base?.sequence ?? null,
+      total: documents.length + documents.filter(({ end }) => end !== undefined).length,
+    }
   }
+}
+
+/** @returns null if a document or its end is gone, which a frame that continues another one cannot remove */
+function continued(base: Base | null, documents: readonly PackedDocument[]): Base | null {
+  if (base === null) return null
+  const current = new Map(documents.map((document) => [document.key, document]))
+  const isKept = [...base.documents].every(([key, { end }]) => {
+    const document = current.get(key)
+    return document !== undefined && (end === undefined || document.end !== undefined)
+  })
+  return isKept ? base : null
 }

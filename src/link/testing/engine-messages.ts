@@ -1,4 +1,5 @@
 import type { Document, DocumentKey } from '../../domain/document.ts'
+import { bytesOf } from '../../domain/document.ts'
 import type { EngineMessage } from '../message.ts'
 import { STORE_OK } from './store-ok.ts'
 
@@ -31,4 +32,11 @@ export function answeredDocument(
       '1h,4h': { kind: 'answer', parts: [0, 1], inputs: [], coveragePct: 100, warnings: [] },
     },
   }
+}
+
+/** The members that a reader uses, in the same form for every class of document. */
+export function membersOf(document: Document) {
+  const { key, version, renderedAtMs, nextUpdateMs, parts, views, numbered } = document
+  const text = Buffer.from(bytesOf(document)).toString('latin1')
+  return { key, version, renderedAtMs, nextUpdateMs, text, parts, views, numbered }
 }

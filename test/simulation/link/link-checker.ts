@@ -3,6 +3,7 @@ import type { Document } from '../../../src/domain/document.ts'
 import { WHOLE_MARKET } from '../../../src/domain/document.ts'
 import type { FramePosition, Lease, Publication } from '../../../src/link/broker/broker.ts'
 import { isNewer } from '../../../src/link/broker/broker.ts'
+import { membersOf } from '../../../src/link/testing/engine-messages.ts'
 import type { Findings } from '../findings.ts'
 import type { LinkEngine, LinkGateway } from './link-machines.ts'
 
@@ -122,8 +123,8 @@ function documentsOf(
   return [...coins, WHOLE_MARKET].flatMap((subject) => replica.documentsOf(subject))
 }
 
-function byKey(documents: readonly Document[]): ReadonlyMap<string, Document> {
-  return new Map(documents.map((document) => [document.key, document]))
+function byKey(documents: readonly Document[]): ReadonlyMap<string, unknown> {
+  return new Map(documents.map((document) => [document.key, membersOf(document)]))
 }
 
 function isEqual(one: unknown, other: unknown): boolean {
