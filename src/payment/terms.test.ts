@@ -18,7 +18,7 @@ const methods = (...networks: PaymentNetwork[]) =>
   )
 const route = { priceUsdcAtomic: 25_000n, description: 'Pulse of one coin, "fresh"' }
 const secret = 'a'.repeat(22)
-const access = { 'answer-access': { info: { secret } } }
+const access = { 'answer-access': { info: { secret }, schema: {} } }
 const resource = 'https://api.example.com/pulse/BTC?timeframes=1h'
 const decode = (header: string) => JSON.parse(Buffer.from(header, 'base64').toString())
 const headerOf = (answer: BufferedResponse) => answer.headers['payment-required'] ?? ''
@@ -116,8 +116,8 @@ describe('a quote', () => {
     const extensions = { 'answer-preview': { info: { quality_grade: 'A' } } }
     const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, extensions })
     expect(decode(headerOf(quote)).extensions).toEqual({
-      'payment-identifier': { info: { required: false } },
-      ...extensions,
+      'payment-identifier': { info: { required: false }, schema: {} },
+      'answer-preview': { info: { quality_grade: 'A' }, schema: {} },
       ...access,
     })
     expect(Object.keys(bodyOf(quote))).toEqual(['x402Version', 'error', 'accepts'])
@@ -144,7 +144,7 @@ describe('a quote', () => {
     const secrets = ['b', 'c'].map((letter) => letter.repeat(22))
     const quoted = secrets.map((each) => terms.quote({ secret: each, resourceUrl: resource }))
     expect(quoted.map((quote) => decode(headerOf(quote)).extensions['answer-access'])).toEqual(
-      secrets.map((each) => ({ info: { secret: each } })),
+      secrets.map((each) => ({ info: { secret: each }, schema: {} })),
     )
   })
 

@@ -91,11 +91,11 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       error: rejected?.reason ?? 'payment_required',
       resource: resourceOf(route, resourceUrl),
       accepts: offered().map((requirement) => corrected(current(requirement), rejected)),
-      extensions: {
+      extensions: withSchemas({
         ...paymentIdentifierOffer,
         ...extensions,
         ...(offers === undefined ? {} : { [OFFER_RECEIPT]: { info: { offers } } }),
-      },
+      }),
     })
   const bodyOf = ({ resourceUrl, rejected }: Contents) => ({
     x402Version: 1,
@@ -168,11 +168,29 @@ type Common = Written & {
   readonly states: readonly unknown[]
 }
 
+/**
+ * Version 2 requires a JSON Schema of each extension. The one for any value is the shortest: full ones would take a tenth
+ * of the header, and `docs/payment-extensions.md` describes the members.
+ */
+const ANY_VALUE = {}
+
+function withSchemas(extensions: Extensions): Extensions {
+  return Object.fromEntries(
+    Object.entries(extensions).map(([name, extension]) => [
+      name,
+      {
+        ...(extension as object),
+        ...('schema' in (extension as object) ? {} : { schema: ANY_VALUE }),
+      },
+    ]),
+  )
+}
+
 /** The header before the secret, encoded in whole groups of base64. */
 type HeaderStem = { readonly encoded: string; readonly rest: Buffer }
 
 const BEFORE_SECRET = `,"${ANSWER_ACCESS}":{"info":{"secret":"`
-const AFTER_SECRET = '"}}}}'
+const AFTER_SECRET = `"},"schema":${JSON.stringify(ANY_VALUE)}}}}`
 /** Three bytes encode to four characters. */
 const BASE64_GROUP = 3
 

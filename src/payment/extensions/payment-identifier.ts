@@ -9,7 +9,7 @@ import { infoOf } from './extensions.ts'
 const NAME = 'payment-identifier'
 const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/
 
-/** In quotes. A schema would take a tenth of the header, and no client reads one. */
+/** In quotes. */
 export const paymentIdentifierOffer: Extensions = { [NAME]: { info: { required: false } } }
 
 /**
