@@ -38,7 +38,7 @@ describe('cited files', () => {
   const texts = filesOf(
     '*.{md,ts}',
     '.ci/*',
-    '{src,test,bench,examples,docs,tools}/**/*.{md,ts,mjs,sh}',
+    '{src,test,bench,examples,docs,site,tools}/**/*.{md,ts,mjs,sh}',
   )
   const files = new Set([...texts, ...filesOf('tools/**/*.md')])
   const names = new Set(Array.from(files, (file) => basename(file)))

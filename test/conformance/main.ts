@@ -66,7 +66,6 @@ async function rowsOf(client: HarnessClient, network: Network, stage: Stage): Pr
     }
     const adapter = isMcp ? await startSseBridge(stage.url) : await startVersion1Proxy(stage.url)
     try {
-      if (isMcp) await add(version, 'directly', stage.url)
       await add(version, adapter.name, adapter.url)
     } finally {
       await adapter.close()
