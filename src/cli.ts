@@ -46,6 +46,8 @@ import {
   unknownVariables,
   variablesOf,
 } from './config/usage.ts'
+import type { VerifyOptions } from './config/verify.ts'
+import { verifyOptions } from './config/verify.ts'
 import { OperatingError } from './domain/errors.ts'
 import { becomeLean } from './roles/lean-process.ts'
 
@@ -190,6 +192,19 @@ command(
     const { probe } = await import('./roles/probe.ts')
     const isWell = await probe(url, options, { write, isPretty: process.stdout.isTTY })
     if (!isWell) process.exitCode = 1
+  })
+
+command(
+  'verify',
+  'check a bought answer: receipt, content, proof of sale, and computed again from a recording',
+  verifyOptions,
+)
+  .argument(
+    '<file>',
+    'saved answer with its receipt, such as buy --json prints; - for standard input',
+  )
+  .action(async (file: string, options: VerifyOptions) => {
+    process.exitCode = await (await import('./roles/verify.ts')).verify(file, options, write)
   })
 
 command(

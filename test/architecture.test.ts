@@ -95,8 +95,9 @@ const layers: Readonly<
     ],
   },
   client: { folders: ['domain', 'compute'], packages: ['typebox'] },
+  proof: { folders: ['domain', 'client'], packages: ['viem'] },
   console: {
-    folders: ['domain', 'client'],
+    folders: ['domain', 'client', 'proof'],
     packages: ['preact', '@preact/signals', 'lightweight-charts', 'uplot', 'viem'],
   },
   config: {

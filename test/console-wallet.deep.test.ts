@@ -107,8 +107,11 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     const tampered = saved.replace(/"current": ([\d.]+)/, (_all, price) => `"current": ${price}9`)
     expect(tampered).not.toBe(saved)
     const { verdict, fails } = await check(tampered)
-    expect(verdict).toBe('failed')
-    expect(fails).toEqual([expect.stringContaining('The answer was changed')])
+    expect(verdict).toBe('contradicted')
+    expect(fails).toEqual([
+      expect.stringContaining('The answer was changed'),
+      expect.stringContaining('has sold no answer with this content'),
+    ])
     expect(await inaccessible(page)).toEqual([])
     expect(faults).toEqual([])
   })

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import type { AnswerProofs } from '../domain/answer-proof.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathTemplateOf } from '../domain/contract.ts'
@@ -26,6 +27,8 @@ export type FreeRoutesOptions = {
   readonly clock: Clock
   readonly version: string
   readonly readiness?: ServiceReadiness
+  /** Of what was sold, if this gateway keeps it. */
+  readonly proofs?: AnswerProofs
   /** If the engine is another process. */
   readonly mirror?: MirrorReader
   /** What browsers get at `/`; null for JSON alone. */
@@ -171,13 +174,15 @@ function feedWithoutEngine({ feed }: FeedHealth) {
   return { feed, state: 'down', since_iso: null, reason: 'engine unavailable' }
 }
 
-function index({ contracts, version }: FreeRoutesOptions) {
+function index({ contracts, version, proofs }: FreeRoutesOptions) {
+  const provable = proofs === undefined ? [] : ['/proof', '/proof/{sha256}']
   return {
     service: 'perpscope',
     version,
     free: [
       ...['/health', '/status', '/coins', '/sample/{analysis}'],
       ...['/track-record', '/track-record/{family}', '/track-record/graveyard'],
+      ...provable,
       ...discoveryPaths,
     ],
     agents: ['/mcp', '/a2a'],

@@ -19,6 +19,7 @@ import { JSON_RPC_CALLS_MAX } from './json-rpc-scope.ts'
 import { KnownPaths } from './known-paths.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { unknownPathFacts } from './path-suggestion.ts'
+import { proofRoutes } from './proof-routes.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { fastifyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
@@ -130,18 +131,21 @@ export function buildServer(options: ServerOptions): FastifyInstance {
   })
 
   const consolePage = options.console?.page ?? null
+  const { proofs } = options
+  if (proofs !== undefined) proofRoutes(app, { proofs, clock: options.clock })
+  const facts = { ...options, ...options.discovery, hasProofs: proofs !== undefined }
   freeRoutes(app, { ...options, consolePage })
   if (options.console !== null)
     publicConsole(app, {
       ...{ ...options, ...options.console },
       isClockOff: () => options.readiness?.isClockOff() ?? false,
-      facts: { version: options.version, ...options.discovery },
+      facts,
     })
-  discoveryRoutes(app, { ...options, ...options.discovery })
+  discoveryRoutes(app, facts)
   trackRecordRoutes(app, options)
   const calls = new FairQueue(JSON_RPC_CALLS_MAX, defer)
-  mcpRoutes(app, { ...options, ...options.discovery }, calls)
-  a2aRoutes(app, { ...options, ...options.discovery }, calls)
+  mcpRoutes(app, facts, calls)
+  a2aRoutes(app, facts, calls)
   // A scope of its own, so that the payment hooks apply to the paid routes only.
   void app.register((paid, _, done) => {
     analysisRoutes(paid, { ...options, consolePage }).then(() => done(), done)

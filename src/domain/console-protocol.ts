@@ -11,6 +11,8 @@ export type ConsoleFacts = {
   readonly waysToPay: readonly ConsoleWayToPay[]
   /** Address that signs receipts; null if they are not signed. */
   readonly receiptSigner: string | null
+  /** Whether this port has `/proof`. */
+  readonly hasProofs: boolean
   /** Coins with answers, by the venue's spelling. */
   readonly coins: readonly string[]
 }

@@ -15,6 +15,8 @@ export type DeliveryOptions = {
   /** Signs receipts; null without a receipt key. */
   readonly receipts: OfferReceipts | null
   readonly emit: (event: PaymentEvent) => void
+  /** Called with the body of each paid answer before it is sent, again for each repetition. */
+  readonly onSold: (body: Uint8Array) => void
 }
 
 /**
@@ -59,6 +61,7 @@ export class Delivery {
     answer: BufferedResponse,
     transaction: string,
   ): Promise<BufferedResponse> {
+    if (answer.body.length > 0) this.#options.onSold(answer.body)
     const headers = await receiptHeaders(payment, transaction, answer.body, this.#options.receipts)
     return { ...answer, headers: { ...answer.headers, ...headers } }
   }

@@ -75,6 +75,8 @@ export type PaymentOptions = {
   /** A new secret for each quote: 16 random bytes in base64url. */
   readonly newSecret: () => string
   readonly onEvent?: (event: PaymentEvent) => void
+  /** Called with the body of each paid answer before it is sent, again for each repetition. */
+  readonly onSold?: (body: Uint8Array) => void
 }
 
 const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }
@@ -132,7 +134,8 @@ function checkoutOf(options: PaymentOptions) {
 
   const coordinator = new SettlementCoordinator({ ledger, clock, emit: onEvent })
   const quotes = new Quotes({ publicUrl, newSecret, receipts })
-  const delivery = new Delivery({ ledger, clock, receipts, emit: onEvent })
+  const { onSold = () => undefined } = options
+  const delivery = new Delivery({ ledger, clock, receipts, emit: onEvent, onSold })
   const responses = new PaymentResponses({ failures, quotes, delivery, emit })
   const nodeGate = new NodeGate({ ...common, coordinator, responses })
   const answers = new PurchasedAnswers({ ...common, coordinator, closure, responses, delivery })

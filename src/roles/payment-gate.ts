@@ -33,6 +33,7 @@ type Parts = {
   readonly rateLimits: RateLimits
   /** Receives every event, as the metrics do. */
   readonly onPayment: (event: PaymentEvent) => void
+  readonly onSold: (body: Uint8Array) => void
 }
 
 /** Registers the payment plugin at the gateway. */
@@ -61,6 +62,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
         isClosed: () => maintenance.isOn,
         retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,
       },
+      onSold: parts.onSold,
       onEvent: (event) => {
         observe(event)
         parts.onPayment(event)

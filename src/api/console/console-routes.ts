@@ -25,7 +25,7 @@ export type ConsoleOptions = {
   readonly engine: EngineReader
   readonly clock: Clock
   readonly isClockOff: () => boolean
-  readonly facts: Pick<ServiceFacts, 'version' | 'waysToPay' | 'receiptSigner'>
+  readonly facts: Pick<ServiceFacts, 'version' | 'waysToPay' | 'receiptSigner' | 'hasProofs'>
 }
 
 /** The console of the public port: one coin, a minute late. */
@@ -75,10 +75,10 @@ function consoleRoutes(
   page.routes(app)
   liveStream(app, { source, engine, clock })
   const offers = contracts.map(consoleOffer)
-  const { version, waysToPay, receiptSigner = null } = options.facts
+  const { version, waysToPay, receiptSigner = null, hasProofs = false } = options.facts
   app.get(`${CONSOLE_PATH}/service.json`, (_request, reply) => {
     const facts: ConsoleFacts = {
-      ...{ version, port, sample, offers, receiptSigner },
+      ...{ version, port, sample, offers, receiptSigner, hasProofs },
       payment: waysToPay.length === 0 ? 'free' : 'paid',
       waysToPay: waysToPay.map(({ scheme, network, asset, payTo }) => ({
         ...{ scheme, network, asset, payTo },

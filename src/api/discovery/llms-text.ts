@@ -29,6 +29,11 @@ export function llmsText(facts: DocumentFacts): string {
     `- [health](${publicUrl}/health): service health`,
     `- [status](${publicUrl}/status): availability and incidents of the last 30 days`,
     `- [pricing](${publicUrl}/pricing): price list and accepted payments`,
+    ...(facts.hasProofs === true
+      ? [
+          `- [proof](${publicUrl}/proof): Merkle roots of sold answers by hour; /proof/{sha256} proves one`,
+        ]
+      : []),
     `- [samples](${publicUrl}/sample/${facts.contracts[0]?.id}): a sample answer of each analysis at /sample/{analysis}`,
     `- [track record](${publicUrl}/track-record): past estimates against what happened and a control; one family at /track-record/{family}`,
     '',

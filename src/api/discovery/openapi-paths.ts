@@ -155,6 +155,49 @@ function trackRecordPaths(): OpenApiObject {
   }
 }
 
+/** Where sold answers can be proven. */
+export function proofPaths(): OpenApiObject {
+  return {
+    '/proof': {
+      get: {
+        operationId: 'list_proof_hours',
+        summary: 'Merkle roots of the answers that were sold, by hour',
+        description:
+          'RFC 9162 trees over the SHA-256 of the bodies, in order of sale. chain is the SHA-256 of the previous chain value, the hour as 64-bit Unix milliseconds and the root. An hour appears when it has ended.',
+        ...free,
+        parameters: [
+          {
+            name: 'before',
+            in: 'query',
+            description: 'Hours before this instant: next_before_iso of the previous page.',
+            schema: { type: 'string', format: 'date-time' },
+          },
+        ],
+        responses: document('Newest first.', JSON_TYPE, schemaRef('ProofHours'), {
+          isCached: false,
+        }),
+      },
+    },
+    '/proof/{sha256}': {
+      get: {
+        operationId: 'get_answer_proof',
+        summary: 'Proof that an answer was sold, and in which hour',
+        ...free,
+        parameters: [
+          {
+            name: 'sha256',
+            in: 'path',
+            required: true,
+            description: 'SHA-256 of the body of the answer, without content coding.',
+            schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+          },
+        ],
+        responses: document('Proof.', JSON_TYPE, schemaRef('AnswerProof'), { isCached: false }),
+      },
+    },
+  }
+}
+
 function samplePath(offers: readonly AnalysisOffer[]): OpenApiObject {
   const ids = offers.map(({ id }) => id)
   return {

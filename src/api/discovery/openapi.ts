@@ -10,10 +10,11 @@ import {
   indexSchema,
   pricesSchema,
 } from './free-schemas.ts'
-import { freePaths, protocolPaths } from './openapi-paths.ts'
+import { freePaths, proofPaths, protocolPaths } from './openapi-paths.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
 import { paidResponses, responseHeaders, sharedResponses } from './openapi-responses.ts'
 import { problemSchema } from './problem-schema.ts'
+import { answerProofSchema, proofHoursSchema } from './proof-schemas.ts'
 import {
   jsonRpcRequestSchema,
   jsonRpcResponseSchema,
@@ -112,6 +113,7 @@ function openApiDocument(
     security: [],
     paths: {
       ...freePaths(offers),
+      ...(facts.hasProofs === true && proofPaths()),
       ...protocolPaths(),
       ...Object.fromEntries(
         offers.map((offer) => [
@@ -131,6 +133,10 @@ function openApiDocument(
         Prices: pricesSchema,
         Index: indexSchema,
         RuleRecords: recordSchema(publishedSchema(facts.trackRecord.document)),
+        ...(facts.hasProofs === true && {
+          ProofHours: proofHoursSchema,
+          AnswerProof: answerProofSchema,
+        }),
         JsonRpcRequest: jsonRpcRequestSchema,
         JsonRpcResponse: jsonRpcResponseSchema,
       },

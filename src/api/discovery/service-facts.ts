@@ -38,6 +38,8 @@ export type ServiceFacts = {
   /** Script of the page at /docs. */
   readonly docsViewer?: Buffer | undefined
   readonly contactEmail?: string | undefined
+  /** Whether `/proof` exists. */
+  readonly hasProofs?: boolean
 }
 
 /** With a coin that is listed now. */

@@ -4,6 +4,7 @@ import { inspectLedger } from '../../payment/ledger/ledger-inspection.ts'
 import { CheckpointDb } from '../../store/checkpoint-db.ts'
 import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
+import { ProofLog } from '../../store/proof-log.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 
 /** One file of the data directory, and how it gets into a backup and out of it. */
@@ -40,6 +41,7 @@ export const dataFiles: readonly DataFile[] = [
     inspect: (path) => inspectLedger(path).version,
   },
   { name: 'channels.db', kind: 'database', isMoney: true, inspect: channelsSchema },
+  { name: 'proofs.db', kind: 'database', isMoney: false, inspect: schemaOf(ProofLog.inspect) },
   { name: 'engine.db', kind: 'database', isMoney: false, inspect: schemaOf(CheckpointDb.inspect) },
   { name: 'history.db', kind: 'database', isMoney: false, inspect: schemaOf(inspectHistory) },
   {

@@ -10,6 +10,7 @@ import { chartContracts, contracts } from '../../compute/analyses/registry.ts'
 import { trackRecordContract } from '../../compute/track-record-statistics/track-record-document.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import type { AnswerProofs } from '../../domain/answer-proof.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import { quoteLimit } from '../../payment/quote-limit.ts'
@@ -34,17 +35,20 @@ type Context = {
   readonly traffic: Traffic
   readonly status: StatusPage
   readonly tracing: Tracing
+  /** Of what was sold; absent where several gateways sell. */
+  readonly proofs?: AnswerProofs
 }
 
 /** The public server with all analyses. */
 export function publicServer(options: ServeOptions, context: Context): FastifyInstance {
-  const { engine, maintenance, clock, log, mirror, traffic, status } = context
+  const { engine, maintenance, clock, log, mirror, traffic, status, proofs } = context
   const { gate, sales, methods, receipts, clockCheck, rateLimits } = context.selling
   const isSold = gate !== null
   const page = readConsolePage()
   const server = buildServer({
     ...{ contracts, engine, maintenance, clock, version, status },
     ...(mirror && { mirror }),
+    ...(proofs && { proofs }),
     exampleCoin: EXAMPLE_COIN,
     trackRecord: trackRecordContract,
     console:

@@ -56,6 +56,8 @@ type Context = {
   /** Of this process alone by default. */
   readonly rateLimits?: RateLimits
   readonly onPayment: (event: PaymentEvent) => void
+  /** Of the gateway that keeps the proof log. */
+  readonly onSold?: (body: Uint8Array) => void
   readonly log: Logger
 }
 
@@ -84,7 +86,11 @@ async function sellingWith(
   context: Context,
 ): Promise<Selling> {
   const { engine, maintenance, metrics, log, onPayment } = context
-  const { rateLimits = localRateLimits, engineChecks = () => [] } = context
+  const {
+    rateLimits = localRateLimits,
+    engineChecks = () => [],
+    onSold = () => undefined,
+  } = context
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const channels = await paymentChannels(options, log, metrics, books)
@@ -135,6 +141,7 @@ async function sellingWith(
             sales,
             rateLimits,
             onPayment,
+            onSold,
           },
         })
   const parts = [ledgerWatch, ...watches, hosted, channels].filter((part) => part !== null)

@@ -10,6 +10,7 @@ import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
 import { measuring } from './measuring.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
+import { openProofs } from './proofs.ts'
 import { publicServer } from './public-server.ts'
 import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
@@ -33,7 +34,8 @@ export async function serveAll(
   const maintenance = books?.maintenance ?? ownMaintenance(dataDir)
   const traffic = newTraffic(clock)
   const onPayment = traffic.counts.record
-  const common = { engine, maintenance, ...foundation, traffic, onPayment }
+  const proofs = books === null ? null : openProofs(dataDir, clock, log)
+  const common = { engine, maintenance, ...foundation, traffic, onPayment, ...proofs }
   const selling = await openSelling(books, options, common)
   const status = statusKeeping(
     options.dataDir,
@@ -58,6 +60,7 @@ export async function serveAll(
       { stop: collectWhenLoaded(clock) },
       doctor,
       ...selling.parts,
+      ...(proofs === null ? [] : [proofs]),
       lock,
     ],
     log,

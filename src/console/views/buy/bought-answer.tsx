@@ -1,7 +1,7 @@
 import type { SettleResponse } from '../../../client/client.ts'
+import { answerFileText } from '../../../proof/answer-file.ts'
 import { facts } from '../../live/service.ts'
 import { hrefOf } from '../../shell/router.ts'
-import { answerFileText } from '../../wallet/answer-file.ts'
 import { callOf } from '../../wallet/call-path.ts'
 import { networkOf } from '../../wallet/networks.ts'
 import { JsonTree } from './json-tree.tsx'

@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals'
+import { AnswerFileError, readAnswerFile } from '../../../proof/answer-file.ts'
+import type { CheckStep } from '../../../proof/check-answer.ts'
+import type { CheckVerdict } from '../../../proof/check-verdict.ts'
+import { checkTitles, verdictOf } from '../../../proof/check-verdict.ts'
 import { facts } from '../../live/service.ts'
-import { AnswerFileError, readAnswerFile } from '../../wallet/answer-file.ts'
-import type { CheckStep } from './check-answer.ts'
 
-const titles: Readonly<Record<CheckStep['id'], string>> = {
-  signature: 'Signature',
-  payment: 'Payment',
-  call: 'Call',
-  content: 'Content',
+const headlines: Readonly<Record<CheckVerdict, string>> = {
+  contradicted: 'The check fails',
+  verified: 'The answer is as this service sold it',
+  incomplete: 'Not everything can be checked',
 }
 
 const verdicts: Readonly<Record<CheckStep['verdict'], string>> = {
@@ -112,16 +113,15 @@ export function AnswerCheck() {
 function CheckResult({ result }: { readonly result: Result }) {
   if ('problem' in result) return <p class="check-problem">{result.problem}</p>
   const { steps } = result
-  const failed = steps.filter(({ verdict }) => verdict === 'fails')
-  const isWhole = steps.every(({ verdict }) => verdict === 'holds')
+  const verdict = verdictOf(steps)
   return (
-    <div class="check-result" data-verdict={verdictOf(failed.length > 0, isWhole)}>
-      <h3>{headline(failed.length > 0, isWhole)}</h3>
+    <div class="check-result" data-verdict={verdict}>
+      <h3>{headlines[verdict]}</h3>
       <ul>
         {steps.map(({ id, verdict, text }) => (
           <li key={id} class={`check-${verdict}`}>
             <strong>
-              {titles[id]} {verdicts[verdict]}.
+              {checkTitles[id]} {verdicts[verdict]}.
             </strong>{' '}
             {text}
           </li>
@@ -131,22 +131,17 @@ function CheckResult({ result }: { readonly result: Result }) {
   )
 }
 
-function verdictOf(isFailed: boolean, isWhole: boolean): string {
-  if (isFailed) return 'failed'
-  return isWhole ? 'verified' : 'incomplete'
-}
-
-function headline(isFailed: boolean, isWhole: boolean): string {
-  if (isFailed) return 'The check fails'
-  return isWhole ? 'The answer is as this service sold it' : 'Not everything can be checked'
-}
-
 async function checked(text: string, header: string, signer: string | null): Promise<Result> {
   try {
     const file = readAnswerFile(text, header)
     // The code for signatures is loaded when it is needed.
-    const { checkAnswer } = await import('./check-answer.ts')
-    return { steps: await checkAnswer(file, signer) }
+    const { checkAnswer } = await import('../../../proof/check-answer.ts')
+    const steps = await checkAnswer(file, signer)
+    if (!facts().hasProofs) return { steps }
+    const { checkInclusion, proofPath } = await import('../../../proof/check-inclusion.ts')
+    const response = await fetch(proofPath(file))
+    const proof: unknown = response.ok ? await response.json() : null
+    return { steps: [...steps, checkInclusion(file, response.status, proof)] }
   } catch (cause) {
     if (cause instanceof AnswerFileError) return { problem: cause.message }
     throw cause

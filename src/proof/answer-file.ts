@@ -1,4 +1,4 @@
-import type { SettleResponse } from '../../client/client.ts'
+import type { SettleResponse } from '../client/client.ts'
 
 /** An answer with its receipt: what "Save" writes, and a subset of what `perpscope buy --json` prints. */
 export type AnswerFile = {

@@ -1,12 +1,11 @@
 import { recoverTypedDataAddress, sha256, stringToBytes } from 'viem'
-import { contentReceiptTypes, receiptDomain, receiptTypes } from '../../../domain/receipt-types.ts'
-import type { AnswerFile } from '../../wallet/answer-file.ts'
-import { answerText } from '../../wallet/answer-file.ts'
-import { callOf } from '../../wallet/call-path.ts'
+import { contentReceiptTypes, receiptDomain, receiptTypes } from '../domain/receipt-types.ts'
+import type { AnswerFile } from './answer-file.ts'
+import { answerText } from './answer-file.ts'
 
 /** One thing that is checked. `open` cannot be decided with what is given. */
 export type CheckStep = {
-  readonly id: 'signature' | 'payment' | 'call' | 'content'
+  readonly id: 'signature' | 'payment' | 'call' | 'content' | 'inclusion' | 'recomputed'
   readonly verdict: 'holds' | 'fails' | 'open'
   readonly text: string
 }
@@ -91,7 +90,7 @@ function callStep({ path, answer }: AnswerFile, { resourceUrl }: SignedFacts): C
   const bought = url.pathname + url.search
   if (path !== null && path !== bought)
     return step('call', 'fails', `The receipt is of another call: ${bought}, not ${path}.`)
-  const { coin } = callOf(bought)
+  const coin = coinOf(url.pathname)
   const about = answer['coin'] ?? answer['token']
   if (coin !== '' && typeof about === 'string' && about.toLowerCase() !== coin.toLowerCase())
     return step('call', 'fails', `The receipt is of ${bought}, but the answer is about ${about}.`)
@@ -113,6 +112,21 @@ function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep 
     'fails',
     `The answer was changed, or the receipt belongs to another answer: its SHA-256 is ${hash}, and ${contentHash} is signed.`,
   )
+}
+
+/** '' for the whole market. */
+function coinOf(pathname: string): string {
+  const [, , coin = ''] = pathname.split('/')
+  try {
+    return decodeURIComponent(coin)
+  } catch {
+    return coin
+  }
+}
+
+/** The URL that the receipt of an answer is about; null without a signed receipt. */
+export function signedUrl(file: AnswerFile): string | null {
+  return signedIn(file)?.payload.resourceUrl ?? null
 }
 
 /** The receipt with the content, else that of version 1. */
@@ -141,6 +155,6 @@ function signerOf({ payload, signature }: Signed): Promise<string> {
       })
 }
 
-function step(id: CheckStep['id'], verdict: CheckStep['verdict'], text: string): CheckStep {
+export function step(id: CheckStep['id'], verdict: CheckStep['verdict'], text: string): CheckStep {
   return { id, verdict, text }
 }

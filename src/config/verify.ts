@@ -1,0 +1,31 @@
+import type { ValuesOf } from './option.ts'
+import { flag, optionsOf, setting } from './option.ts'
+import { url } from './values.ts'
+
+const settings = {
+  receipt: setting(
+    '--receipt <header>',
+    null,
+    'value of PAYMENT-RESPONSE, if the file is the bare answer',
+  ),
+  url: setting(
+    '--url <url>',
+    null,
+    'service that sold the answer: asked for the address of its receipts and for the proof (default: neither is asked)',
+  ).argParser(url),
+  signer: setting(
+    '--signer <address>',
+    null,
+    'address that must have signed the receipt (default: the one that --url names)',
+  ),
+  recording: setting(
+    '--recording <file>',
+    null,
+    'recording of the service (serve --record): the answer is computed again from it and compared byte by byte',
+  ),
+  json: flag('--json', null, 'print one JSON object'),
+}
+
+export type VerifyOptions = ValuesOf<typeof settings>
+
+export const verifyOptions = optionsOf(settings)

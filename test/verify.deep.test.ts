@@ -1,0 +1,132 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { contracts } from '../src/compute/analyses/registry.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import type { AnswerFile } from '../src/proof/answer-file.ts'
+import { answerFileText, readAnswerFile } from '../src/proof/answer-file.ts'
+import { checkAnswer } from '../src/proof/check-answer.ts'
+import { verdictOf } from '../src/proof/check-verdict.ts'
+import { recomputedStep } from '../src/roles/recomputed-answer.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { Chance } from './simulation/chance.ts'
+import type { Ended, Rig } from './support/service.ts'
+import { runCommand, startRig, untilSold } from './support/service.ts'
+
+const PATHS = [
+  '/pulse/BTC',
+  '/pulse/ETH?timeframes=15m,4h&view=compact',
+  '/spread/PEPE',
+  '/liquidations/SOL?fields=zones.longs,meta',
+  '/bundle/BTC',
+  '/screener?top_n=5',
+]
+const MUTATIONS = 1_000
+
+describe('a bought answer', () => {
+  const key = generatePrivateKey()
+  const signer = privateKeyToAccount(key).address
+  let folder: string
+  let recording: string
+  let rig: Rig
+  const bought: AnswerFile[] = []
+  let atService: Ended
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'perpscope-verify-'))
+    recording = join(folder, 'recording')
+    rig = await startRig({ flags: ['--receipt-key', key, '--record', recording] })
+    for (const contract of contracts)
+      if (PATHS.some((path) => path.startsWith(`/${contract.id}`)))
+        await untilSold(rig.url, contract, 'BTC')
+    for (const path of PATHS) bought.push(await buy(path))
+    const file = join(folder, 'answer.json')
+    writeFileSync(file, answerFileText(bought[0] as AnswerFile))
+    atService = await runCommand(['verify', file, '--url', rig.url, '--json'])
+    // The end of the recording is written.
+    await rig.stop()
+  })
+
+  afterAll(async () => {
+    await rig?.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  async function buy(path: string): Promise<AnswerFile> {
+    const buyer = newBuyer()
+    const id = path.split('/')[1]?.split('?')[0]
+    const amount = contracts.find((one) => one.id === id)?.priceUsdcAtomic ?? 0n
+    await rig.chain.fundUsdc(buyer.address, amount)
+    const choices = {
+      amount,
+      payTo: rig.chain.accounts.merchant.address,
+      nowMs: systemClock.nowMs(),
+    }
+    const payment = encodedPayment(await signedPayload(buyer, choices))
+    const response = await fetch(rig.url + path, { headers: { 'payment-signature': payment } })
+    const text = await response.text()
+    expect(response.status, text).toBe(200)
+    return { ...readAnswerFile(text, response.headers.get('payment-response') ?? ''), path }
+  }
+
+  test('is verified by the service that sold it, and its hour is open', () => {
+    const { code, output, errors } = atService
+    expect(errors).toBe('')
+    const { verdict, steps } = JSON.parse(output) as {
+      verdict: string
+      steps: { id: string; verdict: string }[]
+    }
+    expect({ code, verdict }).toEqual({ code: 0, verdict: 'verified' })
+    expect(steps.map((one) => `${one.id} ${one.verdict}`)).toEqual([
+      ...['signature holds', 'payment holds', 'call holds', 'content holds', 'inclusion open'],
+    ])
+  })
+
+  test('is computed again from the recording, byte by byte', () => {
+    for (const file of bought)
+      expect(recomputedStep(file, recording)).toMatchObject({
+        verdict: 'holds',
+        text: expect.stringContaining('the same'),
+      })
+  })
+
+  test.each([
+    ['one figure', ({ answer }: AnswerFile) => ({ ...answer, price: { current: 1 } })],
+    ['one member more', ({ answer }: AnswerFile) => ({ ...answer, more: true })],
+  ])('with %s changed is contradicted by the recording', (_what, changed) => {
+    const [first] = bought
+    if (first === undefined) throw new Error('one was bought')
+    expect(recomputedStep({ ...first, answer: changed(first) }, recording)).toMatchObject({
+      verdict: 'fails',
+    })
+  })
+
+  test(`is contradicted after each of ${MUTATIONS} changes`, async () => {
+    const chance = new Chance(3, 'mutations')
+    for (let at = 0; at < MUTATIONS; at += 1) {
+      const file = bought[at % bought.length] as AnswerFile
+      const text = JSON.stringify(file.answer)
+      const mutated = mutate(text, chance)
+      const steps = await checkAnswer({ ...file, answer: mutated }, signer)
+      expect(verdictOf(steps), JSON.stringify(mutated)).toBe('contradicted')
+    }
+  })
+})
+
+/** Changes one digit, letter or truth value, so that the result is other JSON. */
+function mutate(text: string, chance: Chance): AnswerFile['answer'] {
+  for (;;) {
+    const at = Math.floor(chance.next() * text.length)
+    const from = text[at] ?? ''
+    const to = /\d/.test(from) ? String((Number(from) + 1) % 10) : /[a-z]/.test(from) ? 'q' : from
+    if (to === from) continue
+    try {
+      const mutated = JSON.parse(text.slice(0, at) + to + text.slice(at + 1))
+      if (JSON.stringify(mutated) !== text) return mutated
+    } catch {
+      // Another place.
+    }
+  }
+}
