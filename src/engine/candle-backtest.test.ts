@@ -81,7 +81,7 @@ function claimsOfRun(coins: readonly CoinCandles[], restartAt: number | null): R
       for (const batch of loadedAt(coins, nowMs)) processor.process(batch)
     }
     for (const batch of batches) processor.process(batch)
-    processor.advance(nowMs)
+    for (const _ of coins) processor.advance(nowMs)
     resolved.push(...processor.records.takeClaims().resolved)
     step += 1
   }

@@ -41,7 +41,8 @@ export function* candleBacktest(
   const processor = new Processor({ coin: [], market: [] }, 'backtest')
   for (const { batches, nowMs } of candleSteps(coins, fromMs)) {
     for (const batch of batches) processor.process(batch)
-    processor.advance(nowMs)
+    // Each advance handles the closed bars of some coins.
+    for (const _ of coins) processor.advance(nowMs)
     processor.records.takeHistory()
     for (const claim of processor.records.takeClaims().resolved)
       if (!UNGRADED.has(claim.rule)) yield claim

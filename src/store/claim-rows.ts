@@ -21,7 +21,7 @@ export const createClaimTable = `CREATE TABLE claims (
 
 /**
  * Resolved claims on disk. The hour of the resolution is a row with the compressed JSON of its claims: of 230 coins
- * about 11,500 claims a day.
+ * about 14,000 claims and 0.9 MB a day.
  */
 export class ClaimRows {
   readonly #get: Database.Statement<[number, number, number], ClaimRow>

@@ -18,6 +18,12 @@ const QUARTER_MS = timeframeMs['15m']
 /** A claim is made shortly after its instant, or not at all: later the estimate knows a part of the outcome. */
 const LATE_MS_MAX = 60_000
 
+/**
+ * Coins whose closed bar is handled in one advance, of which there are 25 a second: all of them close at once, and a claim
+ * may take some milliseconds, for a map or a forecast.
+ */
+const COINS_PER_ADVANCE = 2
+
 /** Time after the horizon until which candles and settlements may arrive late. */
 const OUTCOME_LATE_MS_MAX = DAY_MS / 2
 
@@ -37,7 +43,9 @@ type VoidReason = Extract<ClaimOutcome, { kind: 'void' }>['reason']
 type CoinClaims = {
   /** End of the last closed bar that was handled; NaN before any. */
   seenUntilMs: number
-  open: Claim[]
+  open: readonly Claim[]
+  /** The open claims as numbers, kept until they change: a checkpoint is written every few seconds. */
+  numbers: Float64Array | null
 }
 
 /**
@@ -72,7 +80,11 @@ export class ClaimKeeper implements MarketTracker {
   }
 
   advance(market: MarketState, nowMs: number): void {
-    for (const coin of market.coins()) this.#advanceCoin(coin, market, nowMs)
+    let handled = 0
+    for (const coin of market.coins()) {
+      if (this.#advanceCoin(coin, market, nowMs)) handled += 1
+      if (handled === COINS_PER_ADVANCE) break
+    }
     const hour = Math.floor(market.venueMs / HOUR_MS)
     if (Number.isNaN(hour) || hour === this.#expiredHour) return
     this.#expiredHour = hour
@@ -83,7 +95,10 @@ export class ClaimKeeper implements MarketTracker {
     return joinNamed(
       new Map<string, ArrayLike<number>>([
         [SEEN, Array.from(this.#coins.values(), ({ seenUntilMs }) => seenUntilMs)],
-        ...Array.from(this.#coins, ([name, { open }]) => [name, claimsToNumbers(open)] as const),
+        ...Array.from(this.#coins, ([name, claims]) => {
+          claims.numbers ??= claimsToNumbers(claims.open)
+          return [name, claims.numbers] as const
+        }),
       ]),
     )
   }
@@ -97,38 +112,36 @@ export class ClaimKeeper implements MarketTracker {
       const open = claimsFromNumbers(name, numbers)
       if (open === null) return false
       for (const claim of open) this.#restored.add(claim)
-      this.#coins.set(name, { seenUntilMs: seen[at] as number, open: [...open] })
+      this.#coins.set(name, { seenUntilMs: seen[at] as number, open, numbers: null })
     }
     return true
   }
 
-  #advanceCoin(coin: CoinMarket, market: MarketState, nowMs: number): void {
+  /** @returns whether a bar has closed since the last call */
+  #advanceCoin(coin: CoinMarket, market: MarketState, nowMs: number): boolean {
     const { closedUntilMs, isContinuous } = coin.ladder
     const claims = this.#claimsOf(coin.listing.coin)
     // Also false where the last bar was reopened: it closes again.
-    if (!(closedUntilMs > claims.seenUntilMs) && !Number.isNaN(claims.seenUntilMs)) return
-    if (Number.isNaN(closedUntilMs)) return
+    if (!(closedUntilMs > claims.seenUntilMs) && !Number.isNaN(claims.seenUntilMs)) return false
+    if (Number.isNaN(closedUntilMs)) return false
     claims.seenUntilMs = closedUntilMs
     if (claims.open.length > 0) this.#resolve(claims, coin, market, closedUntilMs)
     if (isContinuous && market.venueMs - closedUntilMs <= LATE_MS_MAX)
       this.#make(claims, coin, market, nowMs)
+    return true
   }
 
   #claimsOf(name: string): CoinClaims {
     let claims = this.#coins.get(name)
     if (claims === undefined) {
-      claims = { seenUntilMs: Number.NaN, open: [] }
+      claims = { seenUntilMs: Number.NaN, open: [], numbers: null }
       this.#coins.set(name, claims)
     }
     return claims
   }
 
-  #make(
-    { open, seenUntilMs: atMs }: CoinClaims,
-    coin: CoinMarket,
-    market: MarketState,
-    nowMs: number,
-  ): void {
+  #make(claims: CoinClaims, coin: CoinMarket, market: MarketState, nowMs: number): void {
+    const { seenUntilMs: atMs } = claims
     const hour = Math.floor(atMs / HOUR_MS)
     const quarter = (atMs - hour * HOUR_MS) / QUARTER_MS
     const drawn = rules.flatMap((rule) => {
@@ -141,6 +154,7 @@ export class ClaimKeeper implements MarketTracker {
     const dayBars = bars.between(atMs - DAY_MS, atMs)
     if (dayBars === null || coinClass === null) return
     const record = market.of(trackRecord)
+    const open = [...claims.open]
     for (const { rule, item } of drawn) {
       const key = { rule: rule.id, horizonMs: rule.horizonMs(item), coinClass }
       const stated =
@@ -153,12 +167,14 @@ export class ClaimKeeper implements MarketTracker {
       open.push(claim)
       record.made(claim)
     }
+    claims.open = open
+    claims.numbers = null
   }
 
   /** After the bar that follows the horizon: until then the last bar of the horizon may be revised. */
   #resolve(claims: CoinClaims, coin: CoinMarket, market: MarketState, atMs: number): void {
     const bars = coin.of(recentBars)
-    claims.open = claims.open.filter((claim) => {
+    keep(claims, (claim) => {
       if (claim.madeAtMs + claim.horizonMs + QUARTER_MS > atMs) return true
       const outcome = ruleOf(claim.rule)?.outcome(claim, { coin, bars }) ?? null
       if (outcome === null) return true
@@ -168,7 +184,7 @@ export class ClaimKeeper implements MarketTracker {
   }
 
   #expire(claims: CoinClaims, market: MarketState): void {
-    claims.open = claims.open.filter((claim) => {
+    keep(claims, (claim) => {
       const endMs = claim.madeAtMs + claim.horizonMs + OUTCOME_LATE_MS_MAX
       if (endMs > market.venueMs) return true
       const isDown = market.feed?.state === 'down'
@@ -189,6 +205,13 @@ export class ClaimKeeper implements MarketTracker {
     this.#resolved.shift()
     this.#dropped += 1
   }
+}
+
+function keep(claims: CoinClaims, isOpen: (claim: Claim) => boolean): void {
+  const open = claims.open.filter(isOpen)
+  if (open.length === claims.open.length) return
+  claims.open = open
+  claims.numbers = null
 }
 
 /** With six significant digits, which are what is recorded: more would fill the disk with digits that say nothing. */

@@ -1,6 +1,7 @@
 import { timeframeMs } from '../../domain/timeframe.ts'
 import { annualisedVolatilityPct } from './annualised-volatility.ts'
 import { hourlyVariance, meanVariance } from './hourly-variance.ts'
+import type { SpreadForecast } from './spread-forecast.ts'
 
 /** Weight of the past in each hour: half of it is from the last 23 hours. */
 const DECAY = 0.97
@@ -8,20 +9,13 @@ const DAY_HOURS = 24
 /** Past forecasts needed: two weeks of hours. */
 const ORIGINS_MIN = 336
 
-type EwmaForecast = {
-  /** Median of close-to-close volatility over the next 24 hourly returns, percent a year. */
-  readonly volatilityPct: number
-  /** Standard deviation of ln(realised / forecast) over the past forecasts. */
-  readonly logDeviation: number
-}
-
 /**
  * Forecast of the next 24 hours' volatility by an exponentially weighted mean of squared hourly returns, times the
  * mean past ratio of what was realised to it.
  * @param closes of successive hours, oldest first; NaN where unknown
  * @returns null for too few hours, or without moves
  */
-export function ewmaForecast(closes: ArrayLike<number>): EwmaForecast | null {
+export function ewmaForecast(closes: ArrayLike<number>): SpreadForecast | null {
   const series = hourlyVariance(closes)
   const forecasts = ewmaVariances(series)
   let [origins, sum, squares] = [0, 0, 0]

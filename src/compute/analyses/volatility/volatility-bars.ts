@@ -6,10 +6,12 @@ import { CLOSING_GRACE_MS } from '../../candles/candle-ladder.ts'
 import type { CoinTracker, TrackedCoin } from '../../market/coin-tracker.ts'
 import { coinTracker } from '../../market/coin-tracker.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
+import { blendedForecast } from '../../volatility/blended-forecast.ts'
 import type { HarForecast } from '../../volatility/har-forecast.ts'
 import { harForecast } from '../../volatility/har-forecast.ts'
 import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
 import { CLOSES_READ } from '../../volatility/hourly-closes.ts'
+import type { SpreadForecast } from '../../volatility/spread-forecast.ts'
 import type { VolatilityRank } from '../../volatility/volatility-rank.ts'
 import { volatilityRank } from '../../volatility/volatility-rank.ts'
 import type { PriceBars, RealisedVolatility, VolatilityWindow } from './realised-volatility.ts'
@@ -22,7 +24,11 @@ const [OPEN, HIGH, LOW, CLOSE] = [0, 1, 2, 3]
 const SAVED_FIELDS = 5
 
 /** Measures that change once an hour. */
-export type HourlyVolatility = { readonly rank: VolatilityRank; readonly forecast: HarForecast }
+export type HourlyVolatility = {
+  readonly rank: VolatilityRank
+  readonly forecast: HarForecast
+  readonly blend: SpreadForecast | null
+}
 
 /**
  * Closed 15m bars of the last day and 1h bars of the last week of one coin. 15m bars are saved, because history has no
@@ -54,7 +60,9 @@ export class VolatilityBars implements CoinTracker {
       { length: Number.isNaN(newestHour) ? 0 : CLOSES_READ },
       (_, at) => closes.close(newestHour - CLOSES_READ + 1 + at),
     )
-    this.#hourly = { revision, rank: volatilityRank(known), forecast: harForecast(known) }
+    const forecast = harForecast(known)
+    const blend = blendedForecast(forecast, known)
+    this.#hourly = { revision, rank: volatilityRank(known), forecast, blend }
     return this.#hourly
   }
 

@@ -45,6 +45,9 @@ describe('schema of the volatility answer', () => {
         ...{ probability: null, lift: null, lift_low: null, skill: null },
         ...{ since: null, evidence: null },
       },
+      blend_pct: null,
+      blend_low_pct: null,
+      blend_high_pct: null,
     }
     expect(forecast.Check(empty)).toBe(true)
     expect(forecast.Check({ ...empty, method: 'guess' })).toBe(false)

@@ -109,6 +109,26 @@ export const VolatilityAnswer = Type.Object({
           'Number of past hours evaluated. Their 24-hour targets overlap, so 1 in 24 is independent.',
       }),
       track_record: recordMember,
+      blend_pct: nullable(
+        Type.Number({
+          minimum: 0,
+          description:
+            'Geometric mean of volatility_pct and an exponentially weighted mean of squared hourly returns (decay 0.97), which is better than either on recorded candles (median), percent per year. null without volatility_pct or its error.',
+        }),
+      ),
+      blend_low_pct: nullable(
+        Type.Number({
+          minimum: 0,
+          description:
+            'Lower end of the central 80 % interval of blend_pct, from the errors of past forecasts, percent per year. null with blend_pct.',
+        }),
+      ),
+      blend_high_pct: nullable(
+        Type.Number({
+          minimum: 0,
+          description: 'Upper end of that interval, percent per year. null with blend_pct.',
+        }),
+      ),
     },
     { description: 'Forecast of realised volatility over the next 24 hours.' },
   ),

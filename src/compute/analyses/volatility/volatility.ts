@@ -1,3 +1,4 @@
+import { quantileLevels } from '../../../domain/track-record.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
 import { candlesInput, contextInput } from '../../market/inputs.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
@@ -6,6 +7,7 @@ import { belowFloor } from '../../render/coverage-floor.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { coinMembers, unitWarnings } from '../../render/quote-unit.ts'
 import { orNull, percent, price, score } from '../../render/significance.ts'
+import { logNormalQuantiles } from '../../statistics/log-normal-quantiles.ts'
 import {
   compactRecordOmits,
   recordOfCoin,
@@ -14,6 +16,7 @@ import {
 import type { HarForecast } from '../../volatility/har-forecast.ts'
 import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
+import type { SpreadForecast } from '../../volatility/spread-forecast.ts'
 import { RANK_WINDOW_HOURS } from '../../volatility/volatility-rank.ts'
 import type { RealisedVolatility } from './realised-volatility.ts'
 import { barsMin, barsOf } from './realised-volatility.ts'
@@ -67,7 +70,7 @@ export const volatility: CoinAnalysis = {
         need: barsMin(BARS_24H),
       })
       if (below !== null) return below
-      const { rank, forecast } = bars.hourly(coin.of(hourlyCloses))
+      const { rank, forecast, blend } = bars.hourly(coin.of(hourlyCloses))
       const completeness = {
         records: { have: realised['24h'].bars + realised['7d'].bars, need: BARS_24H + BARS_7D },
         history: { have: forecast.fittedOnHours, need: HAR_CLOSES_MAX },
@@ -91,7 +94,7 @@ export const volatility: CoinAnalysis = {
         percentile_window_hours: RANK_WINDOW_HOURS,
         percentile_readings: rank.readings,
         forecast_24h: {
-          ...shownForecast(forecast),
+          ...shownForecast(forecast, blend),
           track_record: recordOfCoin(coin, market, shownRules.volatility),
         },
       }
@@ -115,7 +118,11 @@ function shownRealised(of: RealisedVolatility) {
   }
 }
 
-function shownForecast(forecast: HarForecast) {
+function shownForecast(forecast: HarForecast, blend: SpreadForecast | null) {
+  const quantiles =
+    blend === null ? [] : logNormalQuantiles(blend.volatilityPct, blend.logDeviation)
+  const quantile = (level: (typeof quantileLevels)[number]) =>
+    orNull(quantiles[quantileLevels.indexOf(level)] ?? null, percent)
   return {
     volatility_pct: orNull(forecast.volatilityPct, percent),
     method: 'har_log_ridge',
@@ -123,5 +130,8 @@ function shownForecast(forecast: HarForecast) {
     out_of_sample_error_pct: orNull(forecast.outOfSampleErrorPct, percent),
     naive_error_pct: orNull(forecast.naiveErrorPct, percent),
     evaluations: forecast.evaluations,
+    blend_pct: quantile(0.5),
+    blend_low_pct: quantile(0.1),
+    blend_high_pct: quantile(0.9),
   }
 }

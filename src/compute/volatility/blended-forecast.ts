@@ -1,0 +1,32 @@
+import { MEDIAN_DEVIATIONS } from '../statistics/log-normal-quantiles.ts'
+import { ewmaForecast } from './ewma-forecast.ts'
+import type { HarForecast } from './har-forecast.ts'
+import type { SpreadForecast } from './spread-forecast.ts'
+
+/** HAR with the spread of its published error; null without either. */
+export function spreadOfHar({
+  volatilityPct,
+  outOfSampleErrorPct,
+}: HarForecast): SpreadForecast | null {
+  if (volatilityPct === null || outOfSampleErrorPct === null) return null
+  return { volatilityPct, logDeviation: outOfSampleErrorPct / 100 / MEDIAN_DEVIATIONS }
+}
+
+/**
+ * Geometric mean of HAR and EWMA, which beats both on recorded candles (docs/numbers/track-record.md): HAR reverts to
+ * the month, EWMA follows the last day, and neither is right alone.
+ * @param closes those that HAR was fitted on
+ * @returns null without either
+ */
+export function blendedForecast(
+  har: HarForecast,
+  closes: ArrayLike<number>,
+): SpreadForecast | null {
+  const one = spreadOfHar(har)
+  const other = one === null ? null : ewmaForecast(closes)
+  if (one === null || other === null) return null
+  return {
+    volatilityPct: Math.sqrt(one.volatilityPct * other.volatilityPct),
+    logDeviation: (one.logDeviation + other.logDeviation) / 2,
+  }
+}
