@@ -7,11 +7,12 @@ import { fillDocument } from '../../api/fill-document.ts'
 import { unsoundParts } from '../../api/testing/answer-parts.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
-import { viewOf, viewsOf } from '../../domain/document.ts'
+import { viewOf, viewsOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { isExternal } from '../../domain/external.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
 import { packDocument } from '../../domain/packed-document.ts'
+import { splitNamed } from '../market/saved-sections.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../processor.ts'
 import { metaMembers } from '../render/answer-schema.ts'
 import { externalEvents } from '../testing/external-events.ts'
@@ -30,6 +31,8 @@ import {
   warmTape,
   wave,
 } from '../testing/tape.ts'
+import { claimKeeper } from '../track-record/claim-keeper.ts'
+import { trackRecord } from '../track-record-statistics/track-record.ts'
 import { analyses, contracts, documentKinds } from './registry.ts'
 
 /** No analysis of a coin rests for more periods than this. */
@@ -274,6 +277,7 @@ test('memory stays bounded under sustained input', () => {
         for (const _ of processor.publish(session.nowMs));
       for (const { contract } of analyses.market) processor.gather(contract.id, session.nowMs)
       processor.records.takeHistory()
+      processor.records.takeClaims()
     }
     return { heapBytes: heapBytes(), savedNumbers: savedNumbers(processor, session.nowMs) }
   }
@@ -318,9 +322,13 @@ function heapBytes(): number {
   return heapUsed + arrayBuffers
 }
 
+/** Without what is kept for good or for months, within bounds of its own: the record and its open claims. */
 function savedNumbers(processor: Processor, nowMs: number): number {
   let numbers = 0
   for (const saved of processor.records.checkpoint(nowMs).coins.values()) numbers += saved.length
+  const market = processor.records.row(WHOLE_MARKET, nowMs)
+  const sections = market === null ? null : splitNamed(market)
+  for (const { id } of [trackRecord, claimKeeper]) numbers -= sections?.get(id)?.length ?? 0
   return numbers
 }
 
