@@ -137,7 +137,7 @@ command(
   'run the engine over recorded candles or a recording and print what became of its claims',
   trackRecordOptions,
 ).action(async (options: TrackRecordOptions) => {
-  ;(await import('./roles/track-record.ts')).trackRecord(options, write)
+  ;(await import('./roles/track-record.ts')).printTrackRecord(options, write)
 })
 
 command(

@@ -7,7 +7,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
-import { trackRecord } from './track-record.ts'
+import { printTrackRecord } from './track-record.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
@@ -82,9 +82,9 @@ describe('perpscope track-record', () => {
   })
 })
 
-function printed(options: Parameters<typeof trackRecord>[0]): string {
+function printed(options: Parameters<typeof printTrackRecord>[0]): string {
   let text = ''
-  trackRecord(options, (written) => {
+  printTrackRecord(options, (written) => {
     text += written
   })
   return text

@@ -25,7 +25,7 @@ type Period = {
  * of them: of the whole period, and of its second half, on which nothing was chosen that was chosen on the first.
  * @throws OperatingError for unreadable data, ConfigError unless one source is given
  */
-export function trackRecord(options: TrackRecordOptions, write: (text: string) => void): void {
+export function printTrackRecord(options: TrackRecordOptions, write: (text: string) => void): void {
   const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = options
   const claims = [...claimsOf(options)].filter(
     ({ madeAtMs }) => madeAtMs >= from && madeAtMs < until,
