@@ -25,12 +25,12 @@ import { fastifyTrust } from './proxy-trust.ts'
 import { headRefusal } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
-import type { TrackRecordOptions } from './track-record-routes.ts'
+import type { TrackRecordRouteOptions } from './track-record-routes.ts'
 import { trackRecordRoutes } from './track-record-routes.ts'
 
 export type ServerOptions = Omit<AnalysisRoutesOptions, 'consolePage'> &
   Omit<FreeRoutesOptions, 'consolePage'> &
-  TrackRecordOptions & {
+  TrackRecordRouteOptions & {
     /** null serves JSON to browsers too. */
     readonly console: ConsoleSettings | null
     /** null logs nothing. */

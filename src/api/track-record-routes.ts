@@ -13,7 +13,7 @@ import { freeDocument, sendDocument } from './send-document.ts'
 import { sendProblem } from './send-problem.ts'
 import { refuseParameters } from './unknown-parameter.ts'
 
-export type TrackRecordOptions = {
+export type TrackRecordRouteOptions = {
   /** Contract of the document that the engine renders. */
   readonly trackRecord: DocumentContract
   readonly engine: EngineReader
@@ -25,7 +25,7 @@ const RETRY_SECONDS = 15
 const GRAVEYARD = 'graveyard'
 
 /** The free paths of the track record, from the document that the engine renders every minute. */
-export function trackRecordRoutes(app: FastifyInstance, options: TrackRecordOptions): void {
+export function trackRecordRoutes(app: FastifyInstance, options: TrackRecordRouteOptions): void {
   const { trackRecord } = options
   const found = new WeakMap<Answer, FreeDocument>()
   const send = (request: FastifyRequest, reply: FastifyReply, view: string) => {
