@@ -151,16 +151,20 @@ function bundledFolders(
   return [...new Set([...packages.map(packageFolder), ...withDependencies(VIEWER)])].toSorted()
 }
 
-/** Their licences ask that whoever passes their code on says whose it is. */
+/** Their licences ask that whoever passes their code on says whose it is. Packages with the same text share it. */
 function notices(folders: readonly string[]): string {
-  return folders
-    .map((folder) => {
-      const { name, version, license } = manifest(folder)
-      const texts = readdirSync(folder)
-        .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
-        .map((file) => readFileSync(join(folder, file), 'utf8').trim())
-      return [`${name} ${version} (${license})`, ...texts].join('\n\n')
-    })
+  const packagesByText = new Map<string, string[]>()
+  for (const folder of folders) {
+    const { name, version, license } = manifest(folder)
+    const text = readdirSync(folder)
+      .filter((file) => /^(licen[cs]e|copying|notice)/i.test(file))
+      .map((file) => readFileSync(join(folder, file), 'utf8').trim())
+      .join('\n\n')
+    const packages = packagesByText.get(text) ?? []
+    packagesByText.set(text, [...packages, `${name} ${version} (${license})`])
+  }
+  return [...packagesByText]
+    .map(([text, packages]) => `${packages.join('\n')}\n\n${text}`)
     .join(`\n\n${'-'.repeat(80)}\n\n`)
 }
 

@@ -32,7 +32,7 @@ test('it lists every package that is bundled or installed with this one', () => 
   const listed = new Set(built.components.map((component) => component['bom-ref']))
   const notices = readFileSync(join(ROOT, 'dist/THIRD-PARTY-NOTICES.txt'), 'utf8')
   const bundled = Array.from(
-    notices.matchAll(/(?:^|-{80}\n\n)(\S+) (\S+) \([^\n]*\)\n/g),
+    notices.matchAll(/^(\S+) (\d+\.\d+\.\S+) \(.*\)$/gm),
     ([, name, version]) => `${name}@${version}`,
   )
   const installed = installedWith(Object.keys(manifest.dependencies), lock).map(
