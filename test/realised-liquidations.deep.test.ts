@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { realisedLiquidations } from '../src/compute/liquidation/realised-liquidations.ts'
 import type { EnforcedTrade } from '../src/simulator/market/enforced-trades.ts'
+import { LIQUIDATOR } from '../src/simulator/market/holders.ts'
+import type { Instrument } from '../src/simulator/market/market.ts'
+import { enforcedFillWire } from '../src/simulator/venue/fill-wire.ts'
 import { addressOf } from '../src/simulator/venue/traders.ts'
+import {
+  decodeFillPairs,
+  liquidationEvents,
+} from '../src/streams/hyperliquid/wire/liquidation-fills.ts'
+import { nodeLiquidations } from '../src/streams/liquidations/node-fills.ts'
 import type { PlantedRun } from './support/planted-liquidations.ts'
 import { keyOf, plantedRun } from './support/planted-liquidations.ts'
 
@@ -79,6 +87,27 @@ describe('planted liquidations, with everything that looks like them', () => {
         expect(count).toBe(new Set(own.map(({ taker, timeMs }) => `${taker} ${timeMs}`)).size)
       }
     }
+  })
+
+  test('a source of all liquidations, and the archive of the venue, have 100 %', () => {
+    const sizeDecimals = 2
+    const instrument = { coin: '', sizeDecimals } as Instrument
+    const pairs = run.ledger.flatMap((trade) =>
+      [trade.taker, trade.maker].map((account) => [
+        addressOf(account),
+        enforcedFillWire(trade, account, { ...instrument, coin: trade.coin }),
+      ]),
+    )
+    const lines = pairs.map((pair) => JSON.stringify({ events: [pair] }))
+    const isVault = (account: string) => account === addressOf(LIQUIDATOR)
+    const read = new Set(
+      [...nodeLiquidations(lines, isVault)].map((fill) => keyOf(fill, fill.tradeId)),
+    )
+    const truth = run.ledger.filter(({ enforcement }) => /market|backstop/.test(enforcement))
+    expect(read).toEqual(new Set(truth.map((trade) => keyOf(trade, trade.id))))
+    const { liquidations } = decodeFillPairs(pairs, Number.MAX_SAFE_INTEGER)
+    const sent = liquidationEvents(liquidations, isVault, 0)
+    expect(new Set(sent.map((event) => keyOf(event, event.tradeId)))).toEqual(read)
   })
 
   test('the requests keep to their part of the weight', () => {

@@ -61,6 +61,7 @@ test('every option that can hold a secret is masked', async () => {
     receiptKey: KEY,
     solanaFacilitatorKey: 'key-of-solana-in-base58',
     pythKey: 'key-of-the-stream',
+    liquidationFeedUrl: 'wss://vendor.example/ws?token=key-of-the-vendor',
   }
   for (const option of secrets) {
     const given = values[option.attributeName()]

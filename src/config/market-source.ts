@@ -3,7 +3,15 @@ import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/hyperliquid/backfill/weigh
 import { SUBSCRIPTIONS_MAX } from '../streams/hyperliquid/session/subscription-plan.ts'
 import type { ValuesOf } from './option.ts'
 import { section, setting } from './option.ts'
-import { count, dexSelection, headerValue, positive, sourceUrl } from './values.ts'
+import {
+  accounts,
+  count,
+  dexSelection,
+  headerValue,
+  positive,
+  socketUrl,
+  sourceUrl,
+} from './values.ts'
 
 const externalSettings = section('Market data', {
   source: setting(
@@ -60,6 +68,18 @@ export const marketSourceSettings = section('Market data', {
   )
     .list(dexSelection)
     .default('auto'),
+  liquidatorVaults: setting(
+    '--liquidator-vaults <addresses>',
+    'PERPSCOPE_LIQUIDATOR_VAULTS',
+    'vaults of the venue that take positions over, separated by commas (default: those of its vault details, read daily)',
+  ).list(accounts),
+  liquidationFeedUrl: setting(
+    '--liquidation-feed-url <url>',
+    'PERPSCOPE_LIQUIDATION_FEED_URL',
+    'websocket of a vendor with the subscription liquidationFills, with its key; prefer the variable (default: none; liquidations of known accounts and vaults are confirmed by the venue)',
+  )
+    .argParser(socketUrl)
+    .masked('url'),
 })
 
 export type ExternalSourceOptions = ValuesOf<typeof externalSettings>

@@ -111,6 +111,20 @@ export function instantMs(text: string): number {
   return timeMs
 }
 
+export function socketUrl(text: string): string {
+  if (!URL.canParse(text) || !/^wss?:/.test(text))
+    throw new InvalidArgumentError('not a websocket URL')
+  return text
+}
+
+/** Account addresses of the venue, in lower case. */
+export function accounts(text: string): readonly string[] {
+  const all = [...new Set(text.split(',').map((item) => item.trim().toLowerCase()))]
+  if (!all.every((item) => HEX_ADDRESS.test(item)))
+    throw new InvalidArgumentError('not a list of 0x addresses')
+  return all
+}
+
 export function url(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new InvalidArgumentError('not an http URL')

@@ -283,7 +283,16 @@ export type CoinEvent = Exclude<
 
 /** Whether such an event may be much older than those before it: the venue repeats trades, and replies show past fills. */
 export function isOfThePast({ kind }: MarketEvent): boolean {
-  return kind === 'trade' || kind === 'trade-gap' || kind === 'liquidation'
+  switch (kind) {
+    case 'trade':
+    case 'trade-gap':
+    case 'liquidation':
+    // Not by the venue's clock.
+    case 'liquidation-feed':
+      return true
+    default:
+      return false
+  }
 }
 
 /** All events of one frame. */

@@ -19,7 +19,9 @@ import { HistoryStore } from '../store/history-store.ts'
 import { storedSeries } from '../store/stored-series.ts'
 import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
 import type { SourceContext } from '../streams/external/source.ts'
+import { KNOWN_LIQUIDATORS } from '../streams/hyperliquid/backfill/vault-refresh.ts'
 import { hyperliquidFeed } from '../streams/hyperliquid/feed.ts'
+import { liquidationFeed } from '../streams/liquidations/liquidation-feed.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { Checkpoints } from './checkpoints.ts'
 import { DocumentKeeper } from './document-keeper.ts'
@@ -41,6 +43,10 @@ export type EngineOptions = {
   readonly dexes: DexSelection
   /** Interval at which `auto` selects dexes again; a day if absent. */
   readonly dexPeriodMs?: number
+  /** Liquidator vaults of the venue; those of its vault details if absent. */
+  readonly liquidatorVaults?: readonly string[]
+  /** Source of all liquidations of the venue; none if absent. */
+  readonly liquidationFeedUrl?: string
   readonly dataDir: string
   readonly version: string
   /** The previous engine of this process ended shortly before. */
@@ -212,16 +218,18 @@ export class Engine {
       assets: () => assetsOf(this.#processor.view.tradable),
       onNotice: (notice) => this.#feedLog.add({ ...notice, feed: 'outside' }, clock.nowMs()),
     }).subscribe((batch) => this.#takeExternal(batch))
+    const liquidations = this.#liquidationFeed()?.subscribe((batch) => this.#takeExternal(batch))
     this.#cancels.push(
       () => feed.unsubscribe(),
       cancelMeasures,
+      () => liquidations?.unsubscribe(),
       () => sources?.unsubscribe(),
     )
   }
 
   #venueFeed(): Observable<Batch> {
     const { venue, weightPerMinute, isRestart = false, dexes } = this.#options
-    const { dexPeriodMs, subscriptionsMax } = this.#options
+    const { dexPeriodMs, liquidatorVaults, subscriptionsMax } = this.#options
     const { clock, runtime, recorder } = this.#platform
     const { view } = this.#processor
     return hyperliquidFeed(
@@ -236,6 +244,7 @@ export class Engine {
         tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
         ...(dexPeriodMs !== undefined && { dexPeriodMs }),
         ...(subscriptionsMax !== undefined && { subscriptionsMax }),
+        ...(liquidatorVaults && { vaults: liquidatorVaults }),
         onDexes: (statuses) => {
           this.#dexes = statuses
         },
@@ -244,6 +253,16 @@ export class Engine {
       },
       runtime,
     )
+  }
+
+  #liquidationFeed(): Observable<Batch> | null {
+    const { liquidationFeedUrl: url, liquidatorVaults = KNOWN_LIQUIDATORS } = this.#options
+    const { log, runtime } = this.#platform
+    if (url === undefined) return null
+    const vaults = new Set(liquidatorVaults)
+    const isVault = (account: string) => vaults.has(account)
+    const onFailure = (reason: string) => log.warn({ reason }, 'liquidation feed; reconnecting')
+    return liquidationFeed({ url, isVault, onFailure }, runtime)
   }
 
   #takeVenue(batch: Batch): void {

@@ -18,7 +18,7 @@ import { engineLogger } from './logger.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
-import { claimFor, venueOf } from './venue-source.ts'
+import { claimFor, liquidationSources, venueOf } from './venue-source.ts'
 
 const CLOSE_MS_MAX = 15_000
 const PROGRESS_PERIOD_MS = 1_000
@@ -55,7 +55,10 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   let engine: Engine
   try {
     engine = Engine.start(
-      { venue: venueOf(source), version, weightPerMinute, subscriptionsMax, dexes, dataDir },
+      {
+        ...{ venue: venueOf(source), version, weightPerMinute, subscriptionsMax, dexes, dataDir },
+        ...liquidationSources(options),
+      },
       {
         ...{ clock, runtime },
         log: await engineLogger(options),

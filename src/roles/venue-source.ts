@@ -1,6 +1,8 @@
 import { ConfigError } from '../config/config-error.ts'
-import type { VenueUrls } from '../engine/engine.ts'
+import type { EngineOptions, VenueUrls } from '../engine/engine.ts'
 import { claimDataDir } from '../store/data-dir.ts'
+
+type LiquidationSources = Pick<EngineOptions, 'liquidatorVaults' | 'liquidationFeedUrl'>
 
 const LIVE_VENUE = {
   wsUrl: 'wss://api.hyperliquid.xyz/ws',
@@ -12,6 +14,14 @@ export function venueOf(source: string): VenueUrls {
   if (source === 'live') return LIVE_VENUE
   const base = source.replace(/\/(info\/?)?$/, '')
   return { wsUrl: `${base.replace(/^http/, 'ws')}/ws`, infoUrl: `${base}/info` }
+}
+
+/** Where liquidations are confirmed; the venue's own vaults, and no feed, where nothing is given. */
+export function liquidationSources({ liquidatorVaults, liquidationFeedUrl }: LiquidationSources) {
+  return {
+    ...(liquidatorVaults && { liquidatorVaults }),
+    ...(liquidationFeedUrl !== undefined && { liquidationFeedUrl }),
+  }
 }
 
 /**

@@ -10,7 +10,7 @@ import { EngineSupervisor } from '../../link/engine-supervisor.ts'
 import { externalAddresses } from '../external-source.ts'
 import { spawnEngineThread } from '../spawn-engine.ts'
 import { systemClock } from '../system-clock.ts'
-import { venueOf } from '../venue-source.ts'
+import { liquidationSources, venueOf } from '../venue-source.ts'
 import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
@@ -41,6 +41,7 @@ export async function localEngine(
         weightPerMinute: options.weightPerMinute,
         subscriptionsMax: options.subscriptionsMax,
         dexes: options.dexes,
+        ...liquidationSources(options),
         dataDir: options.dataDir,
         version,
       },

@@ -5,7 +5,7 @@ const LIQUIDITY_VAULT = '0xdfc24b077bc1425ad1dea75bcb6f8158e10df303'
 /** The names of the children that take positions over. */
 const LIQUIDATOR = /liquidator/i
 /** Its children as of November 2026, until the venue has answered. */
-const KNOWN_LIQUIDATORS = [
+export const KNOWN_LIQUIDATORS: readonly string[] = [
   '0x2e3d94f0562703b25c83308a05046ddaf9a8dd14',
   '0xb0a55f13d22f66e6d495ac98113841b2326e9540',
   '0x5e177e5e39c0f4e421f5865a6d8beed8d921cb70',

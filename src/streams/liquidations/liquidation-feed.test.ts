@@ -1,0 +1,106 @@
+import type { Subscriber } from 'rxjs'
+import { NEVER, Observable, VirtualTimeScheduler } from 'rxjs'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { OperatingError } from '../../domain/errors.ts'
+import type { MarketEvent } from '../../domain/event.ts'
+import { liquidationFeed } from './liquidation-feed.ts'
+
+const START_MS = Date.UTC(2026, 5, 1)
+const VAULT = `0x${'ee'.repeat(20)}`
+const USER = `0x${'a1'.repeat(20)}`
+const MAKER = `0x${'b2'.repeat(20)}`
+
+describe('the feed of all liquidations', () => {
+  let scheduler: VirtualTimeScheduler
+  let sockets: Subscriber<string>[]
+  let sent: string[]
+  let events: MarketEvent[]
+  let failures: string[]
+  const runTo = (seconds: number) => {
+    scheduler.maxFrames = START_MS + 1_000 * seconds
+    scheduler.flush()
+    scheduler.frame = scheduler.maxFrames
+  }
+  const send = (frame: object) => sockets.at(-1)?.next(JSON.stringify(frame))
+  const fill = (tid: number, liquidatedUser = USER, side = 'A', dir = 'Close Long') => ({
+    ...{ coin: 'ETH', px: '99', sz: '2', side, time: scheduler.now() - 200, dir, tid },
+    liquidation: { liquidatedUser, markPx: '100', method: 'market' },
+  })
+
+  beforeEach(() => {
+    scheduler = new VirtualTimeScheduler()
+    scheduler.frame = START_MS
+    ;[sockets, sent, events, failures] = [[], [], [], []]
+    const connect = (_: string, outbound: Observable<string>) =>
+      new Observable<string>((subscriber) => {
+        sockets.push(subscriber)
+        subscriber.add(outbound.subscribe((text) => sent.push(text)))
+      })
+    liquidationFeed(
+      {
+        url: 'wss://vendor',
+        isVault: (account) => account === VAULT,
+        onFailure: (reason) => failures.push(reason),
+      },
+      { scheduler, connect, random: () => 0.5, post: () => NEVER },
+    ).subscribe((batch) => events.push(...batch))
+  })
+
+  test('subscribes once per connection and answers pings', () => {
+    runTo(70)
+    expect(sent.map((text) => JSON.parse(text).type)).toEqual(['subscribe', 'pong', 'pong'])
+    expect(JSON.parse(sent[0] ?? '').subscription).toEqual({ type: 'liquidationFills' })
+  })
+
+  test('delivers both accounts of a trade, but neither vaults nor deleveraging nor other frames', () => {
+    send({ type: 'subscriptionUpdate' })
+    send({
+      ...{ type: 'liquidationFills', channel: 'liquidationFills' },
+      fills: [
+        [USER, fill(1)],
+        [MAKER, fill(1, USER, 'B', 'Open Long')],
+        [VAULT, fill(2, VAULT)],
+        [MAKER, fill(3, USER, 'B', 'Auto-Deleveraging')],
+      ],
+    })
+    send({ channel: 'liquidationFills', fills: 'none' })
+    send({ channel: 'other', fills: [[USER, fill(4)]] })
+    sockets.at(-1)?.next('not json')
+    const found = events.filter((event) => event.kind === 'liquidation')
+    expect(found).toMatchObject([
+      { tradeId: 1, account: USER, side: 'long', method: 'market' },
+      { tradeId: 1, account: USER, side: 'long' },
+    ])
+  })
+
+  test('covers from the first frame until shortly before the last one, and not while it is lost', () => {
+    send({ type: 'ping' })
+    runTo(40)
+    send({ type: 'ping' })
+    runTo(50)
+    sockets.at(-1)?.error(new OperatingError('socket_closed', 'closed'))
+    expect(failures).toEqual(['closed'])
+    runTo(60)
+    send({ type: 'ping' })
+    runTo(80)
+    send({ type: 'ping' })
+    const spans = events.flatMap((event) =>
+      event.kind === 'liquidation-feed'
+        ? [[(event.fromMs - START_MS) / 1_000, (event.untilMs - START_MS) / 1_000]]
+        : [],
+    )
+    expect(spans).toEqual([
+      [0, 0],
+      [0, 35],
+      [60, 60],
+      [60, 75],
+    ])
+  })
+
+  test('a silent connection is replaced', () => {
+    runTo(100)
+    expect(failures).toHaveLength(1)
+    runTo(110)
+    expect(sockets).toHaveLength(2)
+  })
+})

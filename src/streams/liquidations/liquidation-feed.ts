@@ -1,0 +1,82 @@
+import type { Observable } from 'rxjs'
+import { defer, filter, map, merge, of, retry, throwError, timeout, timer } from 'rxjs'
+import { backOffMs } from '../../domain/back-off.ts'
+import { OperatingError, reasonOf } from '../../domain/errors.ts'
+import type { Batch } from '../../domain/event.ts'
+import { decodeFillPairs, liquidationEvents } from '../hyperliquid/wire/liquidation-fills.ts'
+import { isVenueObject, parsedJson } from '../hyperliquid/wire/values.ts'
+import type { Runtime } from '../runtime.ts'
+
+const CHANNEL = 'liquidationFills'
+const SUBSCRIBE = JSON.stringify({ type: 'subscribe', subscription: { type: CHANNEL } })
+/** The server expects it once a minute. */
+const PONG = JSON.stringify({ type: 'pong' })
+const PONG_PERIOD_MS = 30_000
+/** It sends a ping once a minute. */
+const SILENT_MS_MAX = 90_000
+const BACK_OFF = { minMs: 1_000, maxMs: 60_000 }
+/** A fill is delivered within this time after its trade. */
+const DELIVERED_AFTER_MS = 5_000
+/** Between two events that state what is covered. */
+const COVERAGE_PERIOD_MS = 10_000
+
+type LiquidationFeedOptions = {
+  /** With the key of the vendor, if it wants one. */
+  readonly url: string
+  /** Whether an account is a liquidator vault of the venue. */
+  readonly isVault: (account: string) => boolean
+  readonly onFailure: (reason: string) => void
+}
+
+/**
+ * All liquidations of the venue, from a vendor with the subscription `liquidationFills`. It reconnects after every failure
+ * and never completes. What it states to cover begins with the first frame of a connection.
+ */
+export function liquidationFeed(
+  { url, isVault, onFailure }: LiquidationFeedOptions,
+  runtime: Runtime,
+): Observable<Batch> {
+  const { connect, random, scheduler } = runtime
+  const pongs = timer(PONG_PERIOD_MS, PONG_PERIOD_MS, scheduler).pipe(map(() => PONG))
+  return defer(() => {
+    let coveredFromMs = Number.NaN
+    let statedMs = Number.NEGATIVE_INFINITY
+    return connect(url, merge(of(SUBSCRIBE), pongs)).pipe(
+      timeout({
+        each: SILENT_MS_MAX,
+        scheduler,
+        with: () => throwError(() => new OperatingError('feed_silent', 'no frame for 90 s')),
+      }),
+      map((text): Batch => {
+        const nowMs = scheduler.now()
+        if (Number.isNaN(coveredFromMs)) coveredFromMs = nowMs
+        const found = liquidationEvents(fillsOf(text, nowMs), isVault, nowMs)
+        const isDue = nowMs - statedMs >= COVERAGE_PERIOD_MS
+        if (found.length === 0 && !isDue) return []
+        statedMs = nowMs
+        const untilMs = Math.max(coveredFromMs, nowMs - DELIVERED_AFTER_MS)
+        const span = { fromMs: coveredFromMs, untilMs }
+        const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
+        return [{ kind: 'liquidation-feed', ...span, ...stamp }, ...found]
+      }),
+    )
+  }).pipe(
+    filter((batch) => batch.length > 0),
+    retry({
+      delay: (cause: unknown, failures) => {
+        if (!(cause instanceof OperatingError)) return throwError(() => cause)
+        onFailure(reasonOf(cause))
+        return timer(backOffMs(BACK_OFF, failures, random()), scheduler)
+      },
+      resetOnSuccess: true,
+    }),
+  )
+}
+
+/** Of a frame of another kind none. */
+function fillsOf(text: string, nowMs: number) {
+  const frame = parsedJson(text)
+  if (!isVenueObject(frame) || !Array.isArray(frame.fills)) return []
+  if (frame.type !== CHANNEL && frame.channel !== CHANNEL) return []
+  return decodeFillPairs(frame.fills as readonly unknown[], nowMs).liquidations
+}
