@@ -99,23 +99,18 @@ const Cluster = Type.Object({
 const { proximity, size, leverageSkew, volatility } = cascadeWeights
 
 const realisedUsd = (description: string) =>
-  nullable(
-    Type.Number({
-      minimum: 0,
-      description: `${description}, USD at the mark price of the liquidation; null if dex.usd_per_quote_unit is.`,
-    }),
-  )
+  nullable(Type.Number({ minimum: 0, description: `${description}, USD.` }))
 
 const Realised = Type.Object({
-  notional_usd: realisedUsd('Liquidated notional'),
+  notional_usd: realisedUsd('Notional'),
   count: Type.Integer({
     minimum: 0,
-    description: 'Number of liquidations: closings of one account at one time.',
+    description: 'Number of closings of one account at one time.',
   }),
-  largest_usd: realisedUsd('Largest of them'),
+  largest_usd: realisedUsd('Largest'),
   by_method: Type.Object({
-    market: realisedUsd('Part closed on the order book'),
-    backstop: realisedUsd('Part taken over by a liquidator vault'),
+    market: realisedUsd('On the order book'),
+    backstop: realisedUsd('By a liquidator vault'),
   }),
 })
 
@@ -225,29 +220,26 @@ export const LiquidationsAnswer = Type.Object({
           observed_since_iso: nullable(
             Type.String({
               format: 'date-time',
-              description:
-                'Start of the observation without a lost trade, UTC. Earlier liquidations may be missing.',
+              description: 'Start of the observation without a lost trade, UTC; null before it.',
             }),
           ),
           longs_followed_pct: percent('Share of long open interest in known accounts.'),
           shorts_followed_pct: percent('Share of short open interest in known accounts.'),
           liquidator_vaults: Type.Integer({
             minimum: 0,
-            description: 'Number of liquidator vaults whose trades are followed.',
+            description: 'Number of followed liquidator vaults.',
           }),
-          market_wide_pct: percent(
-            'Share of the 24 hours in which a source of all liquidations was received.',
-          ),
+          market_wide_pct: percent('Share of the 24 hours with a source of all liquidations.'),
         },
         {
           description:
-            'Part of the market that is observed: all backstops by the followed vaults, and market liquidations of known accounts; all liquidations where market_wide_pct is 100.',
+            'What is observed: backstops of the followed vaults, market liquidations of known accounts; everything where market_wide_pct is 100.',
         },
       ),
     },
     {
       description:
-        'Liquidations of the last 24 hours, each confirmed by the venue on the fill. A lower bound, unless coverage.market_wide_pct is 100.',
+        'Liquidations of the last 24 hours by side, confirmed by the venue, at the mark price of each; USD is null if dex.usd_per_quote_unit is. A lower bound unless coverage.market_wide_pct is 100.',
     },
   ),
   total_at_risk_usd: Type.Object(
