@@ -299,6 +299,7 @@ function gateway(dress: Partial<ServerOptions>) {
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     trackRecord: trackRecordLike,
+    claimsOf: null,
     payment: null,
     quoteLimit: null,
     logger: null,

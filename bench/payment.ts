@@ -444,6 +444,7 @@ function gateway() {
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     trackRecord: trackRecordLike,
+    claimsOf: null,
     payment: async (paid) => {
       await paid.register(payments, options)
     },

@@ -181,7 +181,8 @@ function index({ contracts, version, proofs }: FreeRoutesOptions) {
     version,
     free: [
       ...['/health', '/status', '/coins', '/sample/{analysis}'],
-      ...['/track-record', '/track-record/{family}', '/track-record/graveyard'],
+      ...['/track-record', '/track-record/{family}', '/track-record/{family}/claims?day='],
+      '/track-record/graveyard',
       ...provable,
       ...discoveryPaths,
     ],

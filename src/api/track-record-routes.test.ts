@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Document } from '../domain/document.ts'
+import type { StoredClaim } from '../domain/track-record.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
 import { layOut } from './testing/pulse-like.ts'
 
@@ -43,4 +44,52 @@ test('an unknown family is refused with the known ones', async () => {
   expect(refused.statusCode).toBe(404)
   expect(refused.json()).toMatchObject({ code: 'not_found', did_you_mean: ['zone'] })
   expect((await app.inject('/track-record?day=1')).statusCode).toBe(400)
+})
+
+test('every claim of a day is readable, a thousand a page', async () => {
+  const claim = (sequence: number): StoredClaim => ({
+    ...{ rule: 'zone.touch@1', coin: 'BTC', coinClass: 'majors', madeAtMs: 0, horizonMs: 1 },
+    ...{ statement: { form: 'event', probability: 0.5, control: null }, reference: [] },
+    ...{ resolvedAtMs: 2, outcome: { kind: 'void', reason: 'gap' }, sequence },
+  })
+  const all = Array.from({ length: 1_500 }, (_, at) => claim(at))
+  const asked: string[] = []
+  const { app } = gatewayFixture({
+    claimsOf: (family, dayMs) => {
+      asked.push(`${family} ${dayMs}`)
+      return all
+    },
+  })
+  const first = await app.inject('/track-record/zone/claims?day=2026-01-31')
+  expect(first.json()).toMatchObject({ family: 'zone', day: '2026-01-31', total: 1_500 })
+  expect(first.json().claims).toEqual(all.slice(0, 1_000))
+  const { next_after } = first.json()
+  const second = await app.inject(`/track-record/zone/claims?day=2026-01-31&after=${next_after}`)
+  expect(second.json().claims).toEqual(all.slice(1_000))
+  expect(second.json().next_after).toBeNull()
+  expect(asked, 'the second page is of the same reading').toEqual([`zone ${Date.UTC(2026, 0, 31)}`])
+})
+
+test.each([
+  ['zone/claims', 400, 'invalid_parameter'],
+  ['zone/claims?day=yesterday', 400, 'invalid_parameter'],
+  ['zone/claims?day=2026-01-31&after=x', 400, 'invalid_parameter'],
+  ['zone/claims?day=2026-01-31&page=2', 400, 'unknown_parameter'],
+  ['zones/claims?day=2026-01-31', 404, 'not_found'],
+  ['graveyard/claims?day=2026-01-31', 404, 'not_found'],
+  ['zone/claims?day=2026-01-31', 404, 'not_found'],
+])('%s is refused', async (path, status, code) => {
+  const { app } = gatewayFixture()
+  const refused = await app.inject(`/track-record/${path}`)
+  expect(refused.statusCode).toBe(status)
+  expect(refused.json()).toMatchObject({ code })
+})
+
+test('a caller reads sixty pages a minute', async () => {
+  const { app } = gatewayFixture({ claimsOf: () => [] })
+  for (let page = 0; page < 60; page += 1)
+    await app.inject('/track-record/zone/claims?day=2026-01-31')
+  const refused = await app.inject('/track-record/zone/claims?day=2026-01-31')
+  expect(refused.statusCode).toBe(429)
+  expect(refused.headers['retry-after']).toBeDefined()
 })

@@ -7,6 +7,8 @@ import { viewOf, WHOLE_MARKET } from '../domain/document.ts'
 import { nearestNames } from '../domain/nearest-names.ts'
 import { claimFamilies } from '../domain/track-record.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
+import type { ClaimsOf } from './claim-pages.ts'
+import { ClaimPages } from './claim-pages.ts'
 import { fillDocument } from './fill-document.ts'
 import type { FreeDocument } from './send-document.ts'
 import { freeDocument, sendDocument } from './send-document.ts'
@@ -16,6 +18,8 @@ import { refuseParameters } from './unknown-parameter.ts'
 export type TrackRecordRouteOptions = {
   /** Contract of the document that the engine renders. */
   readonly trackRecord: DocumentContract
+  /** Single claims; null where the history is on another machine. */
+  readonly claimsOf: ClaimsOf | null
   readonly engine: EngineReader
   readonly clock: Clock
 }
@@ -53,12 +57,24 @@ export function trackRecordRoutes(app: FastifyInstance, options: TrackRecordRout
     const { family } = request.params as { readonly family: string }
     const views = [...claimFamilies, GRAVEYARD]
     if (views.includes(family)) send(request, reply, family)
-    else
-      sendProblem(reply, 'not_found', {
-        detail: 'No family of estimates has this name.',
-        param: 'family',
-        allowed: views,
-        didYouMean: nearestNames(family, views),
-      })
+    else refuseFamily(reply, family, views)
+  })
+
+  const pages = new ClaimPages(options.claimsOf, options.clock)
+  app.get('/track-record/:family/claims', async (request, reply) => {
+    const { family: name } = request.params as { readonly family: string }
+    const family = claimFamilies.find((one) => one === name)
+    if (family === undefined) refuseFamily(reply, name, claimFamilies)
+    else await pages.send(request, reply, family)
+    return reply
+  })
+}
+
+function refuseFamily(reply: FastifyReply, family: string, known: readonly string[]): void {
+  sendProblem(reply, 'not_found', {
+    detail: 'No family of estimates has this name.',
+    param: 'family',
+    allowed: known,
+    didYouMean: nearestNames(family, known),
   })
 }

@@ -176,6 +176,7 @@ async function startGateway(
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     trackRecord: trackRecordLike,
+    claimsOf: null,
     payment: async (paid) => {
       await paid.register(payments, {
         methods,

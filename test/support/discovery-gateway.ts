@@ -101,6 +101,7 @@ export function discoveryGateway(
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     trackRecord: trackRecordContract,
+    claimsOf: null,
     payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
     quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
     logger: null,

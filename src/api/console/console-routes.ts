@@ -96,7 +96,7 @@ function consoleRoutes(
   )
 }
 
-/** All documents of the sample coin; the pulse on all timeframes as well. */
+/** All documents of the sample coin, the pulse on all timeframes as well, and the track record, which is free. */
 function namesOf({
   contracts,
   charts,
@@ -108,6 +108,7 @@ function namesOf({
   return [
     ...ofCoin.map((described) => pathOf(described, coin)),
     `/pulse/${coin}?timeframes=15m,1h,4h`,
+    '/track-record',
   ]
 }
 

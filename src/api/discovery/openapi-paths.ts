@@ -152,6 +152,25 @@ function trackRecordPaths(): OpenApiObject {
       responses,
     ),
     '/track-record/{family}': { get: { ...ofFamily.get, parameters: [family] } },
+    '/track-record/{family}/claims': claimsPath(),
+  }
+}
+
+function claimsPath(): OpenApiObject {
+  const shared = { required: true, schema: { type: 'string' } }
+  const next = 'next_after of the last page.'
+  return {
+    get: {
+      operationId: 'list_claims',
+      summary: 'Claims of a day with their outcomes',
+      ...free,
+      parameters: [
+        { name: 'family', in: 'path', ...shared },
+        { name: 'day', in: 'query', ...shared, description: 'UTC.', example: '2026-01-31' },
+        { name: 'after', in: 'query', ...shared, required: false, description: next },
+      ],
+      responses: document('Claims.', JSON_TYPE, { type: 'object' }, { isCached: false }),
+    },
   }
 }
 

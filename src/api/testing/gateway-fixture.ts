@@ -43,6 +43,7 @@ export function gatewayFixture(overrides: Partial<ServerOptions> = {}): GatewayF
     status: { document: freeDocument('application/json; charset=utf-8', '{}') },
     exampleCoin: 'BTC',
     trackRecord: trackRecordLike,
+    claimsOf: null,
     payment: null,
     quoteLimit: null,
     logger: null,

@@ -7,7 +7,7 @@ import { claimFamilies } from '../../domain/track-record.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { DAY_MS } from './blocks.ts'
-import { recordOf as memberOf, recordMember, supportedOnly } from './record-member.ts'
+import { recordOf as memberOf, recordMember, shownRules, supportedOnly } from './record-member.ts'
 import { seededRandom } from './seeded-random.ts'
 import { renderedTable, tableOf } from './table.ts'
 import { event, FIRST_DAY, plantedClaim, recordOf } from './testing/planted-claims.ts'
@@ -113,4 +113,22 @@ test('the table of the same claims has the same figures', () => {
   const oracle = table.find(({ key }) => key.rule === 'zone.oracle@1')
   expect(oracle?.figures).toEqual(record.cells[0]?.figures)
   expect(renderedTable(table)).toMatch(/zone\.oracle@1 +1 h +majors +event +1400 +0 +1400 +1\.000/)
+})
+
+describe('on the first day', () => {
+  const empty = newMarket(new PulsePool(3))
+
+  test.each(['majors', 'mid', 'tail'] as const)(
+    'confluence and zones of %s are not supported, by the backtest',
+    (coinClass) => {
+      for (const rule of [shownRules.confluence, shownRules.zones])
+        expect(memberOf(empty, rule, coinClass)).toMatchObject({
+          ...{ status: 'not_supported', evidence: 'backtest', since: '2025-02-21' },
+        })
+    },
+  )
+
+  test('a coin whose class is unknown has no record', () => {
+    expect(memberOf(empty, shownRules.confluence, null)).toMatchObject({ evidence: null })
+  })
 })

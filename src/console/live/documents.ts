@@ -32,6 +32,7 @@ export type DocumentState<Answer = unknown> =
 /** Without an event for so long, the connection is lost. */
 const SILENT_MS_MAX = 5_000
 const RECONNECT_MS = 1_000
+const FREE_DOCUMENT = '/track-record'
 
 type Followed = { readonly state: Signal<DocumentState>; readers: number }
 
@@ -78,11 +79,11 @@ function updateWanted(): void {
   if (next.join('\n') !== wanted.peek().join('\n')) wanted.value = next
 }
 
-/** The public stream has the documents of the sample coin only. */
+/** The public stream has the documents of the sample coin, and what is free. */
 function isStreamed(name: string): boolean {
   const { sample } = facts()
   const [, , coin = ''] = name.split(/[/?]/)
-  return sample === null || decodeURIComponent(coin) === sample.coin
+  return sample === null || name === FREE_DOCUMENT || decodeURIComponent(coin) === sample.coin
 }
 
 async function showUnbought(name: string, { state }: Followed): Promise<void> {

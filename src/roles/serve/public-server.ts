@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
@@ -14,6 +15,7 @@ import type { AnswerProofs } from '../../domain/answer-proof.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import { quoteLimit } from '../../payment/quote-limit.ts'
+import { storedClaims } from '../../store/stored-claims.ts'
 import { readConsolePage } from '../console-files.ts'
 import { readDocsViewer } from '../docs-viewer.ts'
 import type { Tracing } from '../tracing.ts'
@@ -51,6 +53,10 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     ...(proofs && { proofs }),
     exampleCoin: EXAMPLE_COIN,
     trackRecord: trackRecordContract,
+    claimsOf:
+      mirror === undefined
+        ? (family, dayMs) => storedClaims(join(options.dataDir, 'history.db'), family, dayMs)
+        : null,
     console:
       page === null ? null : { page, charts: chartContracts, sampleCoin: options.sampleCoin },
     payment: gate,

@@ -1,5 +1,5 @@
 import { AnswerCheck } from './answer-check.tsx'
-import { FamiliesTable } from './families-table.tsx'
+import { RecordPanel } from './record-panel.tsx'
 
 /** How estimates are measured, and the check of a bought answer. */
 export function Proof() {
@@ -12,16 +12,7 @@ export function Proof() {
       </p>
       <div class="stack">
         <AnswerCheck />
-        <section class="panel" aria-labelledby="families">
-          <header>
-            <h2 id="families">Estimates, and what is known about them</h2>
-          </header>
-          <FamiliesTable />
-          <p class="fine">
-            A track record of every estimate against its control is planned. Until it exists, treat
-            what is not validated as a description of the present, not as a forecast.
-          </p>
-        </section>
+        <RecordPanel />
       </div>
     </>
   )

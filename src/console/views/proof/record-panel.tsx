@@ -1,0 +1,39 @@
+import { useDocument } from '../../live/use-document.ts'
+import type { RecordAnswer } from './record-rows.ts'
+import { recordRows, reliabilityOf } from './record-rows.ts'
+import { RecordTable } from './record-table.tsx'
+import { ReliabilityDiagram } from './reliability-diagram.tsx'
+
+/** What became of the estimates of this service, as `/track-record` states it. */
+export function RecordPanel() {
+  const state = useDocument<RecordAnswer>('/track-record').value
+  return (
+    <section class="panel" aria-labelledby="record">
+      <header>
+        <h2 id="record">Estimates against what happened</h2>
+      </header>
+      {state.kind === 'answer' ? (
+        <Records of={state.answer} />
+      ) : (
+        <p>The record has not been computed yet.</p>
+      )}
+      <p class="fine">
+        Every estimate is compared with what happened and with a control that knows nothing. Lift
+        above 1 and skill above 0 are better than the control. Supported: shown by a test that stays
+        valid however often it is looked at. Treat what is not supported as a description of the
+        present, not as a forecast. Every claim with its outcome is free at{' '}
+        <code>/track-record/{'{family}'}/claims?day=</code>.
+      </p>
+    </section>
+  )
+}
+
+function Records({ of }: { readonly of: RecordAnswer }) {
+  const bins = reliabilityOf(of)
+  return (
+    <>
+      <RecordTable rows={recordRows(of)} />
+      {bins.length > 0 && <ReliabilityDiagram bins={bins} />}
+    </>
+  )
+}

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import type { RecordAnswer } from './record-rows.ts'
+import { recordRows, reliabilityOf } from './record-rows.ts'
+
+const head = { rule: 'zone.touch@1', horizon_hours: 24, coin_class: 'mid' }
+const figures = { n_eff: 300, lift: 1.1, lift_low: 1.05, lift_high: 1.2, skill: 0.1 }
+const backtest = { ...head, ...figures, status: 'not_supported', until_iso: '2025-07-26' }
+const live = (status: string, reliability = [{ n: 10, stated: 0.55, happened: 0.5 }]) => ({
+  ...head,
+  ...{ status, since: '2026-01-01', windows: [{ ...figures, lift: 2 }], reliability },
+})
+
+test.each([
+  ['measuring', 'backtest', 1.1],
+  ['supported', 'live', 2],
+])('a %s record shows the %s', (status, evidence, lift) => {
+  const rows = recordRows({ records: [live(status)], backtests: [backtest] })
+  expect(rows).toHaveLength(1)
+  expect(rows[0]).toMatchObject({ evidence, lift, name: 'zone.touch@1 24 mid' })
+})
+
+test('a record without a backtest is shown as it is', () => {
+  const [row] = recordRows({ records: [live('measuring')], backtests: [] })
+  expect(row).toMatchObject({ evidence: 'live', status: 'measuring', day: '2026-01-01' })
+})
+
+test('bins of several rules add up by their claims', () => {
+  const one: RecordAnswer['records'][number] = live('measuring')
+  const other = live('measuring', [
+    { n: 30, stated: 0.59, happened: 0.7 },
+    { n: 5, stated: 0.1, happened: 0 },
+  ])
+  expect(reliabilityOf({ records: [one, other], backtests: [] })).toEqual([
+    { n: 5, stated: 0.1, happened: 0 },
+    { n: 40, stated: expect.closeTo(0.58, 9), happened: expect.closeTo(0.65, 9) },
+  ])
+})

@@ -1,0 +1,83 @@
+/** `/track-record`, as far as the page shows it. */
+export type RecordAnswer = {
+  readonly records: readonly LiveRecord[]
+  readonly backtests: readonly (RecordFigures & RecordHead & { readonly until_iso: string })[]
+}
+
+type RecordHead = {
+  readonly rule: string
+  readonly horizon_hours: number
+  readonly coin_class: string
+  readonly status: string
+}
+
+type RecordFigures = {
+  readonly n_eff: number
+  readonly lift: number | null
+  readonly lift_low: number | null
+  readonly lift_high: number | null
+  readonly skill: number | null
+}
+
+export type ReliabilityBin = {
+  readonly n: number
+  readonly stated: number
+  readonly happened: number
+}
+
+type LiveRecord = RecordHead & {
+  readonly since: string
+  readonly windows: readonly RecordFigures[]
+  readonly reliability?: readonly ReliabilityBin[]
+}
+
+/** One row of the table: the live record, or the backtest while that is too short. */
+export type RecordRow = RecordHead &
+  RecordFigures & {
+    readonly name: string
+    readonly evidence: 'live' | 'backtest'
+    /** Day since which it is live, or until which the recorded data reach. */
+    readonly day: string
+  }
+
+/** In the order of the backtests, then of the first claims. */
+export function recordRows({ records, backtests }: RecordAnswer): readonly RecordRow[] {
+  const live = new Map(records.map((record) => [nameOf(record), record]))
+  const recorded = backtests.map((one): RecordRow => {
+    const name = nameOf(one)
+    const record = live.get(name)
+    live.delete(name)
+    return record === undefined || record.status === 'measuring'
+      ? { ...one, name, evidence: 'backtest', day: one.until_iso }
+      : liveRow(record)
+  })
+  return [...recorded, ...Array.from(live.values(), liveRow)]
+}
+
+/** Stated probabilities against what happened, of all rules of events together. */
+export function reliabilityOf({ records }: RecordAnswer): readonly ReliabilityBin[] {
+  const bins = new Map<number, { n: number; stated: number; happened: number }>()
+  for (const { n, stated, happened } of records.flatMap(({ reliability = [] }) => reliability)) {
+    const tenth = Math.min(9, Math.floor(stated * 10))
+    const bin = bins.get(tenth) ?? { n: 0, stated: 0, happened: 0 }
+    bin.n += n
+    bin.stated += n * stated
+    bin.happened += n * happened
+    bins.set(tenth, bin)
+  }
+  return Array.from(bins.values(), ({ n, stated, happened }) => ({
+    n,
+    stated: stated / n,
+    happened: happened / n,
+  })).sort((one, other) => one.stated - other.stated)
+}
+
+function liveRow(record: LiveRecord): RecordRow {
+  const none = { n_eff: 0, lift: null, lift_low: null, lift_high: null, skill: null }
+  const figures = record.windows.at(-1) ?? none
+  return { ...record, ...figures, name: nameOf(record), evidence: 'live', day: record.since }
+}
+
+function nameOf({ rule, horizon_hours, coin_class }: RecordHead): string {
+  return `${rule} ${horizon_hours} ${coin_class}`
+}

@@ -1,0 +1,78 @@
+import { count, plain, word } from '../../components/format.ts'
+import { ScrollRegion } from '../../components/scroll-region.tsx'
+import type { RecordRow } from './record-rows.ts'
+
+/** Range of the scale of lifts; further ends are cut. */
+const LIFT_MAX = 1.5
+const LIFT_MIN = 0.5
+const SCALE_PX = 120
+const ROW_PX = 16
+
+/** Each rule by horizon and class of coin: status, lift with its interval, skill. */
+export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
+  return (
+    <ScrollRegion label="Record of every rule">
+      <table class="data">
+        <thead>
+          <tr>
+            <th scope="col">Rule</th>
+            <th scope="col">After</th>
+            <th scope="col" class="text">
+              Coins
+            </th>
+            <th scope="col" class="text">
+              Status
+            </th>
+            <th scope="col">Lift</th>
+            <th scope="col" class="text">
+              95 % interval, 1 is the control
+            </th>
+            <th scope="col">Skill</th>
+            <th scope="col">Independent claims</th>
+            <th scope="col" class="text">
+              Evidence
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.name}>
+              <th scope="row">{row.rule}</th>
+              <td>{row.horizon_hours} h</td>
+              <td class="text">{row.coin_class}</td>
+              <td class="text">
+                <span class={`status status-${row.status}`}>{word(row.status)}</span>
+              </td>
+              <td>{plain(row.lift, 3)}</td>
+              <td class="text">
+                <LiftInterval row={row} />
+              </td>
+              <td>{plain(row.skill, 3)}</td>
+              <td>{count(row.n_eff)}</td>
+              <td class="text">
+                {row.evidence === 'live' ? `live since ${row.day}` : `recorded until ${row.day}`}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  )
+}
+
+function LiftInterval({ row: { lift, lift_low, lift_high } }: { readonly row: RecordRow }) {
+  if (lift === null || lift_low === null || lift_high === null) return <>–</>
+  const xOf = (value: number) =>
+    ((Math.min(LIFT_MAX, Math.max(LIFT_MIN, value)) - LIFT_MIN) / (LIFT_MAX - LIFT_MIN)) * SCALE_PX
+  const middle = ROW_PX / 2
+  return (
+    <>
+      <svg width={SCALE_PX} height={ROW_PX} class="lift" aria-hidden="true">
+        <line x1={xOf(1)} y1={0} x2={xOf(1)} y2={ROW_PX} class="lift-control" />
+        <line x1={xOf(lift_low)} y1={middle} x2={xOf(lift_high)} y2={middle} class="lift-range" />
+        <circle cx={xOf(lift)} cy={middle} r={3} class="lift-dot" />
+      </svg>{' '}
+      {plain(lift_low, 3)} to {plain(lift_high, 3)}
+    </>
+  )
+}
