@@ -171,6 +171,7 @@ describe('external sources', () => {
     const { body } = await admin.inject('/metrics')
     expect(body).toContain('perpscope_source_up{source="okx"} 1')
     expect(body).toContain('perpscope_source_up{source="solana"} 0')
+    expect(body).toContain('perpscope_source_in_use{source="solana"} 1')
   })
 })
 

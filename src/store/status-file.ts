@@ -1,4 +1,5 @@
-import { readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isAbsence } from '../domain/errors.ts'
 
 /** Larger than any that is written: 30 days, 200 incidents. */
@@ -27,6 +28,7 @@ export class StatusFile {
 
   /** A crash leaves the old document. @throws if the folder cannot be written */
   write(document: unknown): void {
+    mkdirSync(dirname(this.#path), { recursive: true })
     writeFileSync(`${this.#path}.new`, JSON.stringify(document))
     renameSync(`${this.#path}.new`, this.#path)
   }

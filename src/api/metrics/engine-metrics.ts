@@ -62,6 +62,13 @@ function measureSources(
   )
   readGauges(
     metrics,
+    'perpscope_source_in_use',
+    '0 for an external source that is turned off, else 1.',
+    'source',
+    () => engine.sources().map(({ source, state }) => [source, state === 'off' ? 0 : 1] as const),
+  )
+  readGauges(
+    metrics,
     'perpscope_feed_up',
     '1 while a feed of the venue is up, else 0.',
     'feed',

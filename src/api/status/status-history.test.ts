@@ -139,6 +139,24 @@ describe('the history of the status', () => {
     expect(sources[0]?.coverage_pct).toBe(50)
   })
 
+  test('a source that is new after a gap has no time in it', () => {
+    const before = begun()
+    const endMs = during(before, WELL, BEGIN_MS, 60)
+    const history = new StatusHistory(restored(before), endMs + 60_000)
+    const sources = [...WELL.sources, { source: 'kraken', state: 'up', isUp: true }]
+    history.observe({ ...WELL, sources }, endMs + 60_000)
+    during(history, { ...WELL, sources }, endMs + 60_000, 60)
+    expect(
+      history
+        .report(endMs + 120_000)
+        .sources.map(({ source, coverage_pct }) => [source, coverage_pct]),
+    ).toEqual([
+      ['venue', 66.66],
+      ['okx', 66.66],
+      ['kraken', 100],
+    ])
+  })
+
   test('a quick restart is no incident, and an open incident ends with its process', () => {
     const before = begun()
     const endMs = during(before, OKX_DOWN, BEGIN_MS, 30)

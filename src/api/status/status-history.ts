@@ -176,11 +176,12 @@ export class StatusHistory {
       const isHeld = held !== undefined && held.day >= day
       const before = isHeld ? held : { day, elapsedMs: 0, soldMs: 0, sources: {} }
       const sources = { ...before.sources }
-      for (const { source, isUp } of observation.sources)
-        sources[source] = sum([
-          sources[source] ?? NO_TIME,
-          { elapsedMs: ms, upMs: isUp && !isGap ? ms : 0 },
-        ])
+      // In a gap only the sources that were in use before it.
+      const times = isGap
+        ? Object.keys(held?.sources ?? {}).map((source) => ({ source, isUp: false }))
+        : observation.sources
+      for (const { source, isUp } of times)
+        sources[source] = sum([sources[source] ?? NO_TIME, { elapsedMs: ms, upMs: isUp ? ms : 0 }])
       const counted = {
         day: before.day,
         elapsedMs: before.elapsedMs + ms,

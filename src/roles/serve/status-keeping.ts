@@ -95,9 +95,12 @@ function observation({ engine, maintenance, checks }: Observed, nowMs: number): 
     isMaintenance: maintenance.isOn,
     coinsReady: engine.coins().length,
     checks: Object.fromEntries(checks().map(({ check, fault }) => [check, fault === null])),
-    sources: sources.map((one) => ({
-      ...one,
-      isUp: state === 'available' && one.state === 'up',
-    })),
+    // Turned off by the operator, or for want of an address.
+    sources: sources
+      .filter((one) => one.state !== 'off')
+      .map((one) => ({
+        ...one,
+        isUp: state === 'available' && one.state === 'up',
+      })),
   }
 }
