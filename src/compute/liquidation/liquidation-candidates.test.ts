@@ -90,9 +90,9 @@ describe('candidates of liquidations', () => {
     const tracker = candidatesOf(position(500, 97), { ...gap, ...at(NOW_MS) })
     const window = { fromMs: NOW_MS - 10_000, untilMs: NOW_MS + 1_000 }
     const first = tracker.next(LATER_MS)
-    expect(first).toEqual({ account: HOLDER, ...window })
+    expect(first, 'vaults first').toEqual({ account: VAULT, ...window })
     tracker.apply({ kind: 'fills-read', ...first, ...at(LATER_MS) } as MarketEvent)
-    expect(tracker.next(LATER_MS)).toEqual({ account: VAULT, ...window })
+    expect(tracker.next(LATER_MS)).toEqual({ account: HOLDER, ...window })
   })
 
   test('a reply removes what it covers, and a partial one only that', () => {
@@ -123,6 +123,7 @@ describe('candidates of liquidations', () => {
     expect(restored.save()).toEqual(tracker.save())
     expect(restored.next(LATER_MS)).toEqual({ account: VAULT, ...WINDOW })
     restored.apply({ ...sold, ...at(NOW_MS - 100_000) })
+    restored.apply({ kind: 'fills-read', account: VAULT, ...WINDOW, ...at(LATER_MS) })
     expect(restored.next(LATER_MS)?.account).toBe(HOLDER)
     expect(new LiquidationCandidates().restore(Float64Array.of(1, 5))).toBe(false)
   })

@@ -20,6 +20,7 @@ const SERVED_AFTER_MS = 3_000
 /** One request covers the candidates of this time: an account has several fills, and a vault unwinds for minutes. */
 const ACCOUNT_COLLECT_MS = 10_000
 const VAULT_COLLECT_MS = 60_000
+const VAULT_AHEAD_MS = 24 * 3_600_000
 const UNLIKELY_COLLECT_MS = 120_000
 /** Accounts with a known position or a candidate; the least recently updated are removed first. */
 const ACCOUNTS_MAX = 1_024
@@ -114,9 +115,12 @@ export class LiquidationCandidates implements MarketTracker {
       if (suspicion.isLikely !== isLikely) continue
       const { fromMs, untilMs } = suspicion
       const dueMs = fromMs + (isLikely ? this.#collectMs(account) : UNLIKELY_COLLECT_MS)
-      if (dueMs > venueMs || dueMs >= nextDueMs) continue
+      if (dueMs > venueMs) continue
+      // One request for a vault shows the backstops of all accounts.
+      const rankMs = this.#vaults.has(account) ? dueMs - VAULT_AHEAD_MS : dueMs
+      if (rankMs >= nextDueMs) continue
       next = { account, fromMs, untilMs: Math.min(untilMs, venueMs - SERVED_AFTER_MS) }
-      nextDueMs = dueMs
+      nextDueMs = rankMs
     }
     return next
   }
