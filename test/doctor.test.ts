@@ -480,6 +480,8 @@ describe('perpscope doctor', () => {
       adminPort: ANY_PORT,
       sampleCoin: 'BTC',
       dataDir,
+      answersMinutes: 10,
+      ledgerDays: 0,
       payment: 'open',
       publicUrl: 'https://perpscope.example',
       network: 'base',

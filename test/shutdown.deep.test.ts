@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { restartWhileSelling } from './support/drained-sales.ts'
 import type { Rig } from './support/service.ts'
 import { startRig, until, untilAnswerable } from './support/service.ts'
 
@@ -38,11 +39,18 @@ describe('a service that is asked to end', () => {
       return Number(pending) > 0
     })
     const stopped = rig.stop()
-    await until('nobody else is let in', async () => {
-      const socket = await connected()
-      socket?.destroy()
-      return socket === null
+    await until(
+      'nothing more is sold',
+      async () => (await fetch(`${rig.url}/pulse/BTC`)).status === 503,
+    )
+    const refused = await fetch(`${rig.url}/pulse/BTC`)
+    expect(refused.headers.get('retry-after')).toBe('5')
+    expect(await refused.json()).toMatchObject({
+      code: 'service_not_ready',
+      check: 'accepts_sales',
     })
+    const ready = await fetch(`${rig.adminUrl}/readyz`)
+    expect([ready.status, await ready.json()]).toMatchObject([503, { reasons: ['accepts_sales'] }])
     await node('evm_setAutomine', true)
     await node('evm_mine')
     const [response] = await answered
@@ -50,6 +58,12 @@ describe('a service that is asked to end', () => {
     expect(response.statusCode, await text(response)).toBe(200)
     expect(await stopped).toBe(0)
     expect(Date.now() - soldAtMs).toBeLessThan(5_000)
+  })
+
+  test('loses no paid call over restarts under load', async () => {
+    const found = await restartWhileSelling(rig, 2)
+    expect(found).toMatchObject({ exitCodes: [0, 0], unclear: 0, surplus: 0n })
+    expect(found.replies['200']).toBe(found.answered)
   })
 
   test('does not wait so long for callers that it could not save its state', async () => {

@@ -153,6 +153,7 @@ export function qualityFell(quoted: Quality, present: Quality): Refusal {
 
 /** The reason of a failed check names internal nodes and files; only the admin port shows it. */
 const failedChecks = {
+  accepts_sales: 'This server is about to end or restart.',
   ledger_writable: 'The payment ledger is not writable now.',
   can_settle: 'No payment method can settle now.',
   clock: 'The server clock is wrong now.',

@@ -149,7 +149,14 @@ describe('the order of checks', () => {
 
   test('puts sales readiness after the answer and before the quote', async () => {
     const checks: SalesCheck[] = [
-      ...(['ledger_writable', 'can_settle', 'clock', 'engine_agrees', 'engine_clock'] as const),
+      ...([
+        'ledger_writable',
+        'can_settle',
+        'clock',
+        'accepts_sales',
+        'engine_agrees',
+        'engine_clock',
+      ] as const),
     ]
     for (const check of checks) {
       const sales = { hindrance: () => ({ check, fault: { reason: 'secret', sinceMs: 0 } }) }

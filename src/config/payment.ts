@@ -5,11 +5,13 @@ import type { ValuesOf } from './option.ts'
 import { section, setting } from './option.ts'
 import {
   address,
+  answerMinutes,
   count,
   finalityRules,
   gas,
   headerValues,
   key,
+  ledgerDays,
   positive,
   solanaAddress,
   url,
@@ -187,6 +189,20 @@ const salesSettings = section('Sales', {
   )
     .number(usdcAtomic)
     .default(5_000_000n, '5'),
+  answersMinutes: setting(
+    '--answers-minutes <minutes>',
+    'PERPSCOPE_ANSWERS_MINUTES',
+    'how long a paid answer is stored for its buyer after the payment has expired, 10 to 10080',
+  )
+    .number(answerMinutes)
+    .default(10),
+  ledgerDays: setting(
+    '--ledger-days <days>',
+    'PERPSCOPE_LEDGER_DAYS',
+    'remove settled payments from the ledger after so many days, at least 30; 0 keeps them; export them first',
+  )
+    .number(ledgerDays)
+    .default(0),
   salesPerWalletPerMinute: setting(
     '--sales-per-wallet-per-minute <count>',
     'PERPSCOPE_SALES_PER_WALLET_PER_MINUTE',

@@ -43,6 +43,19 @@ export function gas(text: string): bigint {
   return BigInt(text)
 }
 
+/** From the ten minutes that buyers are promised to a week. */
+export function answerMinutes(text: string): number {
+  const minutes = integer(text)
+  if (minutes < 10 || minutes > 10_080) throw new InvalidArgumentError('not 10 to 10080 minutes')
+  return minutes
+}
+
+export function ledgerDays(text: string): number {
+  const days = integer(text)
+  if (days !== 0 && days < 30) throw new InvalidArgumentError('not 0 or 30 days or more')
+  return days
+}
+
 /** URLs by source; an empty list turns a source off. */
 export type SourceUrls = Readonly<Partial<Record<SourceId, readonly string[]>>>
 

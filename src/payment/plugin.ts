@@ -81,7 +81,7 @@ export type PaymentOptions = {
 
 const noExposure: ExposureLimits = { payerMax: 0n, totalMax: 0n }
 
-const SWEEP_ROWS_MAX = 256
+const SWEEP_ROWS_MAX = 64
 const SWEEP_MS = 10_000
 /** Pause while more rows are left to remove. */
 const SWEEP_AGAIN_MS = 50

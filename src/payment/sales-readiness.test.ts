@@ -70,7 +70,7 @@ describe('sales', () => {
     const ledger = new HealthMonitor({ clock, chance: () => 0, probe: () => null })
     const engine = [{ check: 'engine_agrees', fault }] as const
     const sales = new SalesReadiness({
-      ...{ methods: [method()], ledger, clock: new ClockCheck({ clock }), engine: () => engine },
+      ...{ methods: [method()], ledger, clock: new ClockCheck({ clock }), others: () => engine },
     })
     expect(sales.hindrance({ isPaid: true })).toEqual({ check: 'engine_agrees', fault })
   })

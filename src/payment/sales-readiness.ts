@@ -5,6 +5,7 @@ import type { PaymentEvent } from './payment-event.ts'
 
 /** Requirements of a sale apart from its answer. */
 export type SalesCheck =
+  | 'accepts_sales'
   | 'ledger_writable'
   | 'can_settle'
   | 'clock'
@@ -18,8 +19,8 @@ export type SalesReadinessOptions = {
   /** Of the ledger. */
   readonly ledger: HealthMonitor
   readonly clock: ClockCheck
-  /** Of an engine in another process. */
-  readonly engine?: () => readonly CheckedSales[]
+  /** Of the process, and of an engine in another one. */
+  readonly others?: () => readonly CheckedSales[]
 }
 
 /** Whether a quote can be honoured: the ledger is writable, a payment method can settle and the clock is right. */
@@ -32,12 +33,12 @@ export class SalesReadiness {
 
   /** In the order of refusals. Reads known state and does not wait. */
   checks(): readonly CheckedSales[] {
-    const { ledger, methods, clock, engine } = this.#options
+    const { ledger, methods, clock, others } = this.#options
     return [
       { check: 'ledger_writable', fault: ledger.fault },
       { check: 'can_settle', fault: settlementFault(methods) },
       { check: 'clock', fault: clock.fault },
-      ...(engine?.() ?? []),
+      ...(others?.() ?? []),
     ]
   }
 

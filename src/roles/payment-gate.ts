@@ -8,7 +8,7 @@ import { contracts } from '../compute/analyses/registry.ts'
 import type { SalesSettings } from '../config/payment.ts'
 import type { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
 import { finalityOf } from '../payment/finality.ts'
-import { InFlightPayments } from '../payment/in-flight-payments.ts'
+import type { InFlightPayments } from '../payment/in-flight-payments.ts'
 import type { Ledger } from '../payment/ledger/ledger.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import type { PaymentEvent } from '../payment/payment-event.ts'
@@ -25,6 +25,7 @@ type Parts = {
   readonly publicUrl: string
   readonly methods: readonly PaymentMethod[]
   readonly ledger: Ledger
+  readonly inFlightPayments: InFlightPayments
   readonly receipts: OfferReceipts | null
   readonly maintenance: MaintenanceState
   readonly log: Logger
@@ -39,7 +40,7 @@ type Parts = {
 /** Registers the payment plugin at the gateway. */
 export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
   const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
-  const inFlightPayments = new InFlightPayments()
+  const { inFlightPayments } = parts
   const observe = observePayments(metrics, {
     ...{ ledger, inFlightPayments, clock: systemClock },
     analyses: contracts.map(({ id }) => id),

@@ -10,9 +10,11 @@ import { openRecorder } from '../engine/recorder.ts'
 import type { Recorder } from '../engine/recording.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { lockDataDir } from '../store/data-dir.ts'
+import { beginVersion, checkDataVersions } from '../store/data-versions.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import { walCheckpointThread } from '../store/wal-checkpoint-thread.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
+import { versionedFiles } from './backup/data-files.ts'
 import { externalAddresses } from './external-source.ts'
 import { engineLogger } from './logger.ts'
 import { loadSqlite } from './sqlite-binding.ts'
@@ -28,6 +30,8 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   const { out, maxBytes, source, weightPerMinute, subscriptionsMax, dexes, dataDir } = options
   loadSqlite()
   const lock = lockDataDir(dataDir)
+  checkDataVersions(dataDir, versionedFiles, version)
+  beginVersion(dataDir, versionedFiles, version)
   claimFor(source, dataDir)
   const { promise: ended, resolve: endBecause } = Promise.withResolvers<OperatingError>()
   const { recorder, log } = await openRecorder(

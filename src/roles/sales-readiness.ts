@@ -45,13 +45,13 @@ export function salesReadiness(
   methods: readonly PaymentMethod[],
   ledger: Ledger | null,
   clock: ClockCheck,
-  engine: () => readonly CheckedSales[],
+  others: () => readonly CheckedSales[],
   log: Logger,
 ): { readonly sales: SalesReadiness | null; start(): void; stop(): void } {
   if (ledger === null) return { sales: null, start: () => {}, stop: () => {} }
   const watch = watchOf('the ledger', () => ledger.writeFault(), log)
   return {
-    sales: new SalesReadiness({ methods, ledger: watch, clock, engine }),
+    sales: new SalesReadiness({ methods, ledger: watch, clock, others }),
     start: () => watch.start(),
     stop: () => watch.stop(),
   }

@@ -14,7 +14,7 @@ const SCHEMA = `
   CREATE TABLE coin (name TEXT PRIMARY KEY, state BLOB NOT NULL, crc INTEGER NOT NULL) WITHOUT ROWID;
 `
 
-const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
+export const checkpointMigrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Rows built and written in one turn of the event loop, about 1 ms of work. */
 export const ROWS_PER_SLICE = 4
@@ -43,13 +43,18 @@ export class CheckpointDb {
   ): OpenedFile<CheckpointDb> {
     const use = (db: Database.Database, place: string) =>
       new CheckpointDb(db, new WalLog(db, place, checkpointer))
-    const kind = { name: 'checkpoint', migrations, isCheckedWhole: !isAtWork, use }
+    const kind = {
+      name: 'checkpoint',
+      migrations: checkpointMigrations,
+      isCheckedWhole: !isAtWork,
+      use,
+    }
     return openSqliteFile(path, kind, nowMs)
   }
 
   /** Counts the coins of a checkpoint without changing the file. */
   static inspect(path: string): FileInspection<{ readonly coins: number }> {
-    return inspectSqliteFile(path, migrations, (db) => {
+    return inspectSqliteFile(path, checkpointMigrations, (db) => {
       checkTable(db, 'coin')
       const names = loadCheckpoint(db)?.coins.keys() ?? []
       return { coins: [...names].filter((name) => name !== WHOLE_MARKET).length }

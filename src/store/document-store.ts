@@ -19,7 +19,7 @@ import { WalLog } from './wal-checkpoint.ts'
 const SCHEMA = `
   CREATE TABLE document (key TEXT PRIMARY KEY, maker TEXT NOT NULL, rendered_ms INTEGER NOT NULL, content BLOB NOT NULL, crc INTEGER NOT NULL);
 `
-const migrations = [(db: Database.Database) => void db.exec(SCHEMA)]
+export const documentMigrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Increased with every incompatible change of `domain/document.ts` and `domain/packed-document.ts`. */
 const FORMAT = 3
@@ -69,7 +69,12 @@ export class DocumentStore {
   static open(options: DocumentStoreOptions, nowMs: number): OpenedFile<DocumentStore> {
     const use = (db: Database.Database, place: string) => new DocumentStore(db, place, options)
     const { isAtWork = false } = options
-    const kind = { name: 'documents', migrations, isCheckedWhole: !isAtWork, use }
+    const kind = {
+      name: 'documents',
+      migrations: documentMigrations,
+      isCheckedWhole: !isAtWork,
+      use,
+    }
     if (options.isClockNew) removeFiles(options.path)
     const opened = openSqliteFile(options.path, kind, nowMs)
     // A document from the future: the clock was set back, so all ages are unknown.
@@ -83,7 +88,7 @@ export class DocumentStore {
   static inspect(
     path: string,
   ): FileInspection<{ readonly documents: number; readonly damaged: number }> {
-    return inspectSqliteFile(path, migrations, (db) => {
+    return inspectSqliteFile(path, documentMigrations, (db) => {
       checkTable(db, 'document')
       const rows = db
         .prepare<[], { content: Buffer; crc: number }>('SELECT content, crc FROM document')

@@ -35,6 +35,8 @@ const kind: FileKind<Database.Database> = {
   use: (db) => db,
 }
 
+export const SCHEMA_VERSION = kind.migrations.length
+
 type HourRow = {
   readonly hour: number
   readonly answers: number

@@ -90,8 +90,14 @@ export function openSqliteFile<Opened>(
 /** State and contents of a file that is only read. */
 export type FileInspection<Found> =
   | { readonly state: 'absent' }
-  /** Damaged, or of another schema: a service would set it aside and begin a new one. */
-  | { readonly state: 'unusable'; readonly bytes: number; readonly reason: string }
+  /** Damaged, or of an unknown schema: a service would set it aside and begin a new one. */
+  | {
+      readonly state: 'unusable'
+      readonly bytes: number
+      readonly reason: string
+      /** Of a later version; a service does not start. */
+      readonly isNewer: boolean
+    }
   | {
       readonly state: 'readable'
       readonly bytes: number
@@ -123,11 +129,13 @@ export function inspectSqliteFile<Found>(
     db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 })
     const version = schemaVersion(db)
     const reason = schemaFault(db, version, migrations)
-    if (reason !== null) return { state: 'unusable', bytes, reason }
+    const isNewer = version > migrations.length
+    if (reason !== null) return { state: 'unusable', bytes, reason, isNewer }
     const writtenMs = Math.max(...parts.map(({ mtimeMs }) => mtimeMs))
     return { state: 'readable', bytes, version, writtenMs, found: look(db) }
   } catch (cause) {
-    if (isUnusable(cause)) return { state: 'unusable', bytes, reason: cause.message }
+    if (isUnusable(cause))
+      return { state: 'unusable', bytes, reason: cause.message, isNewer: false }
     throw cause
   } finally {
     db?.close()
@@ -227,13 +235,11 @@ function fault(
   const version = schemaVersion(db)
   const reason = schemaFault(db, version, migrations)
   if (reason !== null) return reason
-  for (const [step, migrate] of migrations.entries()) {
-    if (step < version) continue
+  if (version < migrations.length)
     db.transaction(() => {
-      migrate(db)
-      db.pragma(`user_version = ${step + 1}`)
+      for (const migrate of migrations.slice(version)) migrate(db)
+      db.pragma(`user_version = ${migrations.length}`)
     }).immediate()
-  }
   if (!isCheckedWhole) return null
   const verdict = db.pragma('quick_check', { simple: true })
   return verdict === 'ok' ? null : `quick_check: ${String(verdict)}`

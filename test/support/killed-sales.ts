@@ -18,8 +18,12 @@ export async function newPayment({ chain }: Pick<Rig, 'chain'>): Promise<string>
   return encodedPayment(await signedPayload(buyer, choices))
 }
 
-export function buy({ url }: Pick<Rig, 'url'>, payment: string): Promise<Response> {
-  return fetch(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
+export function buy(
+  { url }: Pick<Rig, 'url'>,
+  payment: string,
+  speak: typeof fetch = fetch,
+): Promise<Response> {
+  return speak(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
 }
 
 /** Outcome of the sales during which the service was killed, after each has its answer. */

@@ -155,7 +155,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   service_not_ready: {
     meaning:
-      'The answer is available but cannot be sold: check names the failed check (ledger_writable, can_settle, clock, engine_agrees, engine_clock). ' +
+      'The answer is available but cannot be sold: check names the failed check (ledger_writable, can_settle, clock, accepts_sales, engine_agrees, engine_clock). ' +
       'Nothing was charged, and a payment in the call was not used.',
     example: {
       detail: 'No payment method can settle now. Nothing was charged. Retry in 5 s.',

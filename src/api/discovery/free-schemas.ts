@@ -81,6 +81,7 @@ export const healthSchema = closedObject(
         ledger_writable: flagSchema('The payment ledger is writable.'),
         can_settle: flagSchema('At least one payment method can settle.'),
         clock: flagSchema('The server clock is within 60 s of the venue or of a chain.'),
+        accepts_sales: flagSchema('The process is not about to end.'),
         engine_agrees: flagSchema('The engine of another process fits this gateway.'),
         engine_clock: flagSchema('Its clock is within 2 s of that of this gateway.'),
       },

@@ -59,7 +59,7 @@ const optional = {
   have: countSchema('Available items.'),
   need: countSchema('Required items.'),
   check: textSchema(
-    'Failed check: ledger_writable, can_settle, clock, engine_agrees or engine_clock.',
+    'Failed check: ledger_writable, can_settle, clock, accepts_sales, engine_agrees or engine_clock.',
   ),
   missing: textSchema('Kind of the counted items.'),
   ready_in_seconds: nullableSecondsSchema('Seconds until the minimum is reached; null if unknown.'),

@@ -15,7 +15,7 @@ import type {
 } from './channel-store.ts'
 import { afterSale, claimOf, mirrored, refundBegin, SALE_KEPT_MS } from './channel-store.ts'
 
-const SCHEMA_VERSION = 1
+export const SCHEMA_VERSION = 1
 /** SQLite blocks the gateway thread while it waits for another program that holds the file. */
 const LOCK_WAIT_MS_MAX = 500
 

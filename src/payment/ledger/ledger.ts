@@ -128,7 +128,7 @@ export interface Ledger {
   /** Whether a transfer of this payer failed after its answer was sent. */
   hasLost(payer: string): Promise<boolean>
 
-  /** Removes up to `rowsMax` answers and refusals each whose time is over. @returns how many they were */
+  /** Removes up to `rowsMax` answers, refusals and payments each whose time is over. @returns the largest number */
   sweep(nowMs: number, rowsMax: number): Promise<number>
 
   /** Tests a write as in a sale. @returns why a sale cannot be written; null if it can */
@@ -149,8 +149,16 @@ export class LedgerBusyError extends OperatingError {
   }
 }
 
-/** Access to a paid answer after the payment expired or, if later, was settled. */
-export const ANSWER_KEPT_MS = 10 * 60_000
+/** How long a ledger stores what is finished. */
+export type LedgerRetention = {
+  /** Access to a paid answer after the payment expired or, if later, was settled. */
+  readonly answersMs: number
+  /** Settled and lost payments, since their last change; null keeps them. */
+  readonly paymentsMs: number | null
+}
+
+/** Answers as promised to buyers, payments for ever. */
+export const retentionByDefault: LedgerRetention = { answersMs: 10 * 60_000, paymentsMs: null }
 /** While and after an open outcome: the buyer may not have the answer yet. */
 export const OPEN_KEPT_MS = 7 * 86_400_000
 /** Refused settlements are kept for the operator. */

@@ -7,6 +7,7 @@ import type { PostgresServer } from '../../../test/support/postgres.ts'
 import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
 import { describeLedger } from '../testing/ledger-contract.ts'
 import { ledgerEntry as entry, NOW_MS } from '../testing/ledger-entry.ts'
+import type { LedgerRetention } from './ledger.ts'
 import { Postgres } from './postgres.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 
@@ -23,10 +24,14 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
 
   let gateways = 0
 
-  async function joined(url: string): Promise<{ ledger: PostgresLedger; db: Postgres }> {
+  async function joined(
+    url: string,
+    retention?: LedgerRetention,
+  ): Promise<{ ledger: PostgresLedger; db: Postgres }> {
     gateways += 1
     const db = new Postgres({ url, applicationName: 'perpscope test' })
-    const options = { db, clock: new ManualClock(), gateway: `gateway-${gateways}` }
+    const gateway = `gateway-${gateways}`
+    const options = { db, clock: new ManualClock(), gateway, ...(retention && { retention }) }
     const ledger = await PostgresLedger.open(options)
     expect(await ledger.join(settings)).toEqual([])
     return { ledger, db }
@@ -57,8 +62,8 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
     const url = await server.createDatabase()
     const dbs: Postgres[] = []
     return {
-      open: async () => {
-        const { ledger, db } = await joined(url)
+      open: async (retention) => {
+        const { ledger, db } = await joined(url, retention)
         dbs.push(db)
         return ledger
       },

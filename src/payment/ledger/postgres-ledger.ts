@@ -14,6 +14,7 @@ import type {
   Entry,
   Ledger,
   LedgerCounts,
+  LedgerRetention,
   LedgerRow,
   OpenPayment,
   PaymentKey,
@@ -21,12 +22,12 @@ import type {
 } from './ledger.ts'
 import {
   ANSWER_BYTES_MAX,
-  ANSWER_KEPT_MS,
   grantedFinality,
   isReusable,
   LedgerBusyError,
   OPEN_KEPT_MS,
   RELEASED_KEPT_MS,
+  retentionByDefault,
   SETTLING_MS_MAX,
 } from './ledger.ts'
 import type { Postgres, SqlQuery } from './postgres.ts'
@@ -45,6 +46,7 @@ export type PostgresLedgerOptions = {
   readonly clock: Clock
   /** Of this process; another one after each start. */
   readonly gateway: string
+  readonly retention?: LedgerRetention
 }
 
 /** Of `pg_advisory_xact_lock`. */
@@ -72,11 +74,13 @@ export class PostgresLedger implements Ledger {
   readonly #clock: Clock
   /** Payers with a settled payment, which stays settled; the oldest first. */
   readonly #settledPayers = new Set<string>()
+  readonly #retention: LedgerRetention
   #settings: SharedSettings = {}
   #claims = 0
   #stopHeartbeat = () => {}
 
-  private constructor({ db, clock, gateway }: PostgresLedgerOptions) {
+  private constructor({ db, clock, gateway, retention }: PostgresLedgerOptions) {
+    this.#retention = retention ?? retentionByDefault
     this.failures = new PostgresFailedSettlements(db)
     this.costs = new PostgresTransactionCosts(db)
     this.#db = db
@@ -255,9 +259,23 @@ export class PostgresLedger implements Ledger {
           [nowMs - RELEASED_KEPT_MS, rowsMax],
         )
         const failures = await this.failures.sweep(query, nowMs, rowsMax)
-        return Math.max(answers.length, released.length, failures)
+        const finished = await this.#sweepFinished(query, nowMs, rowsMax)
+        return Math.max(answers.length, released.length, failures, finished)
       }),
     )
+  }
+
+  async #sweepFinished(query: SqlQuery, nowMs: number, rowsMax: number): Promise<number> {
+    const { paymentsMs } = this.#retention
+    if (paymentsMs === null) return 0
+    const finished = await query(
+      `DELETE FROM perpscope.payments WHERE id IN
+         (SELECT id FROM perpscope.payments p WHERE state IN ('settled', 'lost') AND updated_ms < $1
+           AND NOT EXISTS (SELECT FROM perpscope.answers WHERE payment_id = p.id)
+           LIMIT $2 FOR UPDATE SKIP LOCKED) RETURNING id`,
+      [nowMs - paymentsMs, rowsMax],
+    )
+    return finished.length
   }
 
   async writeFault(): Promise<string | null> {
@@ -352,7 +370,7 @@ export class PostgresLedger implements Ledger {
       ...keyOf(key),
       ...[state, transaction, nowMs, isOpen, this.#gateway],
       // Repeated follow-ups of an open payment do not extend its time.
-      ...[isOpen ? 0 : nowMs, OPEN_KEPT_MS, ANSWER_KEPT_MS],
+      ...[isOpen ? 0 : nowMs, OPEN_KEPT_MS, this.#retention.answersMs],
     ])
   }
 

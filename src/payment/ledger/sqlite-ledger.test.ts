@@ -22,7 +22,7 @@ describeLedger('SQLite', async () => {
   const own = mkdtempSync(join(tmpdir(), 'perpscope-ledger-'))
   const file = join(own, 'ledger.db')
   return {
-    open: async () => new SqliteLedger(file),
+    open: async (retention) => new SqliteLedger(file, null, retention),
     damageAnswer: async (nonce) => damage(file, `answer of ${nonce}`),
     remove: async () => rmSync(own, { recursive: true }),
   }

@@ -10,6 +10,7 @@ import type {
   Entry,
   Ledger,
   LedgerCounts,
+  LedgerRetention,
   LedgerRow,
   OpenPayment,
   PaymentKey,
@@ -17,12 +18,12 @@ import type {
 } from './ledger.ts'
 import {
   ANSWER_BYTES_MAX,
-  ANSWER_KEPT_MS,
   grantedFinality,
   isReusable,
   LedgerBusyError,
   OPEN_KEPT_MS,
   RELEASED_KEPT_MS,
+  retentionByDefault,
   SETTLING_MS_MAX,
 } from './ledger.ts'
 import type { SalesSummary } from './sales-summary.ts'
@@ -74,6 +75,7 @@ export class SqliteLedger implements Ledger {
   readonly #moves: ReturnType<typeof movesOf>
   readonly #summary: ReturnType<typeof sqliteSummary>
   readonly #soon: ((task: () => void) => void) | null
+  readonly #retention: LedgerRetention
   readonly #waiting: Waiting[] = []
   /** Whether the settlements of an earlier process were marked as unknown. */
   #isTakenOver = false
@@ -85,8 +87,13 @@ export class SqliteLedger implements Ledger {
    * @param soon if given, rows of one turn share one write
    * @throws OperatingError if the file cannot be used
    */
-  constructor(path: string, soon: ((task: () => void) => void) | null = null) {
+  constructor(
+    path: string,
+    soon: ((task: () => void) => void) | null = null,
+    retention: LedgerRetention = retentionByDefault,
+  ) {
     this.#soon = soon
+    this.#retention = retention
     this.#lock = path === ':memory:' ? null : lockLedger(path)
     try {
       this.#db = openDatabase(path)
@@ -215,7 +222,8 @@ export class SqliteLedger implements Ledger {
       this.#moves.move.run({ id, state, transaction, isOpen: isOpen ? 1 : 0, nowMs })
       if (state === 'released') this.#moves.forget.run(id)
       else {
-        const keptMs = isOpen || before.state === 'unknown' ? OPEN_KEPT_MS : ANSWER_KEPT_MS
+        const { answersMs } = this.#retention
+        const keptMs = isOpen || before.state === 'unknown' ? OPEN_KEPT_MS : answersMs
         // Repeated follow-ups of an open payment do not extend its time.
         this.#moves.expire.run({ id, notBeforeMs: isOpen ? 0 : nowMs, keptMs })
       }
@@ -270,7 +278,19 @@ export class SqliteLedger implements Ledger {
     const answers = this.#statements.sweepAnswers.run(nowMs, rowsMax).changes
     const released = this.#statements.sweepReleased.run(nowMs - RELEASED_KEPT_MS, rowsMax).changes
     this.#counts.released -= released
-    return Math.max(answers, released, this.failures.sweep(nowMs, rowsMax))
+    const failures = this.failures.sweep(nowMs, rowsMax)
+    return Math.max(answers, released, failures, this.#sweepFinished(nowMs, rowsMax))
+  }
+
+  #sweepFinished(nowMs: number, rowsMax: number): number {
+    const { paymentsMs } = this.#retention
+    if (paymentsMs === null) return 0
+    const removed = (['settled', 'lost'] as const).map((state) => {
+      const { changes } = this.#statements.sweepFinished.run(state, nowMs - paymentsMs, rowsMax)
+      this.#counts[state] -= changes
+      return changes
+    })
+    return Math.max(...removed)
   }
 
   /** One page through the write-ahead log to the disk, as in a sale. */
@@ -315,9 +335,10 @@ export class SqliteLedger implements Ledger {
     try {
       db.transaction(write).immediate()
     } catch (cause) {
-      if (!isBusy(cause)) throw cause
-      this.#wait(0)
-      throw new LedgerBusyError('another program has locked the payment ledger', cause)
+      const trouble = troubleIn(cause)
+      if (trouble === null) throw cause
+      if (isBusy(cause)) this.#wait(0)
+      throw new LedgerBusyError(`${trouble}; nothing was written`, cause)
     }
     if (this.#lockWaitMs !== LOCK_WAIT_MS_MAX) this.#wait(LOCK_WAIT_MS_MAX)
   }
@@ -402,6 +423,10 @@ function statementsOf(db: Database.Database) {
     sweepReleased: db.prepare<[number, number]>(`
       DELETE FROM payments WHERE id IN
         (SELECT id FROM payments WHERE state = 'released' AND updated_ms < ? LIMIT ?)`),
+    sweepFinished: db.prepare<[PaymentState, number, number]>(`
+      DELETE FROM payments WHERE id IN
+        (SELECT id FROM payments WHERE state = ? AND updated_ms < ?
+          AND NOT EXISTS (SELECT 1 FROM answers WHERE payment_id = id) LIMIT ?)`),
     count: db.prepare<[], { state: PaymentState; rows: number }>(
       'SELECT state, count(*) AS rows FROM payments GROUP BY state',
     ),
@@ -461,6 +486,19 @@ function relaxedConnection(path: string): Database.Database {
 function unusable(path: string, cause: unknown): OperatingError {
   const trouble = isBusy(cause) ? 'is locked by another program' : 'cannot be used'
   return new OperatingError('ledger_unusable', `the payment ledger ${path} ${trouble}`, { cause })
+}
+
+/** Failures of the disk or of its users that can pass; null for a defect or a damaged file. */
+const troubles: readonly (readonly [RegExp, string])[] = [
+  [/^SQLITE_BUSY/, 'another program has locked the payment ledger'],
+  [/^SQLITE_FULL/, 'the disk of the payment ledger is full'],
+  [/^SQLITE_READONLY/, 'the payment ledger is read-only'],
+  [/^SQLITE_(IOERR|CANTOPEN)/, 'the disk of the payment ledger fails'],
+]
+
+function troubleIn(cause: unknown): string | null {
+  if (!(cause instanceof Database.SqliteError)) return null
+  return troubles.find(([code]) => code.test(cause.code))?.[1] ?? null
 }
 
 function isBusy(cause: unknown): boolean {

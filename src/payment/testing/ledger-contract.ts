@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest'
-import type { Entry, Ledger, PaymentState } from '../ledger/ledger.ts'
+import type { Entry, Ledger, LedgerRetention, PaymentState } from '../ledger/ledger.ts'
 import { ledgerEntry as entry, NOW_MS, VALID_BEFORE_SECONDS } from './ledger-entry.ts'
 
 const MINUTE_MS = 60_000
@@ -7,7 +7,7 @@ const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** One store of payments that ledgers open, also one after the other. */
 export type LedgerStore = {
-  open(): Promise<Ledger>
+  open(retention?: LedgerRetention): Promise<Ledger>
   /** Changes a byte of the stored answer of this payment. No ledger is open. */
   damageAnswer(nonce: string): Promise<void>
   remove(): Promise<void>
@@ -30,8 +30,8 @@ export function describeLedger(name: string, newStore: () => Promise<LedgerStore
       return store
     }
 
-    async function opened(store: LedgerStore): Promise<Ledger> {
-      const ledger = await store.open()
+    async function opened(store: LedgerStore, retention?: LedgerRetention): Promise<Ledger> {
+      const ledger = await store.open(retention)
       ledgers.push(ledger)
       return ledger
     }
@@ -241,6 +241,25 @@ export function describeLedger(name: string, newStore: () => Promise<LedgerStore
         await ledger.move(key, 'settled', '0xabc', finalMs)
         expect(await ledger.sweep(finalMs + 10 * MINUTE_MS, 100)).toBe(0)
         expect(await ledger.sweep(finalMs + 10 * MINUTE_MS + 1, 100)).toBe(1)
+      })
+
+      test('removes finished payments if that is wanted, and none whose answer is stored', async () => {
+        const retention = { answersMs: 10 * MINUTE_MS, paymentsMs: 30 * DAY_MS }
+        const ledger = await opened(await stored(), retention)
+        for (const state of ['settled', 'lost', 'unknown', 'unconfirmed'] as const)
+          await begunAs(ledger, state, state)
+        const endMs = NOW_MS + 30 * DAY_MS + 1
+        await ledger.sweep(endMs - 2, 10)
+        expect(await ledger.counts()).toMatchObject({ settled: 1, lost: 1 })
+        // The answers of open payments are gone by then; their rows stay.
+        expect(await ledger.sweep(endMs, 10)).toBeGreaterThan(0)
+        expect(await ledger.counts()).toMatchObject({
+          settled: 0,
+          lost: 0,
+          unknown: 1,
+          unconfirmed: 1,
+        })
+        expect(await ledger.find(entry('settled').key)).toBeNull()
       })
 
       test('works in slices', async () => {

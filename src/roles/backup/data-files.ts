@@ -1,10 +1,16 @@
 import { OperatingError } from '../../domain/errors.ts'
-import { inspectChannels } from '../../payment/channels/sqlite-channel-store.ts'
+import {
+  SCHEMA_VERSION as CHANNELS_SCHEMA,
+  inspectChannels,
+} from '../../payment/channels/sqlite-channel-store.ts'
 import { inspectLedger } from '../../payment/ledger/ledger-inspection.ts'
-import { CheckpointDb } from '../../store/checkpoint-db.ts'
-import { DocumentStore } from '../../store/document-store.ts'
+import { SCHEMA_VERSION as LEDGER_SCHEMA } from '../../payment/ledger/sqlite-schema.ts'
+import { CheckpointDb, checkpointMigrations } from '../../store/checkpoint-db.ts'
+import type { VersionedFile } from '../../store/data-versions.ts'
+import { DocumentStore, documentMigrations } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
-import { ProofLog } from '../../store/proof-log.ts'
+import { historyMigrations } from '../../store/history-schema.ts'
+import { ProofLog, SCHEMA_VERSION as PROOFS_SCHEMA } from '../../store/proof-log.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 
 /** One file of the data directory, and how it gets into a backup and out of it. */
@@ -17,6 +23,8 @@ export type DataFile = {
   readonly kind: 'plain' | 'database' | 'ledger'
   /** Its loss costs money, so a backup must contain it. Other files can be rebuilt from the venue. */
   readonly isMoney: boolean
+  /** The newest schema version that this program knows. */
+  readonly schema?: number
   /** Reads the whole copy. @returns its schema version. @throws OperatingError if a service could not use it */
   readonly inspect?: (path: string) => number | null
 }
@@ -38,16 +46,30 @@ export const dataFiles: readonly DataFile[] = [
     name: 'ledger.db',
     kind: 'ledger',
     isMoney: true,
+    schema: LEDGER_SCHEMA,
     inspect: (path) => inspectLedger(path).version,
   },
-  { name: 'channels.db', kind: 'database', isMoney: true, inspect: channelsSchema },
-  { name: 'proofs.db', kind: 'database', isMoney: false, inspect: schemaOf(ProofLog.inspect) },
-  { name: 'engine.db', kind: 'database', isMoney: false, inspect: schemaOf(CheckpointDb.inspect) },
-  { name: 'history.db', kind: 'database', isMoney: false, inspect: schemaOf(inspectHistory) },
+  {
+    ...{ name: 'channels.db', kind: 'database', isMoney: true },
+    ...{ schema: CHANNELS_SCHEMA, inspect: channelsSchema },
+  },
+  {
+    ...{ name: 'proofs.db', kind: 'database', isMoney: false },
+    ...{ schema: PROOFS_SCHEMA, inspect: schemaOf(ProofLog.inspect) },
+  },
+  {
+    ...{ name: 'engine.db', kind: 'database', isMoney: false },
+    ...{ schema: checkpointMigrations.length, inspect: schemaOf(CheckpointDb.inspect) },
+  },
+  {
+    ...{ name: 'history.db', kind: 'database', isMoney: false },
+    ...{ schema: historyMigrations.length, inspect: schemaOf(inspectHistory) },
+  },
   {
     name: 'documents.db',
     kind: 'database',
     isMoney: false,
+    schema: documentMigrations.length,
     inspect: schemaOf(DocumentStore.inspect),
   },
 ]
@@ -71,3 +93,14 @@ function schemaOf(
     throw new OperatingError('file_unusable', `${path} cannot be used: ${reason}`)
   }
 }
+
+const MADE_AGAIN: ReadonlySet<string> = new Set(['engine.db', 'documents.db'])
+
+/**
+ * The databases with their schemas. Checkpoint and documents are made again within minutes; the others are copied before
+ * a migration.
+ */
+export const versionedFiles: readonly VersionedFile[] = dataFiles.flatMap(
+  ({ name, schema }) =>
+    schema === undefined ? [] : [{ name, schema, isCopied: !MADE_AGAIN.has(name) }],
+)

@@ -196,7 +196,9 @@ function fileFinding<Found>(
       return fail(
         check,
         `${size(inspection.bytes)}, cannot be used: ${inspection.reason}`,
-        `serve will set it aside and create a new one; restore a backup first if you have one. ${DISK_ADVICE}`,
+        inspection.isNewer
+          ? 'serve would not start: use the version that wrote it, or restore a backup (docs/upgrade.md)'
+          : `serve will set it aside and create a new one; restore a backup first if you have one. ${DISK_ADVICE}`,
       )
     case 'readable':
       return readable(inspection)

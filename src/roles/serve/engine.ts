@@ -5,7 +5,7 @@ import type { ServeOptions } from '../../config/serve.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { warmUpLog } from '../warm-up.ts'
 import { brokerUrlOf, connectBroker } from './broker-connection.ts'
-import { lockDataFolder, protectDataFolder } from './data-folder.ts'
+import { lockDataFolder, prepareDataFolder } from './data-folder.ts'
 import { deskOf } from './desk.ts'
 import { originOf } from './engine-origin.ts'
 import { adminListener, foundationOf } from './foundation.ts'
@@ -23,7 +23,7 @@ export async function serveEngine(
   const lock = lockDataFolder(source, dataDir)
   const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
-  protectDataFolder(dataDir, log)
+  prepareDataFolder(dataDir, log)
   const engine = newReplica()
   const broker = connectBroker(brokerUrlOf(options), log)
   const publications = publishing(engine, broker, originOf(source), foundation)
@@ -35,9 +35,8 @@ export async function serveEngine(
     },
   )
   countFeedEvents(engine, metrics)
-  const controls = {
-    ...{ maintenance: null, restartEngine: engineThread.restart, checks: publications.checks },
-  }
+  const checks = () => [foundation.drain.check, ...publications.checks()]
+  const controls = { maintenance: null, restartEngine: engineThread.restart, checks }
   const { desk, doctor } = deskOf(options, foundation, {
     ...{ ...controls, engine, requests: null },
     money: withoutSales(clock, 'This process is an engine (--role engine); gateways sell.'),
@@ -55,7 +54,7 @@ export async function serveEngine(
       connection,
       lock,
     ],
-    log,
+    foundation,
   )
   log.info({ source }, `perpscope ${version} is up as an engine`)
 }

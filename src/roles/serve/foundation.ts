@@ -13,7 +13,8 @@ import { adminTokenOf } from '../admin-client.ts'
 import { readConsolePage } from '../console-files.ts'
 import { processLogger } from '../logger.ts'
 import { RecentWarnings } from '../recent-warnings.ts'
-import { steadySystemClock } from '../system-clock.ts'
+import { steadySystemClock, systemClock } from '../system-clock.ts'
+import { Drain } from './drain.ts'
 import type { Listener } from './running-service.ts'
 import type { Selling } from './selling.ts'
 
@@ -28,6 +29,7 @@ export type Foundation = {
   /** Of the log of this process. */
   readonly warnings: RecentWarnings
   readonly configuration: EffectiveConfiguration
+  readonly drain: Drain
 }
 
 export async function foundationOf(
@@ -38,7 +40,8 @@ export async function foundationOf(
   collectDefaultMetrics({ register: metrics })
   const warnings = new RecentWarnings(configuration.secrets)
   const log = await processLogger(options, warnings.add)
-  return { log, clock: steadySystemClock(), metrics, warnings, configuration }
+  const drain = new Drain(systemClock)
+  return { log, clock: steadySystemClock(), metrics, warnings, configuration, drain }
 }
 
 /** What the admin port of a role shows and controls. */

@@ -14,6 +14,7 @@ import { brokerRateLimits } from './gateway-limits.ts'
 import { newReplica } from './local-engine.ts'
 import { measuring } from './measuring.ts'
 import { agreeWithEngine, mirrorOf } from './mirroring.ts'
+import { openFilesWatch } from './open-files.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { publicServer } from './public-server.ts'
 import type { ServicePart } from './running-service.ts'
@@ -92,11 +93,12 @@ async function serveFrom(
       measuring(options, engine, foundation, maintenance),
       status,
       tracing,
+      openFilesWatch(log),
       doctor,
       ...selling.parts,
       link,
     ],
-    log,
+    foundation,
   )
   logUp(options, log)
 }

@@ -13,7 +13,7 @@ import { SqliteChannelStore } from '../../payment/channels/sqlite-channel-store.
 import { OwnTurns, SharedTurns } from '../../payment/evm/account-turns.ts'
 import type { FailedSettlements } from '../../payment/failed-settlements.ts'
 import { disagreement } from '../../payment/ledger/agreement.ts'
-import type { Ledger } from '../../payment/ledger/ledger.ts'
+import type { Ledger, LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { RecordCost, TransactionCosts } from '../../payment/ledger/transaction-costs.ts'
 import { MaintenanceFile } from '../../store/maintenance-file.ts'
@@ -46,7 +46,11 @@ type OpenChannels = {
 export async function openLedger(options: ServeOptions, log: Logger): Promise<OpenLedger> {
   const { dataDir } = options
   if (options.ledger !== undefined) return openShared(options.ledger, options, log)
-  const ledger = new SqliteLedger(join(dataDir, 'ledger.db'), (task) => setImmediate(task))
+  const ledger = new SqliteLedger(
+    join(dataDir, 'ledger.db'),
+    (task) => setImmediate(task),
+    retentionOf(options),
+  )
   return {
     ...{ ledger, failures: ledger.failures, turnsOf: () => new OwnTurns() },
     recordCost: recorderOf(ledger),
@@ -54,6 +58,11 @@ export async function openLedger(options: ServeOptions, log: Logger): Promise<Op
     openChannels: async () => ({ store: new SqliteChannelStore(join(dataDir, 'channels.db')) }),
     close: () => ledger.close(),
   }
+}
+
+function retentionOf({ answersMinutes, ledgerDays }: ServeOptions): LedgerRetention {
+  const paymentsMs = ledgerDays === 0 ? null : ledgerDays * 86_400_000
+  return { answersMs: answersMinutes * 60_000, paymentsMs }
 }
 
 function recorderOf({ costs }: { readonly costs: TransactionCosts }): RecordCost {
@@ -72,7 +81,11 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
   // Without --ledger none of this is loaded.
   const { connectSharedLedger } = await import('./shared-ledger.ts')
   const gateway = `${hostname()}:${options.port}-${randomUUID().slice(0, 8)}`
-  const { db, ledger, openMaintenance, openChannels } = await connectSharedLedger(url, gateway)
+  const { db, ledger, openMaintenance, openChannels } = await connectSharedLedger(
+    url,
+    gateway,
+    retentionOf(options),
+  )
   try {
     const differences = await ledger.join(sharedSettings(options))
     if (differences.length > 0) throw new ConfigError(disagreement(differences))

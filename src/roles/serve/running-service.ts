@@ -3,9 +3,9 @@ import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import { listeningOn } from '../listening-on.ts'
 import { systemClock } from '../system-clock.ts'
+import type { Drain } from './drain.ts'
+import { DRAIN_MS_MAX } from './drain.ts'
 
-/** For calls in progress. The rest of the grace period is for the last checkpoint of the engine. */
-const DRAIN_MS_MAX = 10_000
 /** The process ends within this time after a signal; what runs it must wait longer. */
 export const GRACE_MS_MAX = 15_000
 
@@ -26,21 +26,24 @@ export type Listener = {
 }
 
 /**
- * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end the parts hand
- * over, the servers finish their calls, and the parts stop in the same order.
+ * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end nothing more is
+ * sold, the parts hand over, the servers finish their calls one after the other, so that the admin port reports the drain,
+ * and the parts stop in the same order.
  * @throws OperatingError if a port cannot be used; everything is stopped by then
  */
 export async function runService(
   listeners: readonly Listener[],
   parts: readonly ServicePart[],
-  log: Logger,
+  { log, drain }: { readonly log: Logger; readonly drain: Drain },
 ): Promise<void> {
   const close = async () => {
-    for (const part of parts) await part.handOver?.()
+    drain.begin()
+    log.info(`draining: no more sales; calls in progress have ${DRAIN_MS_MAX / 1_000} s`)
     const cancel = systemClock.after(DRAIN_MS_MAX, () => {
       for (const { server } of listeners) server.server.closeAllConnections()
     })
-    await Promise.all(listeners.map(({ server }) => server.close()))
+    for (const part of parts) await part.handOver?.()
+    for (const { server } of listeners) await server.close()
     cancel()
     for (const part of parts) await part.stop()
   }

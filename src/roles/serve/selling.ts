@@ -11,6 +11,7 @@ import type { Channel } from '../../payment/channels/channel-store.ts'
 import type { ClockCheck } from '../../payment/clock-check.ts'
 import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
 import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
+import { InFlightPayments } from '../../payment/in-flight-payments.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
 import type { PaymentEvent } from '../../payment/payment-event.ts'
 import type { RateLimits } from '../../payment/rate-limit.ts'
@@ -26,6 +27,8 @@ import { paymentGate } from '../payment-gate.ts'
 import { paymentMethods } from '../payment-methods.ts'
 import { clockCheckOf, measureReadiness, salesReadiness } from '../sales-readiness.ts'
 import { systemClock } from '../system-clock.ts'
+import type { Drain } from './drain.ts'
+import { paidCalls } from './drain.ts'
 import type { OpenLedger } from './open-ledger.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { ServicePart } from './running-service.ts'
@@ -59,6 +62,7 @@ type Context = {
   /** Of the gateway that keeps the proof log. */
   readonly onSold?: (body: Uint8Array) => void
   readonly log: Logger
+  readonly drain: Drain
 }
 
 /**
@@ -90,7 +94,9 @@ async function sellingWith(
     rateLimits = localRateLimits,
     engineChecks = () => [],
     onSold = () => undefined,
+    drain,
   } = context
+  const others = () => [drain.check, ...engineChecks()]
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const channels = await paymentChannels(options, log, metrics, books)
@@ -117,15 +123,15 @@ async function sellingWith(
     methods,
     books?.ledger ?? null,
     clockCheck,
-    engineChecks,
+    others,
     log,
   )
-  const checks = () =>
-    sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }, ...engineChecks()]
+  const checks = () => sales?.checks() ?? [{ check: 'clock', fault: clockCheck.fault }, ...others()]
   measureReadiness({ checks, methods, clock: clockCheck }, metrics)
   const receipts = receiptsOf(options)
   if (receipts !== null) log.info({ signer: receipts.signer }, 'offers and receipts are signed')
   const publicUrl = publicUrlOf(options)
+  const inFlightPayments = new InFlightPayments()
   const gate =
     books === null
       ? null
@@ -134,6 +140,7 @@ async function sellingWith(
             publicUrl,
             methods,
             ledger: books.ledger,
+            inFlightPayments,
             receipts,
             maintenance,
             log,
@@ -148,7 +155,7 @@ async function sellingWith(
   return {
     ...{ gate, sales, methods, receipts, clockCheck, checks, rateLimits },
     channels: channels && (() => channels.channels()),
-    parts: [...parts, { stop: () => books?.close() }],
+    parts: [...parts, paidCalls(inFlightPayments), { stop: () => books?.close() }],
   }
 }
 

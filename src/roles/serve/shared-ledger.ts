@@ -3,6 +3,7 @@ import {
   channelTables,
   PostgresChannelStore,
 } from '../../payment/channels/postgres-channel-store.ts'
+import type { LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { Postgres } from '../../payment/ledger/postgres.ts'
 import { PostgresLedger } from '../../payment/ledger/postgres-ledger.ts'
 import { migrateTables } from '../../payment/ledger/postgres-schema.ts'
@@ -14,10 +15,14 @@ import { systemClock } from '../system-clock.ts'
  * @param gateway of this process; another one after each start
  * @throws OperatingError if it cannot be used
  */
-export async function connectSharedLedger(url: string, gateway: string) {
+export async function connectSharedLedger(
+  url: string,
+  gateway: string,
+  retention: LedgerRetention,
+) {
   const db = new Postgres({ url, applicationName: `perpscope ${gateway}` })
   try {
-    const ledger = await PostgresLedger.open({ db, clock: systemClock, gateway })
+    const ledger = await PostgresLedger.open({ db, clock: systemClock, gateway, retention })
     await migrateTables(db, maintenanceTables)
     return {
       ...{ db, ledger },

@@ -4,11 +4,12 @@ import { collectWhenLoaded } from '../lean-process.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
 import { tracingTo } from '../tracing.ts'
 import { warmUpLog } from '../warm-up.ts'
-import { lockDataFolder, protectDataFolder } from './data-folder.ts'
+import { lockDataFolder, prepareDataFolder } from './data-folder.ts'
 import { deskOf, moneyOf, newTraffic } from './desk.ts'
 import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine, newReplica } from './local-engine.ts'
 import { measuring } from './measuring.ts'
+import { openFilesWatch } from './open-files.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { openProofs } from './proofs.ts'
 import { publicServer } from './public-server.ts'
@@ -26,7 +27,7 @@ export async function serveAll(
   const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
   const tracing = await tracingTo(options.otlpEndpoint, log)
-  protectDataFolder(dataDir, log)
+  prepareDataFolder(dataDir, log)
   const engine = newReplica()
   const engineThread = await localEngine(options, engine, foundation)
   countFeedEvents(engine, metrics)
@@ -58,12 +59,13 @@ export async function serveAll(
       warmUpLog(engine, clock, log),
       engineThread,
       { stop: collectWhenLoaded(clock) },
+      openFilesWatch(log),
       doctor,
       ...selling.parts,
       ...(proofs === null ? [] : [proofs]),
       lock,
     ],
-    log,
+    foundation,
   )
   logUp(options, log)
 }

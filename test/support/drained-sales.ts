@@ -1,0 +1,96 @@
+import { performance } from 'node:perf_hooks'
+import { systemClock } from '../../src/roles/system-clock.ts'
+import { buy, newPayment, PRICE } from './killed-sales.ts'
+import type { Rig } from './service.ts'
+import { fromElsewhere, until, untilAnswerable } from './service.ts'
+
+/** Buyers at work at once. */
+const BUYERS = 6
+/** Retries of one buyer are this far apart, as of a client that reads Retry-After. */
+const RETRY_MS = 200
+
+/** What buyers experienced while the service was restarted by SIGTERM. */
+export type DrainedSales = {
+  readonly restarts: number
+  readonly answered: number
+  /** Refused as expired before a restarted service took them; nothing may be charged for these. */
+  readonly expired: number
+  /** By status, or `no_connection`. */
+  readonly replies: Readonly<Record<string, number>>
+  /** Replies 503 without Retry-After. */
+  readonly unclear: number
+  readonly exitCodes: readonly (number | null)[]
+  /** Duration of each stop. */
+  readonly stopMs: readonly number[]
+  /** Money that came, less one price for each answer. */
+  readonly surplus: bigint
+}
+
+/**
+ * Restarts a service under load; every buyer repeats its call with one payment until it has its answer.
+ * @param onRestart called after each restart; false ends them
+ */
+export async function restartWhileSelling(
+  rig: Rig,
+  restarts: number,
+  onRestart: (restart: number) => boolean = () => true,
+): Promise<DrainedSales> {
+  const { address } = rig.chain.accounts.merchant
+  const before = await rig.chain.balanceOf(address)
+  const replies: Record<string, number> = {}
+  let [answered, expired, unclear, isOver] = [0, 0, 0, false]
+  const count = (reply: string) => {
+    replies[reply] = (replies[reply] ?? 0) + 1
+  }
+  const pause = () => new Promise<void>((resolve) => systemClock.after(RETRY_MS, resolve))
+
+  async function bought(payment: string, speak: typeof fetch): Promise<void> {
+    for (;;) {
+      const reply = await buy(rig, payment, speak).catch(() => null)
+      count(reply === null ? 'no_connection' : String(reply.status))
+      const body = await reply?.text().catch(() => null)
+      if (reply?.status === 200 && typeof body === 'string') {
+        answered += 1
+        return
+      }
+      if (reply?.status === 402) {
+        expired += 1
+        return
+      }
+      if (reply?.status === 503 && reply.headers.get('retry-after') === null) unclear += 1
+      await pause()
+    }
+  }
+
+  const buyer = async () => {
+    const speak = fromElsewhere()
+    while (!isOver) await bought(await newPayment(rig), speak)
+  }
+  const buyers = Array.from({ length: BUYERS }, buyer)
+  const [exitCodes, stopMs]: [(number | null)[], number[]] = [[], []]
+  let isWanted = true
+  for (let restart = 0; restart < restarts && isWanted; restart += 1) {
+    const sold = answered
+    await until('sales are under way', async () => answered >= sold + BUYERS)
+    const startedMs = performance.now()
+    exitCodes.push(await rig.stop())
+    stopMs.push(performance.now() - startedMs)
+    await rig.start()
+    await untilAnswerable(rig.url, 'BTC')
+    isWanted = onRestart(restart + 1)
+  }
+  isOver = true
+  await Promise.all(buyers)
+  const received = (await rig.chain.balanceOf(address)) - before
+  const surplus = received - PRICE * BigInt(answered)
+  return {
+    restarts: stopMs.length,
+    answered,
+    expired,
+    replies,
+    unclear,
+    exitCodes,
+    stopMs,
+    surplus,
+  }
+}
