@@ -1,5 +1,7 @@
 import {
+  accessSync,
   chmodSync,
+  constants,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -38,6 +40,8 @@ export function lockDataDir(dataDir: string): { close(): void } {
   let lock: Database.Database | undefined
   try {
     mkdirSync(dataDir, { recursive: true, mode: PRIVATE_DIR_MODE })
+    // SQLite would only report that it cannot open the file.
+    accessSync(dataDir, constants.W_OK | constants.X_OK)
     lock = new Database(join(dataDir, LOCK), { timeout: LOCK_WAIT_MS_MAX })
     lock.exec('BEGIN EXCLUSIVE')
     return lock

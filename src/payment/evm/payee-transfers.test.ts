@@ -31,7 +31,11 @@ const impatient = {
 } as Clock
 
 /** A node with a transfer of one atom in each of these blocks. */
-function chainWith(blocks: readonly number[], rule: (request: Request) => void = () => undefined) {
+function chainWith(
+  blocks: readonly number[],
+  rule: (request: Request) => void = () => undefined,
+  others: readonly ReturnType<typeof logOf>[] = [],
+) {
   const asked: Request[] = []
   const request = async ({ method, params = [] }: Request): Promise<unknown> => {
     asked.push({ method, params })
@@ -47,7 +51,9 @@ function chainWith(blocks: readonly number[], rule: (request: Request) => void =
       return { transactionHash: hash, blockNumber: log.blockNumber, status: '0x1', logs: [log] }
     }
     const [{ fromBlock, toBlock }] = params as [{ fromBlock: Hex; toBlock: Hex }]
-    return blocks.filter((at) => at >= Number(fromBlock) && at <= Number(toBlock)).map(logOf)
+    return [...blocks.map(logOf), ...others].filter(
+      ({ blockNumber: at }) => Number(at) >= Number(fromBlock) && Number(at) <= Number(toBlock),
+    )
   }
   const node = createPublicClient({
     chain: baseChain,
@@ -108,6 +114,15 @@ describe('the transfers to a payee on an EVM chain', () => {
       expect(logs.length).toBeLessThan((BLOCKS / allowed) * 3 + 30)
     },
   )
+
+  test('are neither those of nothing nor those of the payee to itself', async () => {
+    const { chain } = chainWith(blocks, () => undefined, [
+      { ...logOf(2_001), data: pad('0x0') },
+      { ...logOf(2_002), topics: [TRANSFER, pad(PAYEE), pad(PAYEE)] },
+    ])
+    const found = await compareWithChain(blocks.map(paymentIn), chain, PERIOD)
+    expect(found).toMatchObject({ equal: 300, differences: [] })
+  })
 
   test('of a node that stops answering are not compared', async () => {
     let answers = 0

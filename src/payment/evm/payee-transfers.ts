@@ -117,6 +117,8 @@ export function evmPayeeTransfers(options: EvmPayeeOptions): PayeeChain {
       for (const log of await logsBetween(first, last)) {
         const block = BigInt(log.blockNumber)
         const { args } = decodeEventLog({ abi, eventName: 'Transfer', ...log })
+        // Anybody can cause events of nothing, and what the payee sends itself is no income.
+        if (args.value === 0n || isAddressEqual(args.from, payTo)) continue
         const transfer: PayeeTransfer = {
           transaction: log.transactionHash,
           payer: args.from,

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { describeLedger } from '../testing/ledger-contract.ts'
 import { ledgerEntry as entry, NOW_MS } from '../testing/ledger-entry.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
@@ -194,5 +194,29 @@ test('a file of version 2 is migrated, without access to answers that were sold 
   )
   await ledger.begin(entry('0x2'), NOW_MS)
   expect((await ledger.find(entry('0x2').key))?.access).toEqual(entry('0x2').access)
+  await ledger.close()
+})
+
+test('what a failing disk did not take is not counted, and is sold later', async () => {
+  const ledger = new SqliteLedger(path)
+  await ledger.begin(entry('0x1'), NOW_MS)
+  const full = () => {
+    throw new Database.SqliteError('database or disk is full', 'SQLITE_FULL')
+  }
+  // As SQLite reports a full disk: at the commit.
+  const commit = vi.spyOn(Database.prototype, 'transaction').mockImplementation(() => {
+    const failing = { immediate: full }
+    return failing as unknown as ReturnType<Database.Database['transaction']>
+  })
+  await expect(ledger.begin(entry('0x2'), NOW_MS)).rejects.toMatchObject({
+    code: 'ledger_busy',
+    message: 'the disk of the payment ledger is full; nothing was written',
+  })
+  await expect(ledger.move(entry('0x1').key, 'settled', '0xa', NOW_MS)).rejects.toMatchObject({
+    code: 'ledger_busy',
+  })
+  commit.mockRestore()
+  expect(await ledger.counts()).toMatchObject({ settling: 1, settled: 0 })
+  expect(await ledger.begin(entry('0x2'), NOW_MS)).toMatchObject({ kind: 'begun' })
   await ledger.close()
 })

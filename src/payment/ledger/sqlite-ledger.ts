@@ -51,6 +51,9 @@ type Waiting = {
   readonly reject: (cause: unknown) => void
 }
 
+/** A row that is written, before its commit. */
+type Inserted = { readonly begun: Begun; readonly before: PaymentState | undefined }
+
 type OpenRow = PaymentKey & {
   readonly id: number
   readonly state: 'unknown' | 'unconfirmed'
@@ -140,59 +143,62 @@ export class SqliteLedger implements Ledger {
   /** Writes all rows in one transaction. */
   #beginAll(): void {
     const together = this.#waiting.splice(0)
-    let begun: Begun[] = []
+    let inserted: Inserted[]
     try {
-      this.#written(this.#db, () => {
-        begun = together.map(({ entry, nowMs }) => this.#begin(entry, nowMs))
-      })
+      inserted = this.#written(this.#db, () =>
+        together.map(({ entry, nowMs }) => this.#insert(entry, nowMs)),
+      )
     } catch (cause) {
       // Includes the case that another program locked the file.
       for (const { reject } of together) reject(cause)
       return
     }
-    for (const [index, { resolve }] of together.entries()) resolve(begun[index] as Begun)
+    for (const [index, { resolve }] of together.entries())
+      resolve(this.#begun(inserted[index] as Inserted))
   }
 
   #begin(entry: Entry, nowMs: number): Begun {
+    return this.#begun(this.#written(this.#db, () => this.#insert(entry, nowMs)))
+  }
+
+  /** After the commit, which can fail. */
+  #begun({ begun, before }: Inserted): Begun {
+    if (begun.kind === 'begun') this.#counted(before, 'settling')
+    return begun
+  }
+
+  #insert(entry: Entry, nowMs: number): Inserted {
     const { key, answer, validBeforeSeconds } = entry
+    const before = this.#statements.state.get(key)?.state
+    if (before !== undefined && !isReusable(before)) return { begun: { kind: 'taken' }, before }
+    if (this.#isIdentifierTaken(entry)) return { begun: { kind: 'identifier_taken' }, before }
     const headers = JSON.stringify(answer.headers)
     const validBeforeMs = validBeforeSeconds * 1_000
-    let result: Begun = { kind: 'taken' }
-    this.#written(this.#db, () => {
-      const before = this.#statements.state.get(key)
-      if (before !== undefined && !isReusable(before.state)) return
-      if (this.#isIdentifierTaken(entry)) {
-        result = { kind: 'identifier_taken' }
-        return
-      }
-      const finality = grantedFinality(entry, this.#owed(entry))
-      const id = this.#statements.begin.get({
-        ...key,
-        route: entry.route,
-        binding: entry.binding,
-        payloadHash: entry.payloadHash,
-        identifier: entry.identifier,
-        access: accessColumn(entry.access),
-        callerUntilMs: entry.access.callerUntilMs,
-        amount: entry.amount,
-        finality,
-        payment: JSON.stringify(entry.wire),
-        validBeforeMs,
-        nowMs,
-      })?.id
-      assert(id !== undefined, 'a row that may be used again is begun')
-      this.#statements.keep.run({
-        id,
-        status: answer.status,
-        headers,
-        body: answer.body,
-        answerHash: answerHash(headers, answer.body),
-        expiresMs: validBeforeMs + OPEN_KEPT_MS,
-      })
-      this.#counted(before?.state, 'settling')
-      result = { kind: 'begun', finality }
+    const finality = grantedFinality(entry, this.#owed(entry))
+    const id = this.#statements.begin.get({
+      ...key,
+      route: entry.route,
+      binding: entry.binding,
+      payloadHash: entry.payloadHash,
+      identifier: entry.identifier,
+      access: accessColumn(entry.access),
+      callerUntilMs: entry.access.callerUntilMs,
+      amount: entry.amount,
+      finality,
+      payment: JSON.stringify(entry.wire),
+      validBeforeMs,
+      nowMs,
+    })?.id
+    assert(id !== undefined, 'a row that may be used again is begun')
+    this.#statements.keep.run({
+      id,
+      status: answer.status,
+      headers,
+      body: answer.body,
+      answerHash: answerHash(headers, answer.body),
+      expiresMs: validBeforeMs + OPEN_KEPT_MS,
     })
-    return result
+    return { begun: { kind: 'begun', finality }, before }
   }
 
   #isIdentifierTaken({ key: { payer }, identifier }: Entry): boolean {
@@ -214,9 +220,9 @@ export class SqliteLedger implements Ledger {
     transaction: string | null,
     nowMs: number,
   ): Promise<void> {
-    this.#written(this.#relaxed, () => {
+    const moved = this.#written(this.#relaxed, () => {
       const before = this.#moves.state.get(key)
-      if (before === undefined || before.state === 'settled') return
+      if (before === undefined || before.state === 'settled') return null
       const { id } = before
       const isOpen = state === 'unknown' || state === 'unconfirmed'
       this.#moves.move.run({ id, state, transaction, isOpen: isOpen ? 1 : 0, nowMs })
@@ -227,8 +233,9 @@ export class SqliteLedger implements Ledger {
         // Repeated follow-ups of an open payment do not extend its time.
         this.#moves.expire.run({ id, notBeforeMs: isOpen ? 0 : nowMs, keptMs })
       }
-      this.#counted(before.state, state)
+      return before.state
     })
+    if (moved !== null) this.#counted(moved, state)
   }
 
   async admitCaller(key: PaymentKey, untilMs: number): Promise<void> {
@@ -331,9 +338,10 @@ export class SqliteLedger implements Ledger {
    * Takes the write lock first: a transaction that reads before it writes fails without waiting while another program
    * writes. The wait blocks the gateway; after a vain one, writes do not wait until one succeeds.
    */
-  #written(db: Database.Database, write: () => void): void {
+  #written<T>(db: Database.Database, write: () => T): T {
+    let result: T
     try {
-      db.transaction(write).immediate()
+      result = db.transaction(write).immediate()
     } catch (cause) {
       const trouble = troubleIn(cause)
       if (trouble === null) throw cause
@@ -341,6 +349,7 @@ export class SqliteLedger implements Ledger {
       throw new LedgerBusyError(`${trouble}; nothing was written`, cause)
     }
     if (this.#lockWaitMs !== LOCK_WAIT_MS_MAX) this.#wait(LOCK_WAIT_MS_MAX)
+    return result
   }
 
   #wait(lockWaitMs: number): void {
