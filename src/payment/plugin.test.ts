@@ -3,6 +3,7 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import Fastify from 'fastify'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
+import type { Clock } from '../domain/clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
@@ -107,6 +108,30 @@ test('answers whose time ran out while the service was down wait for their buyer
   clock.advance(NO_SWEEP_MS)
   expect((await ledger.find(entry.key))?.answer).not.toBeNull()
   clock.advance(10_000)
+  expect((await ledger.find(entry.key))?.answer).toBeNull()
+  await app.close()
+})
+
+test('a clock that was set an hour ahead removes no answer before its time', async () => {
+  const { ledger, ...rest } = options()
+  const entry = ledgerEntry('0x1')
+  const manual = new ManualClock(NOW_MS)
+  let aheadMs = 0
+  const clock: Clock = {
+    nowMs: () => manual.nowMs() + aheadMs,
+    after: (delayMs, task) => manual.after(delayMs, task),
+    every: (periodMs, task) => manual.every(periodMs, task),
+  }
+  const app = Fastify()
+  await app.register(payments, { ...rest, ledger, clock, isClockOff: () => aheadMs !== 0 })
+  manual.advance(NO_SWEEP_MS + 20_000)
+  await ledger.begin({ ...entry, validBeforeSeconds: manual.nowMs() / 1_000 + 120 }, manual.nowMs())
+  await ledger.move(entry.key, 'settled', '0xabc', manual.nowMs())
+  aheadMs = 3_600_000
+  manual.advance(60_000)
+  expect((await ledger.find(entry.key))?.answer).not.toBeNull()
+  aheadMs = 0
+  manual.advance(2 * NO_SWEEP_MS)
   expect((await ledger.find(entry.key))?.answer).toBeNull()
   await app.close()
 })

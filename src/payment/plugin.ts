@@ -72,6 +72,8 @@ export type PaymentOptions = {
   readonly receipts?: OfferReceipts
   /** While the host is closed, purchased answers are stored and not sent. */
   readonly closure?: Closure
+  /** While the clock is wrong, nothing is removed by its time. */
+  readonly isClockOff?: () => boolean
   /** A new secret for each quote: 16 random bytes in base64url. */
   readonly newSecret: () => string
   readonly onEvent?: (event: PaymentEvent) => void
@@ -188,7 +190,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     let full = false
     try {
       const nowMs = clock.nowMs()
-      if (closure.isClosed()) closedUntilMs = nowMs
+      if (closure.isClosed() || options.isClockOff?.()) closedUntilMs = nowMs
       // Buyers that were sent away find their answers after a closure.
       if (nowMs - closedUntilMs > KEPT_AFTER_CLOSURE_MS)
         full = (await ledger.sweep(nowMs, SWEEP_ROWS_MAX)) === SWEEP_ROWS_MAX

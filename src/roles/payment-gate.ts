@@ -31,6 +31,7 @@ type Parts = {
   readonly log: Logger
   readonly metrics: Registry
   readonly sales: SalesReadiness | null
+  readonly isClockOff: () => boolean
   readonly rateLimits: RateLimits
   /** Receives every event, as the metrics do. */
   readonly onPayment: (event: PaymentEvent) => void
@@ -55,6 +56,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
       limits: { paidCallsPerWalletPerMinute: options.salesPerWalletPerMinute },
       finality: (amount) => finalityOf(options.finality, amount),
       exposure: { payerMax: options.broadcastPayerMax, totalMax: options.broadcastTotalMax },
+      isClockOff: parts.isClockOff,
       ...(receipts && { receipts }),
       clock: systemClock,
       publicUrl,

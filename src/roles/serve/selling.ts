@@ -25,7 +25,7 @@ import {
 import { paymentChannels } from '../payment-channels.ts'
 import { paymentGate } from '../payment-gate.ts'
 import { paymentMethods } from '../payment-methods.ts'
-import { clockCheckOf, measureReadiness, salesReadiness } from '../sales-readiness.ts'
+import { clockCheckOf, measureReadiness, salesReadiness, watchOf } from '../sales-readiness.ts'
 import { systemClock } from '../system-clock.ts'
 import type { Drain } from './drain.ts'
 import { paidCalls } from './drain.ts'
@@ -146,12 +146,17 @@ async function sellingWith(
             log,
             metrics,
             sales,
+            isClockOff: () => clockCheck.fault !== null,
             rateLimits,
             onPayment,
             onSold,
           },
         })
-  const parts = [ledgerWatch, ...watches, hosted, channels].filter((part) => part !== null)
+  // Sales stop by the check itself; this is its line of log.
+  const clockWatch = watchOf('the clock', () => clockCheck.fault?.reason ?? null, log)
+  const parts = [ledgerWatch, clockWatch, ...watches, hosted, channels].filter(
+    (part) => part !== null,
+  )
   return {
     ...{ gate, sales, methods, receipts, clockCheck, checks, rateLimits },
     channels: channels && (() => channels.channels()),
