@@ -81,7 +81,8 @@ test('a migrated file has its copy, is refused by the version before, and goes b
   expect(copied.map((line) => /([a-z]+\.db) is migrated/.exec(line)?.[1])).toEqual([
     ...['ledger.db', 'channels.db', 'history.db'],
   ])
-  for (const { name, schema } of later) {
+  const found = readdirSync(dataDir)
+  for (const { name, schema } of later.filter((file) => found.includes(file.name))) {
     const db = new Database(join(dataDir, name))
     db.pragma(`user_version = ${schema}`)
     db.exec('CREATE TABLE later (id INTEGER)')

@@ -199,7 +199,7 @@ const salesSettings = section('Sales', {
   ledgerDays: setting(
     '--ledger-days <days>',
     'PERPSCOPE_LEDGER_DAYS',
-    'remove settled payments from the ledger after so many days, at least 30; 0 keeps them; export them first',
+    'age in days at which settled payments leave the ledger, at least 30; 0 keeps them; export them first',
   )
     .number(ledgerDays)
     .default(0),
