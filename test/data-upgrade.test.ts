@@ -97,7 +97,7 @@ test('a migrated file has its copy, is refused by the version before, and goes b
   // The checkpoint and the documents have no copy: they are made again.
   expect(() => begin()).toThrow(/engine\.db has schema 2.*restore a backup of perpscope 0\.2\.0/)
   for (const name of ['engine.db', 'documents.db']) rmSync(join(dataDir, name))
-  expect(begin()).toEqual([])
+  expect(begin).not.toThrow()
   await checkMoney()
 })
 
