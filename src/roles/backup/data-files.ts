@@ -10,7 +10,7 @@ import type { VersionedFile } from '../../store/data-versions.ts'
 import { DocumentStore, documentMigrations } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import { historyMigrations } from '../../store/history-schema.ts'
-import { ProofLog, SCHEMA_VERSION as PROOFS_SCHEMA } from '../../store/proof-log.ts'
+import { SCHEMA_VERSION as PROOFS_SCHEMA, ProofLog } from '../../store/proof-log.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 
 /** One file of the data directory, and how it gets into a backup and out of it. */
@@ -100,7 +100,6 @@ const MADE_AGAIN: ReadonlySet<string> = new Set(['engine.db', 'documents.db'])
  * The databases with their schemas. Checkpoint and documents are made again within minutes; the others are copied before
  * a migration.
  */
-export const versionedFiles: readonly VersionedFile[] = dataFiles.flatMap(
-  ({ name, schema }) =>
-    schema === undefined ? [] : [{ name, schema, isCopied: !MADE_AGAIN.has(name) }],
+export const versionedFiles: readonly VersionedFile[] = dataFiles.flatMap(({ name, schema }) =>
+  schema === undefined ? [] : [{ name, schema, isCopied: !MADE_AGAIN.has(name) }],
 )
