@@ -223,6 +223,11 @@ describe('the image', () => {
       .flatMap(([, paths = '']) => paths.split(' '))
       .filter((path) => path !== '.')
     for (const path of copied) expect(context).toContain(path)
+    for (const file of context.filter((path) => path.endsWith('.ts')))
+      for (const [, imported] of (await readFile(join(ROOT, file), 'utf8')).matchAll(
+        /from '\.\/([\w-]+\.ts)'/g,
+      ))
+        expect(context, `${file} imports it`).toContain(imported)
   })
 
   /** The build stage is what `npm ci` and `npm run build` of this repository do, so its result is taken from dist. */

@@ -102,6 +102,7 @@ export function discoveryGateway(
     exampleCoin: 'BTC',
     trackRecord: trackRecordContract,
     claimsOf: null,
+    ...(ledger !== null && { proofs: { hours: () => [], proofOf: () => null } }),
     payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
     quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
     logger: null,

@@ -12,7 +12,6 @@ import {
 
 const JSON_TYPE = 'application/json'
 const free = { tags: ['free'], security: [] }
-const aText = { type: 'string' }
 
 /** `/mcp` and `/a2a`: the payment is part of the messages. */
 export function protocolPaths(): OpenApiObject {
@@ -111,14 +110,6 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       'Complete documentation as text',
       sharedDocument('Text'),
     ),
-    '/docs/errors': operation(
-      'get_error_guide',
-      'Error codes',
-      document('Page.', 'text/html', aText, { isPage: true }),
-    ),
-    '/robots.txt': operation('get_robots_txt', 'Rules for crawlers', sharedDocument('Text')),
-    '/favicon.svg': operation('get_favicon', 'Icon', document('Icon.', 'image/svg+xml', aText)),
-    '/favicon.ico': operation('get_favicon_ico', 'Icon', document('Icon.', 'image/x-icon', aText)),
     '/docs': {
       get: {
         operationId: 'get_docs',
@@ -182,13 +173,12 @@ export function proofPaths(): OpenApiObject {
         operationId: 'list_proof_hours',
         summary: 'Merkle roots of the answers that were sold, by hour',
         description:
-          'RFC 9162 trees over the SHA-256 of the bodies, in order of sale. chain is the SHA-256 of the previous chain value, the hour as 64-bit Unix milliseconds and the root. An hour appears when it has ended.',
+          'RFC 9162 trees over the SHA-256 of bodies. chain is the SHA-256 of the previous chain, the hour (64-bit Unix ms) and the root.',
         ...free,
         parameters: [
           {
             name: 'before',
             in: 'query',
-            description: 'Hours before this instant: next_before_iso of the previous page.',
             schema: { type: 'string', format: 'date-time' },
           },
         ],
@@ -207,8 +197,8 @@ export function proofPaths(): OpenApiObject {
             name: 'sha256',
             in: 'path',
             required: true,
-            description: 'SHA-256 of the body of the answer, without content coding.',
-            schema: { type: 'string', pattern: '^[0-9a-f]{64}$' },
+            description: 'Of the body, without content coding.',
+            schema: { type: 'string' },
           },
         ],
         responses: document('Proof.', JSON_TYPE, schemaRef('AnswerProof'), { isCached: false }),

@@ -7,17 +7,14 @@ import {
 } from './described-schema.ts'
 import type { JsonSchema } from './published-schema.ts'
 
-const hash = (description: string): JsonSchema => ({
-  type: 'string',
-  pattern: '^[0-9a-f]{64}$',
-  description,
-})
+/** SHA-256 in 64 hexadecimal digits. */
+const hash: JsonSchema = { type: 'string' }
 
 const hourMembers = {
   hour_iso: instantSchema,
   answers: countSchema('Answers that were sold in the hour.'),
-  root: hash('Root of the tree over the SHA-256 of their bodies (RFC 9162).'),
-  chain: hash('SHA-256 of chain_before, the hour as 64-bit Unix milliseconds and the root.'),
+  root: hash,
+  chain: hash,
 }
 
 export const proofHoursSchema = closedObject({
@@ -25,24 +22,25 @@ export const proofHoursSchema = closedObject({
   next_before_iso: nullableSchema('string', 'before of the next page; null on the last one.'),
 })
 
-export const answerProofSchema: JsonSchema = {
-  anyOf: [
-    closedObject({ sha256: hash('Hash of the body.'), state: { const: 'unknown' } }),
-    closedObject({
-      sha256: hash('Hash of the body.'),
-      state: { const: 'open' },
-      sealed_from_iso: instantSchema,
-    }),
-    closedObject({
-      sha256: hash('Hash of the body.'),
-      state: { const: 'sealed' },
-      position: countSchema('Of the answer in its hour, from 0.'),
-      size: countSchema('Number of leaves.'),
-      path: listOf(hash('Hash beside the way to the root, from the bottom up.')),
-      chain_before: hash('Chain value of the previous hour; zeros for the first one.'),
-      ...hourMembers,
-    }),
-  ],
-  description:
-    'unknown: no answer with this hash was sold here. open: the hour of the sale has not ended; ask again from sealed_from_iso.',
-}
+export const answerProofSchema = closedObject(
+  {
+    sha256: hash,
+    state: {
+      enum: ['sealed', 'open', 'unknown'],
+      description:
+        'unknown: not sold here. open: the hour has not ended; only sealed has the other members.',
+    },
+    sealed_from_iso: instantSchema,
+    position: countSchema('From 0.'),
+    size: countSchema('Leaves.'),
+    path: listOf(hash),
+    chain_before: hash,
+    ...hourMembers,
+  },
+  {
+    optional: [
+      ...['sealed_from_iso', 'position', 'size', 'path', 'chain_before'],
+      ...Object.keys(hourMembers),
+    ],
+  },
+)
