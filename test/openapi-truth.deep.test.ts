@@ -262,7 +262,7 @@ function pathValue({ name, schema }: Json): fc.Arbitrary<string> {
       ? fc
           .tuple(fc.constantFrom(...market.engine.coins()), fc.constantFrom('', '-PERP', '-usd'))
           .chain(([coin, end]) => fc.constantFrom(coin + end, (coin + end).toLowerCase()))
-      : fc.constantFrom<string>(...schema.enum)
+      : fc.constantFrom<string>(...(schema.enum ?? ['confluence', 'zone', 'ab'.repeat(32)]))
   // An empty segment makes another path, and so do dots, which clients resolve.
   const odd = oddText.filter((text) => !/^\.{0,2}$/.test(text)).map(encoded)
   return fc.oneof(
@@ -305,7 +305,7 @@ function queryValue({ name, schema, example }: Json): fc.Arbitrary<string> {
     return fc
       .subarray(['coin', 'token', 'meta', 'meta.quality', 'meta.as_of', 'timestamp_iso', 'nothing'])
       .map((some) => some.join())
-  return fc.constant(example)
+  return fc.constant(example ?? '1')
 }
 
 function callerHeaders(): fc.Arbitrary<Record<string, string>> {

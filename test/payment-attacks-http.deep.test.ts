@@ -327,7 +327,9 @@ test('no event tells a signature, whatever became of the payment', async () => {
       await ask(own.url + path, { 'x-payment': header })
     await ask(`${own.url}/pulse/BTC`, { 'x-payment': `${header},` })
   }
-  const told = JSON.stringify(own.events)
+  const told = JSON.stringify(own.events, (_name, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
   const kinds = new Set(own.events.map(({ kind }) => kind))
   for (const kind of ['settled', 'rejected', 'malformed', 'conflict', 'limited', 'replayed'])
     expect(kinds).toContain(kind)

@@ -14,7 +14,9 @@ import type { Checkpoint } from '../src/domain/checkpoint.ts'
 import type { Document } from '../src/domain/document.ts'
 import type { Timeframe } from '../src/domain/timeframe.ts'
 import { timeframes } from '../src/domain/timeframe.ts'
+import { Accounts } from '../src/simulator/market/accounts.ts'
 import { candleReplayMarket } from '../src/simulator/market/candle-replay-market.ts'
+import { EnforcingMarket } from '../src/simulator/market/enforcing-market.ts'
 import type { Market } from '../src/simulator/market/market.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../src/streams/hyperliquid/backfill/weight-budget.ts'
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
@@ -51,8 +53,10 @@ describe.skipIf(isAbsent)('indicators as served (needs ../shared/data)', () => {
     symlinkSync(join(SHARED, 'coins'), join(dir, 'coins'))
     const market = candleReplayMarket(dir, { seed: 1, startMs: START_MS })
     const virtual = new VirtualVenue(market, START_MS)
+    // The candles of the venue have the volume of its liquidations too.
+    const reference = new EnforcingMarket(market, new Accounts(market, START_MS))
 
-    const cold = new Served(virtual, market, null)
+    const cold = new Served(virtual, reference, null)
     while (cold.withheld === 0 && virtual.nowMs < START_MS + WARM_MS)
       virtual.runUntil(virtual.nowMs + LOOK_MS)
     expect(cold.compare().withheld, 'sold before its 1h series was deep').toBeGreaterThan(0)
@@ -61,14 +65,14 @@ describe.skipIf(isAbsent)('indicators as served (needs ../shared/data)', () => {
     const requests = cold.requests
     const saved = cold.end()
 
-    const again = new Served(virtual, market, saved)
+    const again = new Served(virtual, reference, saved)
     virtual.runUntil(virtual.nowMs + 20_000)
     expect(again.compare()).toMatchObject({ coins: COINS, withheld: 0 })
     expect(again.requests, 'nothing older is asked again').toBeLessThan(requests)
     const savedAgain = again.end()
 
     virtual.runUntil(virtual.nowMs + 23 * HOUR_MS)
-    const later = new Served(virtual, market, savedAgain)
+    const later = new Served(virtual, reference, savedAgain)
     virtual.runUntil(virtual.nowMs + 2 * MINUTE_MS)
     expect(later.compare()).toMatchObject({ coins: COINS, withheld: 0 })
     later.end()
