@@ -2,6 +2,7 @@ import { connect } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { eventText } from '../src/payment/testing/event-text.ts'
 import { PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { Gateway, Ground } from './support/attacked.ts'
@@ -327,9 +328,7 @@ test('no event tells a signature, whatever became of the payment', async () => {
       await ask(own.url + path, { 'x-payment': header })
     await ask(`${own.url}/pulse/BTC`, { 'x-payment': `${header},` })
   }
-  const told = JSON.stringify(own.events, (_name, value) =>
-    typeof value === 'bigint' ? String(value) : value,
-  )
+  const told = eventText(own.events)
   const kinds = new Set(own.events.map(({ kind }) => kind))
   for (const kind of ['settled', 'rejected', 'malformed', 'conflict', 'limited', 'replayed'])
     expect(kinds).toContain(kind)

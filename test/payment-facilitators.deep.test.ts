@@ -23,6 +23,7 @@ import type {
 } from '../src/payment/facilitators/hosted-facilitators.ts'
 import { HostedFacilitators } from '../src/payment/facilitators/hosted-facilitators.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { eventText } from '../src/payment/testing/event-text.ts'
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
@@ -467,7 +468,7 @@ describe('what a facilitator says of a settlement', () => {
       expect(bytes).toBeLessThan(8_000)
       first.inject(operation, null)
     }
-    expect(JSON.stringify(host.events).length).toBeLessThan(4_000)
+    expect(eventText(host.events).length).toBeLessThan(4_000)
   })
 })
 
@@ -639,7 +640,7 @@ describe('a facilitator that does not take our authorization', () => {
     expect(notices.filter(({ state }) => state === 'refusing')).toHaveLength(1)
     expect(group.reports()[0]).toMatchObject({ state: 'refusing', isInUse: false })
     expect(group.reports()[0]?.lastError?.reason).toContain('401')
-    const words = JSON.stringify([notices, group.reports(), host.events])
+    const words = JSON.stringify([notices, group.reports(), eventText(host.events)])
     expect(words).toContain('unknown key')
     expect(words).not.toContain('f00dfeed')
   })

@@ -22,6 +22,7 @@ import type { Facilitator, Payment } from '../src/payment/payment.ts'
 import { termsOf } from '../src/payment/terms.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { eventText } from '../src/payment/testing/event-text.ts'
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -883,7 +884,7 @@ describe('between verification and settlement', () => {
       },
     })
     const answer = await buy(host, payment, '/slow/BTC')
-    expect(answer.status, JSON.stringify(host.events)).toBe(200)
+    expect(answer.status, eventText(host.events)).toBe(200)
     expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
   })
 

@@ -18,10 +18,8 @@ import { runCommand, startRig, untilSold } from './support/service.ts'
 const PATHS = [
   '/pulse/BTC',
   '/pulse/ETH?timeframes=15m,4h&view=compact',
-  '/spread/PEPE',
-  '/liquidations/SOL?fields=zones.longs,meta',
+  '/spread/PEPE?fields=mid_price,meta',
   '/bundle/BTC',
-  '/screener?top_n=5',
 ]
 const MUTATIONS = 1_000
 
@@ -92,15 +90,11 @@ describe('a bought answer', () => {
       })
   })
 
-  test.each([
-    ['one figure', ({ answer }: AnswerFile) => ({ ...answer, price: { current: 1 } })],
-    ['one member more', ({ answer }: AnswerFile) => ({ ...answer, more: true })],
-  ])('with %s changed is contradicted by the recording', (_what, changed) => {
+  test('with one figure changed is contradicted by the recording', () => {
     const [first] = bought
     if (first === undefined) throw new Error('one was bought')
-    expect(recomputedStep({ ...first, answer: changed(first) }, recording)).toMatchObject({
-      verdict: 'fails',
-    })
+    const answer = { ...first.answer, price: { current: 1 } }
+    expect(recomputedStep({ ...first, answer }, recording)).toMatchObject({ verdict: 'fails' })
   })
 
   test(`is contradicted after each of ${MUTATIONS} changes`, async () => {

@@ -32,14 +32,14 @@ class LiquidationCoverage implements MarketTracker {
     return { vaults: this.#vaults, marketShare: this.marketShare(venueMs - REALISED_MS, venueMs) }
   }
 
-  /** Share of a time in which the market-wide source missed nothing, 0 to 1. */
+  /** Share of a time in which the market-wide source missed nothing, 0 to 1; 0 before the venue's clock is known. */
   marketShare(fromMs: number, untilMs: number): number {
     let coveredMs = 0
     for (let at = 0; at < this.#spans.length; at += SPAN_FIELDS) {
       const [start, end] = [this.#spans[at] as number, this.#spans[at + 1] as number]
       coveredMs += Math.max(0, Math.min(end, untilMs) - Math.max(start, fromMs))
     }
-    return coveredMs / (untilMs - fromMs)
+    return untilMs > fromMs ? coveredMs / (untilMs - fromMs) : 0
   }
 
   save(): Float64Array {
