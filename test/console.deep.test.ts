@@ -118,6 +118,13 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     expect(Number(now.price?.replaceAll(',', ''))).toBe(sold.get(now.version))
   })
 
+  test('shows the record of the estimates to everyone', async () => {
+    const { page } = await opened(`${rig.url}/#/proof`)
+    const rows = page.locator('[aria-labelledby=record] tbody tr')
+    expect((await rows.allTextContents()).join('\n')).toMatch(/not supported/i)
+    await page.context().close()
+  })
+
   test('says within 5 s that the service has ended, and recovers when it is back', async () => {
     const { page, faults } = await opened(`${rig.adminUrl}/#/coin/BTC`)
     await rig.kill()

@@ -481,7 +481,8 @@ test('the recorded costs of settlements are what the gas account has paid', asyn
   await Promise.all(payments.map((payment) => by.settle(payment, 'confirmed')))
   const alone = await paymentOf(await fundedBuyer(), by)
   await by.settle(alone, 'broadcast')
-  expect(await by.outcome(alone)).toMatchObject({ kind: 'settled' })
+  // It was handed to the chain, and its block comes later.
+  await expect.poll(() => by.outcome(alone)).toMatchObject({ kind: 'settled' })
   const distinct = [...new Map(costs.map((cost) => [cost.transaction, cost])).values()]
   expect(distinct.reduce((sum, { payments: count }) => sum + count, 0)).toBe(4)
   expect(distinct.reduce((sum, { fee }) => sum + fee, 0n)).toBe(before - (await balance()))

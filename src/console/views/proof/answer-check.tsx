@@ -40,7 +40,7 @@ export function AnswerCheck() {
         <h2 id="check">Check an answer</h2>
       </header>
       <p class="fine">
-        The check runs in this page and sends nothing.{' '}
+        The check runs in this page and sends nothing but the hash of the answer.{' '}
         {receiptSigner === null ? (
           'This service signs no receipts now.'
         ) : (

@@ -15,7 +15,7 @@ export function RecordPanel() {
       {state.kind === 'answer' ? (
         <Records of={state.answer} />
       ) : (
-        <p>The record has not been computed yet.</p>
+        <p aria-busy="true">The record appears a minute after the service has started.</p>
       )}
       <p class="fine">
         Every estimate is compared with what happened and with a control that knows nothing. Lift
