@@ -1,7 +1,7 @@
 /** SHA-256 of bytes: 32 bytes. */
 export type Sha256 = (bytes: Uint8Array) => Uint8Array
 
-/** Where a leaf is in a tree, and the hashes beside the way to the root, from the bottom up. */
+/** The position of a leaf, and the sibling hashes on its path to the root, from the bottom up. */
 export type InclusionProof = {
   readonly position: number
   readonly size: number

@@ -153,7 +153,7 @@ describe('liquidation in the model', () => {
   const minuteMs = Math.floor(START_MS / MINUTE_MS) * MINUTE_MS
   const FALL_MS = minuteMs + 5 * MINUTE_MS + 21 * 1_000
 
-  test('a mark that falls for three seconds liquidates longs for good; shorts only lose what deleveraging closes', () => {
+  test('a mark that falls for three seconds liquidates longs permanently; shorts lose only what deleveraging closes', () => {
     const market = marketWith((atMs) =>
       atMs >= FALL_MS && atMs < FALL_MS + TICK_MS ? 94_000 : 100_000,
     )

@@ -15,7 +15,7 @@ export type Distress = {
 const AHEAD_MINUTES_MIN = 12
 /** … and before this one. */
 const AHEAD_MINUTES_MAX = 35
-/** Of 100 affected positions: so many lose margin slowly … */
+/** Number of 100 affected positions that lose margin slowly … */
 const NEAR = 60
 /** … these at once, down to this share of the maintenance margin, … */
 const SUDDEN = 80
