@@ -89,7 +89,7 @@ describe('what buys', () => {
     const { key, spent } = await wallet()
     const filled = put(code, { "'0x…'": `'${key}'`, 'http://127.0.0.1:8402': rig.url })
     const shown = `${filled}\nconsole.log(JSON.stringify(answer))`
-    const child = spawn(process.execPath, ['--input-type=module', '--eval', shown], {
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', shown], {
       cwd: ROOT,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: inheritedEnv(),
