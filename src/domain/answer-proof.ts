@@ -31,8 +31,8 @@ export interface AnswerProofs {
 }
 
 /**
- * SHA-256 of the previous chain value, the start of the hour (64-bit big-endian Unix milliseconds) and its root: whoever
- * keeps one value can tell whether an earlier hour was changed.
+ * SHA-256 of the previous chain value, the start of the hour (64-bit big-endian Unix milliseconds) and its root. A
+ * reader who keeps one value detects a change of any earlier hour.
  */
 export function chainValue(
   before: Uint8Array,

@@ -20,7 +20,7 @@ export type CoinClass = (typeof coinClasses)[number]
 /** Levels of the quantiles that a claim states: central intervals of 50, 80 and 95 %. */
 export const quantileLevels = [0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975] as const
 
-/** A rule for good, such as `confluence.bias@1`: a changed rule has another version and begins without a record. */
+/** The permanent name of a rule, such as `confluence.bias@1`: a changed rule has another version and begins without a record. */
 export type RuleId = `${ClaimFamily}.${string}@${number}`
 
 /** What is stated, and what the control states about the same. */

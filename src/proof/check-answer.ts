@@ -114,8 +114,8 @@ function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep 
   )
 }
 
-/** '' for the whole market. */
-function coinOf(pathname: string): string {
+/** The coin in the path of a call; '' for the whole market. */
+export function coinOf(pathname: string): string {
   const [, , coin = ''] = pathname.split('/')
   try {
     return decodeURIComponent(coin)

@@ -13,7 +13,7 @@ import { Replay } from '../engine/replay.ts'
 import type { AnswerFile } from '../proof/answer-file.ts'
 import { answerText } from '../proof/answer-file.ts'
 import type { CheckStep } from '../proof/check-answer.ts'
-import { signedUrl, step } from '../proof/check-answer.ts'
+import { coinOf, signedUrl, step } from '../proof/check-answer.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
 
 /** What an answer says about itself. */
@@ -79,12 +79,14 @@ function pathOf(file: AnswerFile): string | null {
 }
 
 function callOf(path: string): Call | null {
-  const { pathname, searchParams } = new URL(path, 'http://service')
-  const [, id, subject = ''] = pathname.split('/')
+  const url = URL.parse(path, 'http://service')
+  if (url === null) return null
+  const { pathname, searchParams } = url
+  const [, id] = pathname.split('/')
   const contract = contracts.find((one) => one.id === id)
   if (contract === undefined) return null
   const asked = requestReader(contract)({
-    params: { coin: decodeURIComponent(subject) },
+    params: { coin: coinOf(pathname) },
     query: Object.fromEntries(searchParams),
   })
   if (asked.kind === 'refusal') return null

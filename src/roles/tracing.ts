@@ -103,7 +103,7 @@ function noted(exporter: SpanExporter, log: Logger): SpanExporter {
   }
 }
 
-/** True at most so many times in each second. */
+/** True at most this number of times in each second. */
 function atMost(count: number): () => boolean {
   let second = Number.NaN
   let taken = 0

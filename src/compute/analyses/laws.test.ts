@@ -322,7 +322,7 @@ function heapBytes(): number {
   return heapUsed + arrayBuffers
 }
 
-/** Without what is kept for good or for months, within bounds of its own: the record and its open claims. */
+/** Without what is kept permanently or for months, within bounds of its own: the record and its open claims. */
 function savedNumbers(processor: Processor, nowMs: number): number {
   let numbers = 0
   for (const saved of processor.records.checkpoint(nowMs).coins.values()) numbers += saved.length

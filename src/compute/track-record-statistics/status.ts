@@ -4,7 +4,7 @@ import type { Form, RecordFigures } from './figures.ts'
 export const recordStatuses = ['measuring', 'supported', 'not_supported', 'inverted'] as const
 export type RecordStatus = (typeof recordStatuses)[number]
 
-/** A change of status, for good. */
+/** A change of status, kept permanently. */
 export type StatusChange = {
   /** First day since the Unix epoch that is not in the figures. */
   readonly day: number
