@@ -70,10 +70,14 @@ class LocalRateLimit implements RateLimit {
   }
 }
 
-/** Counts one call. @returns the state with it, also above the limit */
-export async function consumed(limiter: RateLimiterAbstract, key: string): Promise<RateLimiterRes> {
+/** Counts calls. @returns the state with them, also above the limit */
+export async function consumed(
+  limiter: RateLimiterAbstract,
+  key: string,
+  calls = 1,
+): Promise<RateLimiterRes> {
   try {
-    return await limiter.consume(key)
+    return await limiter.consume(key, calls)
   } catch (refusal) {
     if (refusal instanceof RateLimiterRes) return refusal
     throw refusal

@@ -90,6 +90,21 @@ describe.skipIf(redisBinary === null)('limits of two gateways', () => {
     expect(later, 'one after another').toBe(300)
   })
 
+  test('report the calls of a busy key together', async () => {
+    const { url } = await redis()
+    const client = redisClient(url, () => 0)
+    await client.connect()
+    closing.push(() => client.destroy())
+    const counted = vi.spyOn(client, 'eval')
+    const limit = sharedRateLimits({ client, clock: systemClock })('ip', 300, 1 / 2)
+    expect(await allowedOf(100, limit)).toBe(100)
+    const other = (await gateway(url))('ip', 300)
+    await vi.waitFor(async () => {
+      expect((await other.take('caller')).remaining, 'all are counted').toBeLessThan(200)
+    })
+    expect(counted.mock.calls.length, 'one report on its way, one of all others').toBeLessThan(10)
+  })
+
   test('count by name and by key, and take a call back at both', async () => {
     const { url } = await redis()
     const [here, there] = [await gateway(url), await gateway(url)]

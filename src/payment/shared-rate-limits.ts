@@ -78,6 +78,8 @@ class SharedRateLimit implements RateLimit {
   readonly #known: RateLimiterMemory
   /** Calls by key on their way to the broker. */
   readonly #unconfirmed = new Map<string, number>()
+  /** Calls by key that the next report counts; present while a report of the key is on its way. */
+  readonly #unreported = new Map<string, number>()
 
   constructor(name: string, perMinute: number, withoutWait: number, counts: Counts) {
     const limits = {
@@ -102,10 +104,9 @@ class SharedRateLimit implements RateLimit {
     this.#addUnconfirmed(key, 1)
     const here = await consumed(this.#known, key)
     if (here.consumedPoints > this.#perMinute) this.#addUnconfirmed(key, -1)
-    else if (here.consumedPoints <= this.#withoutWait)
-      void this.#confirmed(key, (count) => this.#counts.report(count))
+    else if (here.consumedPoints <= this.#withoutWait) void this.#report(key)
     else {
-      const shared = await this.#confirmed(key, (count) => this.#counts.ask(count))
+      const shared = await this.#confirmed(key, 1, (count) => this.#counts.ask(count))
       if (shared !== null) return allowance(shared, this.#perMinute)
     }
     return allowance(here, this.#perMinute)
@@ -123,13 +124,33 @@ class SharedRateLimit implements RateLimit {
     void this.#counts.report(() => this.#shared.reward(key))
   }
 
-  /** Counts a call in the broker, and learns the count of all gateways. @returns null without an answer */
+  /**
+   * Counts a call that does not wait. Those that come during a report are counted together by the next one, so that a
+   * busy key costs one round trip for many calls.
+   */
+  async #report(key: string): Promise<void> {
+    const unreported = this.#unreported.get(key)
+    this.#unreported.set(key, (unreported ?? 0) + 1)
+    if (unreported !== undefined) return
+    while ((this.#unreported.get(key) ?? 0) > 0)
+      await this.#confirmed(key, 0, (count) => this.#counts.report(count))
+    this.#unreported.delete(key)
+  }
+
+  /**
+   * Counts calls in the broker, after those that are not reported yet, and learns the count of all gateways.
+   * @returns null without an answer
+   */
   async #confirmed(
     key: string,
+    waiting: number,
     ask: (count: () => Promise<RateLimiterRes>) => Promise<RateLimiterRes | null>,
   ): Promise<RateLimiterRes | null> {
-    const state = await ask(() => consumed(this.#shared, key))
-    this.#addUnconfirmed(key, -1)
+    const unreported = this.#unreported.get(key)
+    if (unreported !== undefined) this.#unreported.set(key, 0)
+    const calls = waiting + (unreported ?? 0)
+    const state = await ask(() => consumed(this.#shared, key, calls))
+    this.#addUnconfirmed(key, -calls)
     if (state === null) return null
     const count = state.consumedPoints + (this.#unconfirmed.get(key) ?? 0)
     await this.#known.set(key, count, Math.max(1, state.msBeforeNext) / 1_000)
