@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Document } from './document.ts'
 import { bytesOf } from './document.ts'
-import { factsFrom, PackedDocument, packDocument } from './packed-document.ts'
+import { factsFrom, hasAnswerIn, PackedDocument, packDocument } from './packed-document.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 
@@ -29,6 +29,14 @@ describe('a packed document', () => {
   test('keeps the members in their order, which a checksum covers', () => {
     const { bytes: _, ...facts } = ranged()
     expect(JSON.stringify(factsFrom(packDocument(ranged()).facts))).toBe(JSON.stringify(facts))
+  })
+
+  test('says of each view whether it has an answer, as the document does', () => {
+    const packed = new PackedDocument(structuredClone(packDocument(ranged())))
+    for (const key of [...Object.keys(ranged().views), 'unknown'])
+      expect(hasAnswerIn(packed, key), key).toBe(hasAnswerIn(ranged(), key))
+    expect(hasAnswerIn(packed, '1h')).toBe(true)
+    expect(hasAnswerIn(packed, '4h')).toBe(false)
   })
 
   test('returns the same view for every reader', () => {

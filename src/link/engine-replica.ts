@@ -1,8 +1,9 @@
 import type { DexStatus } from '../domain/dex.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
-import { documentKey, subjectOf, viewOf, WHOLE_MARKET } from '../domain/document.ts'
+import { documentKey, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
+import { hasAnswerIn } from '../domain/packed-document.ts'
 import type {
   EngineMessage,
   EngineOrigin,
@@ -198,7 +199,7 @@ export class EngineReplica implements EngineReader {
   #noteReadiness(subject: string): void {
     const { analysis, view } = this.#readiness
     const document = this.#subjects.get(subject)?.get(documentKey(analysis, subject))
-    const isReady = document !== undefined && viewOf(document, view)?.kind === 'answer'
+    const isReady = document !== undefined && hasAnswerIn(document, view)
     if (isReady === this.#ready.has(subject)) return
     if (isReady) this.#ready.add(subject)
     else this.#ready.delete(subject)

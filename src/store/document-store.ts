@@ -22,7 +22,7 @@ const SCHEMA = `
 export const documentMigrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Increased with every incompatible change of `domain/document.ts` and `domain/packed-document.ts`. */
-const FORMAT = 3
+const FORMAT = 4
 /** The largest document, `screener`, has 82 kB. */
 const CONTENT_BYTES_MAX = 4 * 1024 * 1024
 /** Documents written in one turn of the event loop. */
