@@ -103,7 +103,7 @@ describe('a service that is paid on Solana', () => {
     [
       'whose fee payer has no SOL',
       () => ({ '--solana-facilitator-key': keyOf(chain.accounts.buyer.seed) }),
-      /has 0 SOL, which does not cover one fee/,
+      /has 0 SOL, too little for its rent and one fee/,
     ],
     [
       'whose fee payer is the payee',

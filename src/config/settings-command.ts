@@ -19,14 +19,14 @@ export type GivenValue = {
 /** A file that was read for the configuration. */
 export type SettingFile = { readonly path: string; readonly hasSecret: boolean }
 
-/** What a command line can set, besides its flags. */
+/** Sources of settings other than flags. */
 export type SettingContext = {
   readonly variables: Variables
-  /** What a configuration file may contain, whichever command reads it. */
+  /** Options that a configuration file may contain, whichever command reads it. */
   readonly fileOptions: readonly SettingOption[]
 }
 
-/** A command whose options come from flags, variables, files with secrets and a configuration file, in this order. */
+/** A command that takes options from flags, variables, secret files and a configuration file; the first wins. */
 export class SettingsCommand extends Command {
   readonly given = new Map<string, GivenValue>()
   readonly files: SettingFile[] = []
@@ -58,8 +58,8 @@ export class SettingsCommand extends Command {
   }
 
   /**
-   * Replaces the method by which commander reads variables: after the flags, and before it checks which options are
-   * missing or exclude each other. Problems are kept, so that all are named, and none if help is requested.
+   * Overrides how commander reads variables: after the flags, and before its checks for missing and conflicting options.
+   * Collects problems, so that all of them are reported at once, and none when help is requested.
    */
   _parseOptionsEnv(): void {
     const options = this.options.filter((option) => option instanceof SettingOption)
@@ -109,7 +109,7 @@ export class SettingsCommand extends Command {
   }
 }
 
-/** The values of flags and variables as texts, by key; no secrets of files. */
+/** Texts given by flags and variables, by option; none from files. */
 export function givenTexts(command: SettingsCommand): ReadonlyMap<string, string> {
   const texts = command.options.flatMap((option): [string, string][] => {
     const value = command.given.get(option.attributeName())

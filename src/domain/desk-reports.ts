@@ -59,13 +59,13 @@ export type SourceFigures = StateSince & {
   readonly reconnects: number
   /** Interruptions of its data other than lost connections since the start of the engine, such as a silent channel. */
   readonly gaps: number
-  /** All its notices since the start of the engine, by name. */
+  /** Number of its events since the start of the engine, by name. */
   readonly notices: Readonly<Record<string, number>>
 }
 
 type ThreadFigures = ThreadUsage & { readonly thread: 'gateway' | 'engine' }
 
-/** Of one thread, as it measures itself. */
+/** Resource usage of one thread, which measures itself. */
 export type ThreadUsage = {
   /** Delay of the event loop since the previous report; null before the first measurement. */
   readonly loopDelay: LoopDelay | null
@@ -86,7 +86,7 @@ export type DocumentFigures = {
   readonly documents: number
   /** Documents whose default answer can be sold now. */
   readonly answerable: number
-  /** Ages of these answers; null without one. */
+  /** Median and maximum age of the answerable documents; null without one. */
   readonly medianAgeMs: number | null
   readonly worstAgeMs: number | null
   /** Subject of the oldest answer: a coin, or `*` for the whole market. */
@@ -114,7 +114,7 @@ export type RouteFigures = {
 }
 
 type StoreFigures = StateSince & {
-  /** Since the start of the engine. */
+  /** This and the next two count since the start of the engine. */
   readonly droppedRows: number
   readonly damagedBlocks: number
   readonly setAsideFiles: number
@@ -136,7 +136,7 @@ export type MoneyReport = {
 }
 
 export type SalesFigures = {
-  /** Begin of the window of earnings, buyers and losses: a midnight in UTC. */
+  /** Start of the window of earnings, buyers and losses: a midnight in UTC. */
   readonly sinceMs: number
   readonly earnings: readonly Earnings[]
   /** Since the start of this process, in the order of the price list. */
@@ -175,7 +175,7 @@ type FunnelFigures = {
 
 type UnsettledPayments = {
   readonly state: 'settling' | 'unknown' | 'unconfirmed' | 'lost'
-  /** Age since the begin of the settlement. */
+  /** Time since the settlement began. */
   readonly age: 'minute' | 'hour' | 'day' | 'older'
   readonly payments: number
   readonly amountAtomic: string
@@ -184,7 +184,7 @@ type UnsettledPayments = {
 export type GasFigures = {
   /** Native coin of the chain. */
   readonly coin: 'ETH' | 'SOL'
-  /** Balance; null while the node does not answer. */
+  /** Balance in `coin`; null while the node does not answer. */
   readonly left: number | null
   /** Sum of the decreases of the balance between readings since the start of this process. */
   readonly spent: number

@@ -33,7 +33,7 @@ type RecordedEntry =
   /** The document of an earlier `gather` was published. */
   | { readonly kind: 'rendered'; readonly analysis: string; readonly document: number }
 
-/** Decoded events of external sources and of our own history of measures. */
+/** Events of external sources and of the history of measures; `outside` is their name in the file format. */
 export type RecordedExternal = {
   readonly kind: 'outside'
   readonly events: readonly (Exclude<MarketEvent, MeasureHistoryEvent> | RecordedMeasure)[]
@@ -53,7 +53,7 @@ export type RecordedStart = {
 type RecordedCheckpoint = {
   readonly version: number
   readonly listings: readonly Listing[]
-  /** Each coin with the bytes of its numbers in base64, because JSON has no NaN and no negative zero. */
+  /** Each coin with its numbers as base64 bytes, because JSON.stringify loses NaN and -0. */
   readonly coins: readonly (readonly [string, string])[]
 }
 

@@ -2,7 +2,7 @@ import type { SettleResponse } from '../client/client.ts'
 
 /** An answer with its receipt: what "Save" writes, and a subset of what `perpscope buy --json` prints. */
 export type AnswerFile = {
-  /** Path of the call; null in what a program has kept without it. */
+  /** Path of the call; null if the input does not contain it. */
   readonly path: string | null
   readonly answer: Readonly<Record<string, unknown>>
   readonly receipt: SettleResponse
@@ -19,7 +19,7 @@ export function answerFileText({ path, answer, receipt }: AnswerFile): string {
   return `${JSON.stringify({ path, receipt, answer }, null, 2)}\n`
 }
 
-/** The text of which a receipt has the hash: answers are sent as `JSON.stringify` writes them. */
+/** The text that the hash of a receipt covers: the service sends answers as `JSON.stringify` writes them. */
 export function answerText({ answer }: AnswerFile): string {
   return JSON.stringify(answer)
 }
@@ -31,7 +31,7 @@ export function answerText({ answer }: AnswerFile): string {
  * @throws AnswerFileError
  */
 export function readAnswerFile(text: string, header = ''): AnswerFile {
-  const value = parsed(text, 'The answer is not JSON.')
+  const value = parsed(text, 'The answer is not a JSON object.')
   const { path, answer, receipt, structuredContent, _meta } = value
   if (isRecord(answer)) {
     const given = isRecord(receipt) ? receipt : fromHeader(header)
@@ -48,7 +48,7 @@ function fromHeader(header: string): unknown {
   const trimmed = header.trim().replace(/^payment-response:\s*/i, '')
   if (trimmed === '')
     throw new AnswerFileError(
-      'The receipt is missing. Add the PAYMENT-RESPONSE header of the response below.',
+      'The receipt is missing. Add the PAYMENT-RESPONSE header of the response.',
     )
   try {
     return JSON.parse(atob(trimmed))
@@ -60,7 +60,7 @@ function fromHeader(header: string): unknown {
 function receiptOf(value: unknown): SettleResponse {
   if (isRecord(value) && typeof value['transaction'] === 'string')
     return value as unknown as SettleResponse
-  throw new AnswerFileError('The receipt is missing: nothing was paid for this answer.')
+  throw new AnswerFileError('The receipt is missing or names no transaction.')
 }
 
 function parsed(text: string, message: string): Readonly<Record<string, unknown>> {

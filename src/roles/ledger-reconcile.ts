@@ -32,13 +32,13 @@ const nextSteps: Readonly<Record<LedgerDifference['reason'], string>> = {
   transaction_failed:
     'The transaction failed, so the sale was not paid. Ask the facilitator that reported it.',
   transaction_without_transfer:
-    'The transaction has no such transfer to this payee. Check --pay-to of that time, and ask the facilitator that reported it.',
+    'The transaction has no transfer from this payer to this payee. Check the --pay-to then in use, and ask the facilitator.',
   transfer_of_another_payment:
     'The only such transfer belongs to another payment. Ask the facilitator that reported this transaction.',
   other_amount: 'Compare the transaction with the price of the analysis at that time.',
   transferred_twice: 'The payer may have paid twice. Send the second sum back if it did.',
   not_settled_in_ledger:
-    'The money came, and the ledger does not have it as settled. A running service records an open one; otherwise send it back or give the answer.',
+    'The transfer arrived, but the ledger does not have the payment as settled. A running service resolves open payments; otherwise refund it.',
   no_payment:
     'No sale explains this transfer: a gift, a payment for another service with this payee, or a sale whose row is lost. Ask the payer, or send it back.',
 }
@@ -108,7 +108,7 @@ function payeeChains(options: LedgerOptions): readonly PayeeChain[] {
   return chains
 }
 
-/** From the first payment to now, unless the options limit it. @throws ConfigError for an empty ledger */
+/** From the first payment to now, unless the options limit it. @throws ConfigError for an empty period */
 async function periodOf(books: LedgerBooks, options: LedgerOptions): Promise<ReportRange> {
   const range = { ...rangeOf(options), untilMs: options.until ?? systemClock.nowMs() }
   if (options.since !== undefined) return range

@@ -48,7 +48,7 @@ async function asked(
     if (cause instanceof OperatingError || cause instanceof ConfigError) throw cause
     throw new OperatingError(
       'maintenance',
-      `no service answers on admin port ${options.adminPort}; is it running, and is --admin-port the same?`,
+      `admin port ${options.adminPort} gave no valid answer; is the service running, and is --admin-port the same?`,
       { cause },
     )
   }

@@ -71,7 +71,7 @@ export function isDataDirLocked(dataDir: string): boolean {
 }
 
 /**
- * Binds a data directory to one market permanently. Data of one market must never appear in answers about another.
+ * Binds a data directory permanently to one market, the host of `--source`. Data of one market must never appear in answers about another.
  * @returns the market that the directory belongs to, which may be another one
  */
 export function claimDataDir(dataDir: string, market: string): string {
@@ -85,9 +85,8 @@ export function claimDataDir(dataDir: string, market: string): string {
 }
 
 /**
- * Removes the access of other users to the directory and its databases, also to those of an earlier version. The umask
- * of the process covers new files.
- * @returns the errors for files of another user
+ * Makes the directory and its existing databases private. The umask of the process covers new files.
+ * @returns the errors, such as for a file of another user
  */
 export function protectDataDir(dataDir: string): readonly string[] {
   mkdirSync(dataDir, { recursive: true, mode: PRIVATE_DIR_MODE })
@@ -111,7 +110,7 @@ export function protectDataDir(dataDir: string): readonly string[] {
   })
 }
 
-/** The data directory holds old and new files together until {@link endRestore}. */
+/** Marks the directory as incomplete until {@link endRestore}: it holds old and new files together. */
 export function beginRestore(dataDir: string): void {
   writeFileSync(join(dataDir, UNFINISHED), 'perpscope restore was cut off: run it again\n', {
     flush: true,
@@ -122,7 +121,7 @@ export function endRestore(dataDir: string): void {
   rmSync(join(dataDir, UNFINISHED))
 }
 
-/** @throws OperatingError after an unfinished restore: a service would begin an empty ledger */
+/** @throws OperatingError after an unfinished restore, because a service would start with an empty ledger */
 export function checkRestored(dataDir: string): void {
   if (statPresent(join(dataDir, UNFINISHED)) !== undefined)
     throw new OperatingError(

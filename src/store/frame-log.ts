@@ -7,14 +7,14 @@ import { OperatingError } from '../domain/errors.ts'
  *
  * | bytes | what                                                                          |
  * |-------|-------------------------------------------------------------------------------|
- * | 8     | mark, by which a reader finds the next block behind a damaged one               |
- * | 4     | number of the block; every writer begins with 0, so 0 is where another one began |
+ * | 8     | magic number, on which a reader synchronizes after a damaged block            |
+ * | 4     | number of the block; every writer begins with 0                               |
  * | 4     | bytes of the JSON lines                                                       |
  * | 4     | bytes of the payload                                                          |
- * | 4     | CRC-32 of the twelve bytes before and of the payload                          |
+ * | 4     | CRC-32 of the previous twelve bytes and the payload                           |
  * | n     | payload: Brotli of the JSON lines                                             |
  *
- * Numbers are unsigned, the lowest byte first.
+ * Integers are unsigned, little-endian.
  */
 
 /** Raised with every change of the format or of what the values mean: another version is not read. */
@@ -26,7 +26,7 @@ const FILE_HEADER_PATTERN = new RegExp(`^${TITLE} (\\d{1,9})\\n`)
 /** Like PNG's signature: not text, and broken by a conversion of line ends. */
 export const BLOCK_MARK = Buffer.from([0x89, 0x50, 0x53, 0x42, 0x0d, 0x0a, 0x1a, 0x0a])
 export const BLOCK_HEADER_BYTES = 24
-/** A larger block is damaged: the queue of a writer is smaller. */
+/** A larger block is damaged: a writer queues 64 MiB at most. */
 const BLOCK_BYTES_MAX = 256 * 1024 * 1024
 
 const FIELD = { sequence: 8, textBytes: 12, payloadBytes: 16, crc: 20 } as const
@@ -49,7 +49,7 @@ export function encodeBlock(sequence: number, textBytes: number, payload: Buffer
   return Buffer.concat([header, payload])
 }
 
-/** @returns null where no block begins. */
+/** @returns null for bytes that are not a header */
 export function decodeBlockHeader(bytes: Buffer): BlockHeader | null {
   if (bytes.length < BLOCK_HEADER_BYTES) return null
   if (!bytes.subarray(0, BLOCK_MARK.length).equals(BLOCK_MARK)) return null
@@ -81,7 +81,7 @@ export function decodeBlock(
   }
 }
 
-/** @throws OperatingError when the file that begins like this is none that can be read here. */
+/** @throws OperatingError if this version cannot read a file with this beginning */
 export function checkFileHeader(path: string, beginning: Buffer): void {
   if (beginning.length === 0)
     throw new OperatingError('recording_unusable', `${path} is empty: nothing was recorded`)

@@ -59,7 +59,7 @@ type Extent = {
   readonly recordSchema: (schema: JsonSchema) => JsonSchema
   /** By the id of the analysis. */
   readonly answerExample: (id: string) => unknown
-  /** Problems with an example. */
+  /** Codes that have an example. */
   readonly codes: readonly ProblemCode[]
   /** Refers to the other document. */
   readonly more: string
@@ -85,9 +85,9 @@ function openApiDocument(
       version: API_VERSION,
       summary: SERVICE_SUMMARY,
       description: [
-        'All endpoints except /mcp and /a2a use GET. HEAD returns the headers of GET; on a paid path it returns the quote. Bodies are compressed (br, gzip) if Accept-Encoding allows it. All responses have Cache-Control, most have Vary; except for answers, Link names this document (service-desc), /docs (service-doc) and /health (status).',
+        'All endpoints except /mcp and /a2a use GET. HEAD returns the headers of GET; on a paid path it returns the quote. Bodies are compressed (br, gzip) if Accept-Encoding allows it. All responses have Cache-Control, most have Vary. All but answers link (Link) this document (service-desc), /docs (service-doc) and /health (status).',
         'Analyses, /coins and /sample/{analysis} refuse unlisted query parameters with 400 unknown_parameter, without a quote. utm_* and _ are ignored. Fields and enum values may be added; none is removed.',
-        'Answer schemas describe the full answer. With fields or view=compact, required fields that were not requested are absent.',
+        'Answer schemas describe the full answer. With fields or view=compact, omitted fields are absent even if required.',
         more,
       ].join('\n\n'),
       contact: {
@@ -193,7 +193,7 @@ function paidOperation(
   }
 }
 
-/** Parameters of more than one analysis, by name. */
+/** Parameters that several analyses share unchanged, by name; reversed, so that the first form of a name wins. */
 function sharedParameters(offers: readonly AnalysisOffer[]): OpenApiObject {
   const all = offers.flatMap((offer) =>
     offer.parameters.map(

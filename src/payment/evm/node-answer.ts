@@ -43,14 +43,14 @@ export function isNonceTooLow(cause: unknown): boolean {
   return nodeSays(cause, /nonce too low/i)
 }
 
-/** Another transaction of this account has the nonce, mined or pending. */
+/** The nonce is used, mined or pending, perhaps by this transaction, which a provider sent again. */
 export function isNonceTaken(cause: unknown): boolean {
   return isNonceTooLow(cause) || nodeSays(cause, /replacement transaction underpriced/i)
 }
 
 /**
- * The node certainly rejected the transaction. "Nonce too low" is not certain: a provider that resends a mined
- * transaction gets it, too.
+ * Whether the node certainly rejected the transaction. "Nonce too low" is not certain: a provider that sends a mined
+ * transaction again gets it as well.
  */
 export function isTurnedAway(cause: unknown): boolean {
   return nodeSays(cause, /insufficient funds|underpriced|intrinsic gas|invalid sender/i)
@@ -65,7 +65,7 @@ export function rpcError(cause: unknown): RpcRequestError | null {
 
 function reasonIn(data: Hex): string | null {
   try {
-    return decodeErrorResult({ abi, data }).args[0]
+    return String(decodeErrorResult({ abi, data }).args[0])
   } catch {
     // A custom error or no data.
     return null

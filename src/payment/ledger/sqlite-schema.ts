@@ -2,12 +2,12 @@ import type Database from 'better-sqlite3'
 import { costsTable } from './sqlite-transaction-costs.ts'
 
 export const SCHEMA_VERSION = 3
-/** Of a file whose payments are in PostgreSQL. Every version of perpscope refuses it. */
+/** Marks a file whose payments were moved to PostgreSQL; every version of perpscope refuses it. */
 export const MOVED_VERSION = 1_000_000
 
 /**
- * A row of `payments` is kept. Its answer is deleted when its access ends, the signed payment when the outcome is
- * known.
+ * An answer is deleted when its access ends, a signed payment when the outcome is known, and a row of `payments` as the
+ * retention of its state requires.
  */
 const tables = `
 CREATE TABLE payments (
@@ -98,7 +98,7 @@ const scripts: ReadonlyMap<unknown, string> = new Map([
   [2, fromVersion2 + failedSettlements],
 ])
 
-/** Belongs to no version: older versions of perpscope read and write a file that has it. */
+/** Not versioned: older versions of perpscope can use a file with this index. */
 const indexOfBegin = 'CREATE INDEX IF NOT EXISTS payments_begun ON payments (begun_ms);'
 
 /**

@@ -10,9 +10,9 @@ type Row<Line extends { readonly amount: bigint }> = Omit<Line, 'payments'> & {
 }
 
 /**
- * Reads sums day by day through the index of the begin, and lets other tasks run in between, because SQLite blocks the
+ * Sums one day at a time through the index `payments_begun` and yields between queries, because SQLite blocks the
  * gateway while it reads.
- * @param pause resolves after the tasks that wait
+ * @param pause resolves after the waiting tasks
  */
 export function sqliteSummary(
   db: Database.Database,
@@ -24,18 +24,18 @@ export function sqliteSummary(
     const buyers = new Map<string, BuyerLine>()
     for (let fromMs = sinceMs; fromMs <= nowMs; ) {
       const toMs = (Math.floor(fromMs / DAY_MS) + 1) * DAY_MS
-      // The last one has no end: another process can have a later clock.
+      // The last day has no end: the clock of another process may be ahead.
       const day = { fromMs, toMs: toMs > nowMs ? Number.MAX_SAFE_INTEGER : toMs }
-      for (const line of sold.all(day)) lines.push(counted(line))
+      for (const line of sold.all(day)) lines.push(lineOf(line))
       await pause()
-      for (const row of bought.iterate(day)) add(buyers, counted(row))
+      for (const row of bought.iterate(day)) add(buyers, lineOf(row))
       await pause()
       fromMs = toMs
     }
     const largest = [...buyers.values()].sort(byAmount)
     return {
       sold: lines,
-      open: sortedOpen(open.all({ sinceMs, nowMs }).map(counted)),
+      open: sortedOpen(open.all({ sinceMs, nowMs }).map(lineOf)),
       buyers: buyers.size,
       largest: largest.slice(0, LARGEST_BUYERS_MAX),
     }
@@ -78,13 +78,13 @@ function add(buyers: Map<string, BuyerLine>, { payer, payments, amount }: BuyerL
   })
 }
 
-/** The largest first, then by name. */
+/** Largest first, then by payer. */
 function byAmount(a: BuyerLine, b: BuyerLine): number {
   if (a.amount !== b.amount) return a.amount > b.amount ? -1 : 1
   return a.payer < b.payer ? -1 : 1
 }
 
-function counted<Line extends { readonly payments: bigint }>(
+function lineOf<Line extends { readonly payments: bigint }>(
   line: Line,
 ): Omit<Line, 'payments'> & { readonly payments: number } {
   return { ...line, payments: Number(line.payments) }

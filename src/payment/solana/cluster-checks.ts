@@ -71,7 +71,7 @@ export function feePayerProbe(node: SolanaNode, feePayer: Address) {
   return async (): Promise<string | null> => {
     const lamports = (await node.account(feePayer))?.lamports ?? 0
     return lamports - RENT_EXEMPT_LAMPORTS < SETTLEMENT_LAMPORTS
-      ? `account ${feePayer} has ${lamports} lamports, which do not cover one fee`
+      ? `account ${feePayer} has ${lamports} lamports, too few for its rent and one fee`
       : null
   }
 }
@@ -79,7 +79,7 @@ export function feePayerProbe(node: SolanaNode, feePayer: Address) {
 async function clusterFault(node: SolanaNode, network: SolanaNetwork): Promise<string | null> {
   const served = `solana:${(await node.genesisHash()).slice(0, GENESIS_CHARS)}`
   if (served === network.network) return null
-  return `The node at --solana-rpc-url serves ${served}; --solana-network is ${network.network}.`
+  return `The node at --solana-rpc-url serves ${served}; --solana-network is ${network.network}. Change one of them.`
 }
 
 async function mintFault(node: SolanaNode, { asset }: SolanaNetwork): Promise<string | null> {
@@ -88,10 +88,10 @@ async function mintFault(node: SolanaNode, { asset }: SolanaNetwork): Promise<st
   const decimals = isMint ? mint.data.readUInt8(MINT_DECIMALS_AT) : null
   if (decimals === USDC_DECIMALS) return null
   const found = decimals === null ? 'is not a mint' : `has ${decimals} decimals`
-  return `USDC at ${asset} ${found} at --solana-rpc-url. Check that the node serves this cluster.`
+  return `--solana-rpc-url: USDC (${asset}) ${found}. Check that the node serves this cluster.`
 }
 
-/** Clients do not create the receiving account, and nobody may at our expense. */
+/** Clients do not create the payee's token account, and our fee payer must not pay for it. */
 async function payeeFault(
   node: SolanaNode,
   { network, payTo }: ClusterSettings,
@@ -128,7 +128,7 @@ async function feesOf(node: SolanaNode, feePayer: Address | null): Promise<Clust
   if (settlements >= SETTLEMENTS_LOW) return { faults: [], warnings: [] }
   const account = `Account ${feePayer} of --solana-facilitator-key has ${lamports / LAMPORTS_PER_SOL} SOL`
   return settlements < 1
-    ? { faults: [`${account}, which does not cover one fee. Send SOL to it.`], warnings: [] }
+    ? { faults: [`${account}, too little for its rent and one fee. Send SOL to it.`], warnings: [] }
     : {
         faults: [],
         warnings: [`${account}, enough for ${settlements} settlements. Send SOL to it.`],

@@ -9,7 +9,7 @@ const BOOK_LEVELS = 20
 const ID_MODULUS = 2 ** 50
 const LAP_ID_STEP = 0x9e3779b1
 
-/** Made when it is asked for, so that a long tape can keep what takes less room. */
+/** `book` is a function, so that a long tape can store a more compact form. */
 type Snapshot = { readonly timeMs: number; readonly book: () => Book }
 
 /** Recorded books and trades of one coin, in recorded time, ascending. */
@@ -49,7 +49,7 @@ function readTape(directory: string, coin: string): CoinTape {
     // A replay after a reconnect repeats trades that are known.
     if (known.has(Number(id))) continue
     known.add(Number(id))
-    sizeDecimals = Math.max(sizeDecimals, size.length - 1 - size.indexOf('.'))
+    sizeDecimals = Math.max(sizeDecimals, size.split('.')[1]?.length ?? 0)
     trades.push({
       id: Number(id),
       timeMs: Number(time),
@@ -65,7 +65,7 @@ function readTape(directory: string, coin: string): CoinTape {
   return { snapshots, trades, sizeDecimals }
 }
 
-/** A tape that runs in a loop from `joinMs` on, moved from recorded time. */
+/** Plays a tape in a loop from `joinMs` on, with its times shifted to the venue's. */
 export class TapeLoop {
   readonly #tape: CoinTape
   readonly #joinMs: number
@@ -97,7 +97,7 @@ export class TapeLoop {
     return { bids: book.bids.slice(0, levels), asks: book.asks.slice(0, levels) }
   }
 
-  /** After the first instant, through the second; neither before the loop joins. */
+  /** Trades after `afterMs` up to and including `throughMs`, none before `joinMs`. */
   trades(afterMs: number, throughMs: number): Trade[] {
     const found: Trade[] = []
     const fromMs = Math.max(afterMs, this.#joinMs - 1)

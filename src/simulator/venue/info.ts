@@ -139,7 +139,7 @@ function roleOf(user: string): 'user' | 'vault' | 'missing' {
   return traderAt(user) === undefined ? 'missing' : 'user'
 }
 
-/** An order is named by the venue's number or by the client's own. */
+/** An order id is the venue's `oid` or the client's `cloid`. */
 function isOrder(oid: unknown): boolean {
   return typeof oid === 'string' ? CLIENT_ORDER.test(oid) : Number.isSafeInteger(oid)
 }
@@ -155,7 +155,7 @@ function accountAnswer(
   return accountWire(account, stampMs)
 }
 
-/** Mids of one dex; with those of the main one the venue mixes spot pairs and outcome markets. */
+/** Mids of one dex; to those of the main dex the venue adds spot pairs and outcome markets. */
 export function allMids(
   dexes: Dexes,
   dex: SimulatedDex,

@@ -4,10 +4,10 @@ import { studentQuantile95 } from '../../statistics/student-quantile.ts'
 
 const MINUTE_MS = 60_000
 const MINUTES = 60
-/** Independent readings needed for a confidence band. */
+/** Independent readings that a confidence interval needs. */
 const EFFECTIVE_N_MIN = 5
 
-/** Mean of the last hour of a series; NaN if unknown. */
+/** Mean of the last hour of a series; NaN without values, `bandBps` also with too few independent ones. */
 export type WindowMean = {
   readonly meanBps: number
   readonly n: number
@@ -18,8 +18,8 @@ export type WindowMean = {
 }
 
 /**
- * Mean of the last hour with its confidence band. Minutes that repeat one publication count once, and the number of
- * minutes is reduced by their autocorrelation.
+ * Mean of the last hour with its 95 % confidence interval. `effectiveN` is the number of minutes reduced by their
+ * autocorrelation, and at most the number of distinct publications.
  * @param publications number of distinct publications behind the minutes
  */
 export function windowMeanOf(
@@ -37,7 +37,7 @@ export function windowMeanOf(
   const meanBps = values.reduce((sum, value) => sum + value, 0) / n
   const squares = values.reduce((sum, value) => sum + (value - meanBps) ** 2, 0)
   const independent = n * independentShare(minutes, meanBps, squares / n)
-  const effectiveN = Math.min(publications, n === 0 ? 0 : independent)
+  const effectiveN = Math.min(publications, independent)
   const isKnown = n >= HOUR_MINUTES_MIN && effectiveN >= EFFECTIVE_N_MIN
   const deviation = Math.sqrt(squares / (n - 1))
   const bandBps = isKnown

@@ -6,10 +6,11 @@ import { exchangeUpstream } from './exchange-connection.ts'
 import type { SimulatedQuote } from './exchange-market.ts'
 import { parseRequest, stringsOf } from './exchange-request.ts'
 
-/** Documented limits. */
+/** Limits: https://bybit-exchange.github.io/docs/v5/ws/connect */
 const CONNECTIONS = { max: 500, windowMs: 300_000 }
 const TOPICS_PER_REQUEST = 10
 const IDLE_MS_MAX = 600_000
+
 const IDLE_CHECK_MS = 10_000
 
 const TOPIC = 'orderbook.1.'

@@ -5,7 +5,7 @@ import { dexOf } from '../wire/universe.ts'
 const MARKS_AGE_MS_MAX = 5_000
 /** Books arrive every 5.4 s; two may be lost. */
 const MID_AGE_MS_MAX = 15_000
-/** Named mark and row are at most a second apart. A larger distance, as a fraction, means another coin. */
+/** Relative difference of prices that means another coin; named mark and row are at most 1 s apart. */
 const OTHER_COIN_MIN = 0.02
 /** A row this close to the price of its coin, and of no other, belongs to that coin. */
 const SAME_COIN_MAX = 0.0025
@@ -32,7 +32,7 @@ export class NamedPrices {
     this.#marksMs = nowMs
   }
 
-  /** Changes are missed until the next connection, which begins with all coins. */
+  /** Discards all marks: changes are missed until the next connection, which begins with all coins. */
   lost(socket: number): void {
     if (socket !== this.#marksSocket) return
     this.#marksMs = Number.NaN
@@ -79,7 +79,7 @@ export class NamedPrices {
     return !isKnown
   }
 
-  /** Whether the price of a row differs from that of its coin, or matches another coin better. */
+  /** Whether a row is 2 % off the price of its coin, or 0.25 % off it and within 0.25 % of another's. */
   isOfOther(context: ContextEvent, nowMs: number): boolean {
     const own = this.#byDex.get(dexOf(context.coin))?.get(context.coin)
     const distanceToOwn = own === undefined ? Number.NaN : this.#distance(context, own, nowMs)

@@ -36,7 +36,7 @@ export class UniverseCache {
     return this.#byDex.get(dex)
   }
 
-  /** The main dex first. null: the row is unreadable. */
+  /** All dexes in order of arrival; null is an unreadable row. */
   get all(): Universe {
     return [...this.#byDex.values()].flat()
   }
@@ -104,14 +104,16 @@ export class UniverseCache {
 
   /** @param isKept whether the reply has the same coins in the same places */
   #confirm(dex: string, isKept: boolean): void {
-    const replies = (this.#contradicted.get(dex) ?? CONFIRMING_REPLIES_MIN) + 1
+    const confirmed = this.#contradicted.get(dex)
+    if (confirmed === undefined) return
+    const replies = confirmed + 1
     if (!isKept || replies >= CONFIRMING_REPLIES_MIN) this.#contradicted.delete(dex)
     else this.#contradicted.set(dex, replies)
   }
 
   #noteCollateral(): void {
     this.#hasOtherCollateral = this.all.some(
-      (listing) => (listing?.collateralToken ?? USDC_TOKEN) > USDC_TOKEN,
+      (listing) => (listing?.collateralToken ?? USDC_TOKEN) !== USDC_TOKEN,
     )
   }
 

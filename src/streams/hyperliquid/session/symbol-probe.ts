@@ -68,11 +68,12 @@ function oneConnection(parts: ProbeParts): Observable<never> {
     const probe = new Probe(quarantine, channels)
     const decoder = new FrameDecoder(channels)
     decoder.setUniverse(ingest.universe)
-    const conclude = (coin: string, isAccepted: boolean, isEvidence: boolean) => {
+    const conclude = (coin: string, outcome: 'accepted' | 'refused' | 'inconclusive') => {
+      const isAccepted = outcome === 'accepted'
       if (isAccepted) {
         quarantine.accepted(coin)
         plan.restore(coin)
-      } else quarantine.refused(coin, isEvidence, scheduler.now())
+      } else quarantine.refused(coin, outcome === 'refused', scheduler.now())
       onFeedEvent({ kind: 'probed', coin, isAccepted })
     }
     const steps = timer(0, STEP_PERIOD_MS, scheduler).pipe(
@@ -80,7 +81,7 @@ function oneConnection(parts: ProbeParts): Observable<never> {
         const nowMs = scheduler.now()
         const state = probe.state(nowMs)
         if (state === 'waits' || state === 'unanswered') return EMPTY
-        if (probe.coin !== null) conclude(probe.coin, true, true)
+        if (probe.coin !== null) conclude(probe.coin, 'accepted')
         const frames = [...probe.end(), ...probe.begin(nowMs)]
         messages.debit(frames.length, nowMs)
         return of(...frames)
@@ -98,14 +99,11 @@ function oneConnection(parts: ProbeParts): Observable<never> {
       }),
       ignoreElements(),
     )
-    // The venue closes the connection on an unknown name; silence says nothing about a name.
+    // The venue closes the connection on an unknown name; without a reply the probe is inconclusive.
     const watch = interval(LOOK_PERIOD_MS, scheduler).pipe(
       tap(() => {
         if (probe.state(scheduler.now()) === 'unanswered')
-          throw new OperatingError(
-            'probe_silent',
-            `${wsUrl} did not acknowledge ${probe.coin} within 10 s; it will be probed again`,
-          )
+          throw new OperatingError('probe_silent', `no acknowledgement of ${probe.coin}`)
       }),
       ignoreElements(),
     )
@@ -118,9 +116,9 @@ function oneConnection(parts: ProbeParts): Observable<never> {
     ).pipe(
       catchError((cause: unknown) => {
         if (!(cause instanceof OperatingError)) return throwError(() => cause)
-        // If other connections live, the coin is the reason. The universe may have changed too.
+        // The coin is the reason only if other connections receive data. The universe may have changed, so it is read again.
         const isEvidence = cause.code === 'socket_closed' && parts.isReceived()
-        if (probe.coin !== null) conclude(probe.coin, false, isEvidence)
+        if (probe.coin !== null) conclude(probe.coin, isEvidence ? 'refused' : 'inconclusive')
         else quarantine.untried(scheduler.now())
         refresh.demand()
         return EMPTY

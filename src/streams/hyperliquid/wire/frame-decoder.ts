@@ -18,7 +18,7 @@ const IGNORED: Frame = { kind: 'ignored' }
 const PONG: Frame = { kind: 'pong' }
 const NO_DROPS: readonly Drop[] = []
 const REFUSAL_LENGTH_MAX = 500
-/** Begins the error of a repeated subscription, which follows as JSON. */
+/** Prefix of the error for a repeated subscription, before that subscription as JSON. */
 const ALREADY_SUBSCRIBED = 'Already subscribed: '
 const CHANNEL_AT = '{"channel":"'.length
 
@@ -27,8 +27,8 @@ const CHANNEL_AT = '{"channel":"'.length
  * event names a listed coin.
  *
  * A regular frame is read in place: `JSON.parse` would create strings of hashes, addresses and numbers that no event
- * needs, at more than the cost of everything else that the engine does with the frame. Every other frame is parsed. Both
- * ways use the same description of the channel.
+ * needs, which costs more than all other processing of the frame. All other frames are parsed. Both readers of a channel
+ * with one subscription per coin use one description.
  */
 export class FrameDecoder {
   readonly #channels: ReadonlyMap<string, VenueChannel>
@@ -197,6 +197,7 @@ export class FrameDecoder {
   }
 }
 
+/** Carries the name alone, for the search for coins that are new: the frame's values are not read. */
 function unlistedCoin(coin: string, timeReceivedMs: number): MarkEvent {
   return { kind: 'mark', coin, timeExchangeMs: timeReceivedMs, timeReceivedMs }
 }
