@@ -192,7 +192,11 @@ function readiness(engine: EngineReader, nowMs: number): readonly ReadyCheck[] {
     sinceMs: null,
   })
   return [
-    checkOf('engine_connected', state !== 'unavailable', 'no engine is connected'),
+    checkOf(
+      'engine_connected',
+      state !== 'unavailable',
+      engine.isStarting ? 'the engine is starting' : 'no engine is connected',
+    ),
     checkOf('engine_speaks', state === 'available', `the engine is ${state}`),
     checkOf('coin_ready', engine.coins().length > 0, 'no coin has data yet'),
   ]

@@ -36,7 +36,10 @@ export function engineRefusal(engine: EngineReader, nowMs: number): Refusal | nu
     case 'silent':
       return passing('engine_timeout', 'The analysis engine has not responded for 15 s.')
     case 'unavailable':
-      return passing('engine_unavailable', 'The analysis engine is not running.')
+      // A restart of the service is no fault: it loads its documents within seconds.
+      return engine.isStarting
+        ? passing('data_stale', 'The analysis engine is starting.')
+        : passing('engine_unavailable', 'The analysis engine is not running.')
     default:
       return state satisfies never
   }

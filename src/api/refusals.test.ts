@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
+import { ENGINE_SILENCE_MS_MAX, EngineReplica } from '../link/engine-replica.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
 import { expectProblem } from './testing/expect-problem.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
-import { gatedLikeDocument, pulseLikeDocument } from './testing/pulse-like.ts'
+import { gatedLikeDocument, pulseLike, pulseLikeDocument } from './testing/pulse-like.ts'
 
 type Fixture = ReturnType<typeof gatewayFixture>
 
@@ -217,6 +217,18 @@ describe('a refusal', () => {
     const { app } = gatewayFixture()
     const response = await app.inject('/pulse/NOPE?timeframes=1h')
     expect(response.json().instance).toBe('/pulse/NOPE')
+  })
+
+  test('while the engine starts states when to call again, and is no server error', async () => {
+    const { app } = gatewayFixture({
+      engine: new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView }),
+    })
+    const response = await app.inject('/pulse/BTC')
+    expectProblem(response, 503, 'data_stale')
+    expect(response.headers['retry-after']).toBe('5')
+    expect(response.json().detail).toBe(
+      'The analysis engine is starting. Nothing was charged. Retry in 5 s.',
+    )
   })
 
   test('without a list of coins does not call a coin unknown', async () => {

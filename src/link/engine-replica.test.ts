@@ -43,6 +43,18 @@ describe('engine replica', () => {
     expect(replica.resolve('eth')).toEqual({ coin: 'ETH' })
   })
 
+  test('distinguishes an engine that starts from one that ended', () => {
+    const replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+    expect([replica.state(NOW_MS), replica.isStarting]).toEqual(['unavailable', true])
+    replica.apply({ kind: 'documents', documents: [] }, NOW_MS)
+    expect([replica.state(NOW_MS), replica.isStarting]).toEqual(['available', false])
+    replica.disconnected()
+    expect([replica.state(NOW_MS), replica.isStarting]).toEqual(['unavailable', false])
+    const failed = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
+    failed.disconnected()
+    expect(failed.isStarting, 'it ended before its first message').toBe(false)
+  })
+
   test('keeps its documents while the engine is gone', () => {
     const replica = replicaWith(document('pulse/BTC'))
     replica.disconnected()

@@ -26,6 +26,8 @@ export type EngineState = 'available' | 'silent' | 'unavailable'
 /** The gateway's read access to the state of the engine. */
 export interface EngineReader {
   state(nowMs: number): EngineState
+  /** No engine of this process has sent a message or has ended yet. */
+  readonly isStarting: boolean
   document(key: DocumentKey): Document | undefined
   resolve(ticker: string): ReturnType<TickerIndex['resolve']>
   /** Venue spellings of the coins whose default pulse can be answered, sorted. */
@@ -63,6 +65,7 @@ export class EngineReplica implements EngineReader {
   #heartbeat: ReceivedHeartbeat | null = null
   #heardAtMs = Number.NEGATIVE_INFINITY
   #isConnected = false
+  #isStarting = true
 
   /** `readiness`: the analysis and view whose answer puts a coin on the list. */
   constructor(readiness: Readiness) {
@@ -72,6 +75,7 @@ export class EngineReplica implements EngineReader {
   /** Documents stay: their ages grow, and the next engine replaces them. */
   disconnected(): void {
     this.#isConnected = false
+    this.#isStarting = false
   }
 
   /** Deletes all documents. */
@@ -111,7 +115,12 @@ export class EngineReplica implements EngineReader {
     // A broker keeps the other messages of an engine that has ended.
     if (message.kind !== 'documents' && message.kind !== 'heartbeat') return
     this.#isConnected = true
+    this.#isStarting = false
     this.#heardAtMs = nowMs
+  }
+
+  get isStarting(): boolean {
+    return this.#isStarting
   }
 
   /** Of the newest heartbeat; null if the engine is part of this process. */

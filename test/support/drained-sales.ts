@@ -15,9 +15,9 @@ export type DrainedSales = {
   readonly answered: number
   /** Refused as expired before a restarted service took them; nothing may be charged for these. */
   readonly expired: number
-  /** By status, or `no_connection`. */
+  /** By status and code of the problem, or `no_connection`. */
   readonly replies: Readonly<Record<string, number>>
-  /** Replies 503 without Retry-After. */
+  /** Replies 5xx other than 503 with Retry-After. */
   readonly unclear: number
   readonly exitCodes: readonly (number | null)[]
   /** Duration of each stop. */
@@ -47,8 +47,8 @@ export async function restartWhileSelling(
   async function bought(payment: string, speak: typeof fetch): Promise<void> {
     for (;;) {
       const reply = await buy(rig, payment, speak).catch(() => null)
-      count(reply === null ? 'no_connection' : String(reply.status))
       const body = await reply?.text().catch(() => null)
+      count(reply === null ? 'no_connection' : `${reply.status}${codeOf(body)}`)
       if (reply?.status === 200 && typeof body === 'string') {
         answered += 1
         return
@@ -57,7 +57,7 @@ export async function restartWhileSelling(
         expired += 1
         return
       }
-      if (reply?.status === 503 && reply.headers.get('retry-after') === null) unclear += 1
+      if (reply !== null && reply.status >= 500 && !isClear(reply)) unclear += 1
       await pause()
     }
   }
@@ -93,4 +93,14 @@ export async function restartWhileSelling(
     stopMs,
     surplus,
   }
+}
+
+function isClear({ status, headers }: Response): boolean {
+  return status === 503 && headers.get('retry-after') !== null
+}
+
+/** Of a problem document, after a space; empty for any other body. */
+function codeOf(body: string | null | undefined): string {
+  const [, code] = /"code":"(\w+)"/.exec(body ?? '') ?? []
+  return code === undefined ? '' : ` ${code}`
 }
