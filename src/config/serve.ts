@@ -11,7 +11,7 @@ import {
   shared,
 } from './option.ts'
 import { paymentSettings } from './payment.ts'
-import { port, positive, proxies, url } from './values.ts'
+import { historyDays, port, positive, proxies, url } from './values.ts'
 
 const publicSettings = section('Public port', {
   host: setting('--host <host>', 'PERPSCOPE_HOST', 'address to listen on').default('127.0.0.1'),
@@ -49,6 +49,16 @@ const publishedSettings = section('Published documents', {
   ).default('BTC'),
 })
 
+const historySettings = section('History', {
+  historyDays: setting(
+    '--history-days <days>',
+    'PERPSCOPE_HISTORY_DAYS',
+    'days of bars, funding, open interest and measures in history.db, 40 to 366; 0 keeps the 30 to 40 that analyses read',
+  )
+    .number(historyDays)
+    .default(0),
+})
+
 const recordingSettings = section('Recording', {
   record: setting(
     '--record <file>',
@@ -82,6 +92,7 @@ export const serveSettings = {
   ...publishedSettings,
   ...paymentSettings,
   ...logSettings('info'),
+  ...historySettings,
   ...traceSettings,
   ...recordingSettings,
 }

@@ -50,6 +50,14 @@ export function answerMinutes(text: string): number {
   return minutes
 }
 
+/** At least what analyses read, at most a year. */
+export function historyDays(text: string): number {
+  const days = integer(text)
+  if (days !== 0 && (days < 40 || days > 366))
+    throw new InvalidArgumentError('not 0 or 40 to 366 days')
+  return days
+}
+
 export function ledgerDays(text: string): number {
   const days = integer(text)
   if (days !== 0 && days < 30) throw new InvalidArgumentError('not 0 or 30 days or more')

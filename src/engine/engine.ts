@@ -48,6 +48,8 @@ export type EngineOptions = {
   /** Source of all liquidations of the venue; none if absent. */
   readonly liquidationFeedUrl?: string
   readonly dataDir: string
+  /** Of history, beyond what analyses read. */
+  readonly historyDays?: number
   readonly version: string
   /** The previous engine of this process ended shortly before. */
   readonly isRestart?: boolean
@@ -103,7 +105,7 @@ export class Engine {
   }
 
   private constructor(options: EngineOptions, platform: EnginePlatform, send: Send) {
-    const { dataDir, version } = options
+    const { dataDir, historyDays, version } = options
     const { clock, checkpointer, renderer, recorder, log } = platform
     const nowMs = clock.nowMs()
     this.#options = options
@@ -126,6 +128,7 @@ export class Engine {
     this.#history = new HistoryStore(
       {
         path: join(dataDir, 'history.db'),
+        ...(historyDays !== undefined && { days: historyDays }),
         onNotice: (notice) => {
           const isGood = notice.kind === 'recovered' || notice.kind === 'salvaged'
           log[isGood ? 'info' : 'error'](notice, 'history')

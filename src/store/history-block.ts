@@ -23,7 +23,7 @@ export type BlockKind = {
   readonly stepMs: number
   /** Numbers of a row; the first is NaN where there is none. */
   readonly fields: number
-  /** How far before the present rows are kept; at most a block's span further. */
+  /** How far before the present rows are kept; at most a block's span further. Longer only by {@link keptMsOf}. */
   readonly keptMs: number
 }
 
@@ -49,6 +49,19 @@ export const blockKinds = {
   fundings: { code: 5, stepMs: FUNDING_STEP_MS, fields: 3, keptMs: 31 * DAY_MS },
   measures: { code: 6, stepMs: MEASURE_STEP_MS, fields: 1, keptMs: 30 * DAY_MS },
 } as const satisfies Readonly<Record<string, BlockKind>>
+
+/** The minutes of these days are kept as quarters of an hour. */
+const keptLonger: readonly BlockKind[] = [
+  blockKinds.bars,
+  blockKinds.sparseSamples,
+  blockKinds.fundings,
+  blockKinds.measures,
+]
+
+/** @param days what the operator wants kept; analyses read the least alone */
+export function keptMsOf(kind: BlockKind, days: number): number {
+  return keptLonger.includes(kind) ? Math.max(kind.keptMs, days * DAY_MS) : kind.keptMs
+}
 
 const kindByCode = new Map<number, BlockKind>(
   Object.values(blockKinds).map((kind) => [kind.code, kind]),

@@ -14,6 +14,7 @@ import {
   emptyBlock,
   firstKey,
   KEY_MAX,
+  keptMsOf,
   overlay,
 } from './history-block.ts'
 import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
@@ -22,8 +23,9 @@ import { checkTable, openSqliteFile, releaseBlob } from './sqlite-file.ts'
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 import { WalLog } from './wal-checkpoint.ts'
 
-/** 1 GB, six times a full history. A larger file is a defect. */
+/** 1 GB, six times the history that analyses read. A larger file is a defect, unless more days are kept. */
 const PAGES_MAX = 262_144
+const PAGES_MAX_DAYS = 40
 
 /** Blocks whose checksum one slice of the check reads. */
 const CHECKED_BLOCKS_PER_SLICE = 32
@@ -99,9 +101,14 @@ export class HistoryDb {
     path: string,
     nowMs: number,
     {
-      pagesMax = PAGES_MAX,
+      days = 0,
+      pagesMax = PAGES_MAX * Math.max(1, Math.ceil(days / PAGES_MAX_DAYS)),
       checkpointer,
-    }: { pagesMax?: number | undefined; checkpointer?: WalCheckpointer | undefined } = {},
+    }: {
+      days?: number | undefined
+      pagesMax?: number | undefined
+      checkpointer?: WalCheckpointer | undefined
+    } = {},
   ): OpenedFile<HistoryDb> {
     return openSqliteFile(
       path,
@@ -163,15 +170,18 @@ export class HistoryDb {
     this.#write(() => this.#claims.add(claims))
   }
 
-  /** Removes, in slices, claims and blocks that ended before what is kept of them at `nowMs`. */
-  *retain(nowMs: number): Generator<void> {
+  /**
+   * Removes, in slices, claims and blocks that ended before what is kept of them at `nowMs`.
+   * @param days kept beyond what analyses read
+   */
+  *retain(nowMs: number, days: number): Generator<void> {
     for (let fromId = 1; fromId <= this.#lastCoinId; fromId += COINS_PER_SLICE) {
       const toId = Math.min(fromId + COINS_PER_SLICE - 1, this.#lastCoinId)
       this.#write(() => {
         if (fromId === 1) this.#claims.retain(nowMs)
         for (let id = fromId; id <= toId; id += 1) {
           for (const kind of KINDS) {
-            const first = Math.max(0, blockNumber(kind, nowMs - kind.keptMs))
+            const first = Math.max(0, blockNumber(kind, nowMs - keptMsOf(kind, days)))
             this.#shard(id).remove.run(blockKey(id, kind, 0), blockKey(id, kind, first))
           }
         }

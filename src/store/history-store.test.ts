@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Bar } from '../domain/bar.ts'
 import type { MeasureMinute } from '../domain/history.ts'
+import { blockKinds, keptMsOf } from './history-block.ts'
 import type { HistoryNotice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
 import {
@@ -207,6 +208,29 @@ describe('history store', () => {
     expect(kept[0]?.timeMs).toBeGreaterThan(endMs - 30 * DAY_MS - 8 * HOUR_MS)
   })
 
+  test('keeps as many days as the operator wants, of minutes their quarters of an hour', () => {
+    const [endMs, oldMs] = [START_MS + 100 * DAY_MS, START_MS]
+    const old = { timeMs: oldMs, value: 1 }
+    const bars = [barAt(oldMs), barAt(endMs - HOUR_MS)]
+    for (const [days, kept] of [
+      [101, [old]],
+      [60, []],
+    ] as const) {
+      store.close(NOW_MS)
+      rmSync(path, { force: true })
+      store = open({ days })
+      store.add(batchOf({ measures: [{ series: 'gap', ...old }] }))
+      for (const bar of bars) store.add(barBatch('BTC', [bar]))
+      write()
+      tidy()
+      store.close(NOW_MS)
+      store = open({ days })
+      expect(store.measures('gap', 0, Number.POSITIVE_INFINITY), `${days} days`).toEqual(kept)
+      expect(store.bars('BTC', 0)).toHaveLength(kept.length + 1)
+    }
+    expect(keptMsOf(blockKinds.samples, 366), 'minutes').toBe(blockKinds.samples.keptMs)
+  })
+
   test('removes what is too old, by the time of the bars and not by that of the clock', () => {
     store.add(barBatch('BTC', barsFrom(START_MS, 96)))
     write()
@@ -367,7 +391,7 @@ describe('history store', () => {
     expect(readdirSync(join(folder, 'taken'))).toEqual(['history.db'])
   })
 
-  function open(options: { path?: string; pagesMax?: number } = {}): HistoryStore {
+  function open(options: { path?: string; pagesMax?: number; days?: number } = {}): HistoryStore {
     return new HistoryStore(
       { path, onNotice: (notice) => notices.push(notice), ...options },
       NOW_MS,

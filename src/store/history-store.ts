@@ -12,6 +12,7 @@ import {
   blockKinds,
   blockNumber,
   eachRow,
+  keptMsOf,
   measureName,
   measureSeriesOf,
   overlay,
@@ -62,6 +63,8 @@ export type HistoryNotice =
 export type HistoryOptions = {
   readonly path: string
   readonly onNotice: (notice: HistoryNotice) => void
+  /** Age at which rows are removed, if analyses do not read them longer. */
+  readonly days?: number
   /** Maximum size of the file. */
   readonly pagesMax?: number
   readonly checkpointer?: WalCheckpointer | undefined
@@ -97,6 +100,10 @@ export class HistoryStore {
     this.#open()
   }
 
+  get #days(): number {
+    return this.#options.days ?? 0
+  }
+
   get health(): StoreHealth {
     return {
       state: this.#reason === null ? 'ok' : 'degraded',
@@ -125,7 +132,7 @@ export class HistoryStore {
 
   /** Adds closed 1h bars of the venue. */
   addBars(coin: string, bars: readonly Bar[]): void {
-    const fromMs = (bars.at(-1)?.openTimeMs ?? 0) - blockKinds.bars.keptMs
+    const fromMs = (bars.at(-1)?.openTimeMs ?? 0) - keptMsOf(blockKinds.bars, this.#days)
     const kept = bars.filter(({ openTimeMs }) => openTimeMs >= fromMs)
     const closed = kept.map((bar) => ({ coin, timeframe: '1h' as const, bar }))
     this.#queue.add({ ...nothing, bars: closed })
@@ -314,7 +321,7 @@ export class HistoryStore {
     const newestMs = this.#queue.newestBarEndMs
     const hourMs = Math.floor(newestMs / HOUR_MS) * HOUR_MS
     if (this.#db === null || Number.isNaN(hourMs) || hourMs === this.#retainedHourMs) return
-    const removal = this.#db.retain(newestMs)
+    const removal = this.#db.retain(newestMs, this.#days)
     for (;;) {
       let isDone = false
       const isPossible = this.#attempt(() => {

@@ -43,6 +43,7 @@ export async function localEngine(
         dexes: options.dexes,
         ...liquidationSources(options),
         dataDir: options.dataDir,
+        historyDays: options.historyDays,
         version,
       },
       external: externalAddresses(options),

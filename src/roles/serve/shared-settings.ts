@@ -23,6 +23,8 @@ export function sharedSettings(options: ServeOptions): SharedSettings {
     '--finality': finalityOf(finality),
     '--broadcast-payer-max': usdcDecimal(options.broadcastPayerMax),
     '--broadcast-total-max': usdcDecimal(options.broadcastTotalMax),
+    '--answers-minutes': String(options.answersMinutes),
+    '--ledger-days': String(options.ledgerDays),
     '--sales-per-wallet-per-minute': String(options.salesPerWalletPerMinute),
     '--quotes-per-address-per-minute': String(options.quotesPerAddressPerMinute),
     '--receipt-key (its address)':
