@@ -111,6 +111,10 @@ command(
   'run simulated venue and sources; the first line on standard output has their URLs',
   simulateOptions,
 ).action(async (options: SimulateOptions) => {
+  if (options.chain !== undefined) {
+    const { requireLocalChains } = await import('./roles/local-chains.ts')
+    await requireLocalChains('simulate')
+  }
   await (await import('./roles/simulate.ts')).simulate(options, write)
 })
 
@@ -261,7 +265,7 @@ command(
   demoOptions,
 ).action(async (options: DemoOptions) => {
   const { requireLocalChains } = await import('./roles/local-chains.ts')
-  await requireLocalChains()
+  await requireLocalChains('demo')
   // It imports packages that may be missing.
   await (await import('./roles/demo.ts')).demo(options)
 })

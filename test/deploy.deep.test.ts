@@ -1,6 +1,16 @@
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
-import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -264,6 +274,24 @@ describe('the image', () => {
   }, 60_000)
 })
 
+test('simulate starts a chain on which a service can be tried', async () => {
+  const folder = join(await newFolder(), 'practice')
+  const upstreams = launch(MAIN, ['simulate', ...fewCoins, '--chain', folder], 'pipe')
+  onTestFinished(() => end(upstreams))
+  const { base } = JSON.parse(await firstLineOf(upstreams)) as { base: Practice }
+  const answer = await fetch(base.rpc, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' }),
+  })
+  expect(await answer.json()).toMatchObject({ result: '0x2105' })
+  expect(base.pay_to).toMatch(/^0x[0-9a-fA-F]{40}$/)
+  for (const file of [base.gas_key_file, base.wallet_key_file]) {
+    expect(await readFile(file, 'utf8')).toMatch(/^0x[0-9a-f]{64}\n$/)
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+  }
+}, 60_000)
+
 /** Everything but systemd itself: its credentials are files of a folder, and its variables are set by this test. */
 describe.skipIf(!hasCaddy)('one machine', () => {
   test('the command of the unit sells an answer behind the proxy', async () => {
@@ -342,6 +370,13 @@ async function newFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'perpscope-deploy-'))
   onTestFinished(() => rm(folder, { recursive: true, force: true }))
   return folder
+}
+
+type Practice = {
+  readonly rpc: string
+  readonly pay_to: string
+  readonly gas_key_file: string
+  readonly wallet_key_file: string
 }
 
 type Compose = {

@@ -129,8 +129,8 @@ describe.skipIf(!hasPrometheus)('a service that Prometheus scrapes', () => {
     expect(await prometheus.firing()).toEqual([])
   })
 
-  test('the configuration is one of Prometheus', () => {
-    const config = join(DEPLOY, 'prometheus/prometheus.yml')
+  test.each(['prometheus.yml', 'one-machine.yml'])('Prometheus accepts %s', (file) => {
+    const config = join(DEPLOY, 'prometheus', file)
     execFileSync('promtool', ['check', 'config', '--syntax-only', config], { stdio: 'pipe' })
   })
 

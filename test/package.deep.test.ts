@@ -50,6 +50,12 @@ describe('a user who installs the package', () => {
     expect(files.filter((file) => file.endsWith('.map'))).toEqual([])
   })
 
+  test('gets what an operator runs beside the service', () => {
+    const files = ['caddy/Caddyfile', 'prometheus/one-machine.yml', 'systemd/perpscope.service']
+    for (const file of [...files, 'grafana/dashboards/money.json'])
+      expect(existsSync(join(user.main, '../../deploy', file)), file).toBe(true)
+  })
+
   test('has help for every command', () => {
     const { code, output } = user.run(['--help'])
     expect(code).toBe(0)

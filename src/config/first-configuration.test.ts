@@ -64,12 +64,13 @@ describe('questions', () => {
     const lines = [
       ...['base-sepolia', PAYEE, 'GqWqEPcRGuTEVgM7cnE83sEp9sLHJTWCeH2GwbTNYJAj', ''],
       ...['http://127.0.0.1:8545', keyFile, 'http://127.0.0.1:8899', ''],
-      ...['80', 'https://api.example.com', '', ''],
+      ...['80', 'https://api.example.com', '', '', ''],
     ]
     const { answers } = await conversation(lines)
     const text = firstConfiguration(answers)
     expect(settingsOf(text)).toMatchObject({
       ...{ network: 'base-sepolia', 'facilitator-key-file': keyFile, port: '80' },
+      'trust-proxy': 'loopback',
     })
     expect(text).not.toContain(KEY)
     expect(text).toContain('PERPSCOPE_SOLANA_FACILITATOR_KEY')
@@ -97,6 +98,7 @@ describe('questions', () => {
         ['facilitator-key-file', 'x'],
         ['port', '1'],
         ['public-url', 'http://a'],
+        ['trust-proxy', '0'],
       ],
       ...[
         ['sales-per-wallet-per-minute', '1'],

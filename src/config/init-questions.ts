@@ -83,6 +83,12 @@ const questions: readonly Question[] = [
     applies: sells,
   },
   {
+    key: 'trust-proxy',
+    text: 'Proxies in front of it, whose X-Forwarded-For is trusted: loopback, addresses, networks (none: 0)',
+    byDefault: 'loopback',
+    applies: (answers) => answers.has('public-url'),
+  },
+  {
     key: 'sales-per-wallet-per-minute',
     text: 'Answers that one wallet can buy per minute',
     byDefault: '20',

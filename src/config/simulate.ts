@@ -45,6 +45,11 @@ const settings = {
     'PERPSCOPE_WORLD',
     'script of external events: depegs, price gaps, failing sources (docs/simulated-world.md)',
   ),
+  chain: setting(
+    '--chain <dir>',
+    'PERPSCOPE_SIMULATOR_CHAIN',
+    'start a local Base as well, and write the keys gas.key and wallet.key of funded accounts to this directory; the first line names both',
+  ),
   past: setting(
     '--past <dir>',
     'PERPSCOPE_PAST',

@@ -1,6 +1,9 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import type { SimulateOptions } from '../config/simulate.ts'
 import { recordedFrames } from '../engine/recorded-frames.ts'
+import { startEvmChain } from '../simulator/evm/evm-chain.ts'
 import { ReferencePrices } from '../simulator/external/reference-prices.ts'
 import { readScenario } from '../simulator/external/scenario.ts'
 import { SimulatedSources } from '../simulator/external/simulated-sources.ts'
@@ -47,6 +50,7 @@ export async function simulate(
     },
   })
   const venue = await listeningOn('--port', starting)
+  const chain = options.chain === undefined ? null : await practiceChain(options.chain)
   const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {
     const beganAt = new Date(clock.nowMs()).toISOString()
     const outcome = venue.inject(fault) ? '' : ' had no target'
@@ -55,6 +59,7 @@ export async function simulate(
   closeWithGrace(async () => {
     stopFaults()
     await venue.close()
+    await chain?.close()
   })
   write(
     `${JSON.stringify({
@@ -65,9 +70,28 @@ export async function simulate(
         start_ms: startMs,
         ...(venue.clockShiftMs === undefined ? {} : { clock_shift_ms: venue.clockShiftMs }),
       },
+      ...(chain !== null && { base: chain.shown }),
       ...Object.fromEntries(external.ids.map((id) => [id, `${venue.externalUrl}${id}`])),
     })}\n`,
   )
+}
+
+/** A payee, a key that pays gas and a buyer's, for a service that is tried out. */
+async function practiceChain(folder: string) {
+  const { rpcUrl, accounts, close } = await startEvmChain({ clock: systemClock })
+  const keyFile = (name: string, { privateKey }: { readonly privateKey: string }) => {
+    const path = join(folder, name)
+    writeFileSync(path, `${privateKey}\n`, { mode: 0o600 })
+    return path
+  }
+  mkdirSync(folder, { recursive: true })
+  const shown = {
+    rpc: rpcUrl,
+    pay_to: accounts.merchant.address,
+    gas_key_file: keyFile('gas.key', accounts.facilitator),
+    wallet_key_file: keyFile('wallet.key', accounts.buyer),
+  }
+  return { shown, close }
 }
 
 function marketOf(

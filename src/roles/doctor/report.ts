@@ -45,5 +45,7 @@ function verdictOn(findings: readonly Finding[]): string {
     findings.filter((finding) => finding.status === status).length
   const [failed, warned] = [count('fail'), count('warn')]
   if (failed > 0) return `${failed} of ${findings.length} checks failed`
-  return warned > 0 ? `no check failed; ${warned} warnings` : 'all checks passed'
+  return warned > 0
+    ? `no check failed; ${warned} warning${warned === 1 ? '' : 's'}`
+    : 'all checks passed'
 }
