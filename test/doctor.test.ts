@@ -482,6 +482,7 @@ describe('perpscope doctor', () => {
       dataDir,
       answersMinutes: 10,
       ledgerDays: 0,
+      historyDays: 0,
       payment: 'open',
       publicUrl: 'https://perpscope.example',
       network: 'base',
