@@ -63,7 +63,11 @@ export function keyOf(trade: { readonly coin: string }, id: number): string {
  * The feed and the state of the market at a simulated venue in virtual time that liquidates all the time: replies are late or lost or
  * arrive twice, and the engine restarts in between.
  */
-export function plantedRun(coins: number, minutes: number): PlantedRun {
+export function plantedRun(
+  coins: number,
+  minutes: number,
+  drainMinutes = DRAIN_MINUTES,
+): PlantedRun {
   const distress = { oneIn: 2, untilMs: START_MS + minutes * MINUTE_MS }
   const virtual = new VirtualVenue(waveMarket(coins), START_MS, { cadences, distress })
   const positions: AccountPositionEvent[] = []
@@ -107,7 +111,7 @@ export function plantedRun(coins: number, minutes: number): PlantedRun {
   virtual.runUntil(virtual.nowMs + DOWN_MS)
   const market = restored(first, coins, virtual.nowMs)
   const stopAgain = play(market)
-  virtual.runUntil(START_MS + (minutes + DRAIN_MINUTES) * MINUTE_MS)
+  virtual.runUntil(START_MS + (minutes + drainMinutes) * MINUTE_MS)
   stopAgain()
   // The model is a function of time: another instance of it is the venue's own ledger.
   const reference = new Accounts(waveMarket(coins), START_MS, distress)

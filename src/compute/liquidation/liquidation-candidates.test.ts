@@ -77,6 +77,21 @@ describe('candidates of liquidations', () => {
     expect(tracker.next(LATER_MS)?.account).toBe(VAULT)
   })
 
+  test('a large closing against many small orders', () => {
+    const far = position(100, 80)
+    const part = { ...sold, sizeBase: 3 }
+    expect(candidatesOf(far, part).next(LATER_MS)).toBeNull()
+    expect(candidatesOf(far, part, { ...part, ...at(NOW_MS + 1) }).next(LATER_MS)).toBeNull()
+    const bought = trade({ buyer: HOLDER, seller: OTHER, takerSide: 'buy', sizeBase: 3 })
+    expect(candidatesOf(far, part, bought).next(LATER_MS), 'the other side').toBeNull()
+    expect(candidatesOf(far, part, part).next(LATER_MS)?.account).toBe(HOLDER)
+    const half = candidatesOf(far, part)
+    const restored = new LiquidationCandidates()
+    restored.restore(half.save())
+    restored.apply(part)
+    expect(restored.next(LATER_MS)?.account, 'and a restart in between').toBe(HOLDER)
+  })
+
   test('a position that became smaller between two replies near its price', () => {
     const tracker = candidatesOf(position(500, 97), position(100, 97, NOW_MS))
     expect(tracker.next(LATER_MS)).toEqual({
@@ -93,6 +108,23 @@ describe('candidates of liquidations', () => {
     expect(first, 'vaults first').toEqual({ account: VAULT, ...window })
     tracker.apply({ kind: 'fills-read', ...first, ...at(LATER_MS) } as MarketEvent)
     expect(tracker.next(LATER_MS)).toEqual({ account: HOLDER, ...window })
+  })
+
+  test('the largest notional first, and a vault once it waits for three minutes', () => {
+    const small = { ...position(50, 99), account: OTHER }
+    const also = trade({ buyer: HOLDER, seller: OTHER, takerSide: 'sell', sizeBase: 5 })
+    const large = { ...sold, sizeBase: 20 }
+    const bought = trade({ buyer: VAULT, seller: `0x${'0c'.repeat(20)}`, takerSide: 'sell' })
+    const tracker = candidatesOf(position(500, 99), small, also, large, bought)
+    const order = (atMs: number) => {
+      const next = tracker.next(atMs)
+      if (next !== null) tracker.apply({ kind: 'fills-read', ...next, ...at(atMs) })
+      return next?.account
+    }
+    expect(order(NOW_MS + 100_000)).toBe(HOLDER)
+    expect(order(NOW_MS + 179_000)).toBe(VAULT)
+    expect(order(NOW_MS + 179_000)).toBe(OTHER)
+    expect(order(NOW_MS + 179_000)).toBeUndefined()
   })
 
   test('a reply removes what it covers, and a partial one only that', () => {

@@ -7,7 +7,7 @@ import { accountOf, accountToNumbers, NUMBERS_PER_ACCOUNT } from './saved-accoun
 
 /** The mark moves between two frames, and a cross-margined account's liquidation price with other coins. */
 const NEAR = 0.02
-/** A closing trade of this share of the position is examined at any price: known prices are minutes old. */
+/** A closing of this share of the position is examined at any price: known prices are minutes old. */
 const LARGE_SHARE = 0.05
 /** A position that became smaller unseen may have been liquidated at a price that no frame shows. */
 const NEAR_UNSEEN = 0.05
@@ -20,16 +20,20 @@ const SERVED_AFTER_MS = 3_000
 /** One request covers the candidates of this time: an account has several fills, and a vault unwinds for minutes. */
 const ACCOUNT_COLLECT_MS = 10_000
 const VAULT_COLLECT_MS = 60_000
-const VAULT_AHEAD_MS = 24 * 3_600_000
+/** If accounts wait, one request for a vault covers this time: it shows the backstops of all accounts. */
+const VAULT_LATE_MS = 180_000
 const UNLIKELY_COLLECT_MS = 120_000
+/** An unlikely closing is as urgent as a likely one of this share of its notional. */
+const UNLIKELY_SHARE = 0.1
 /** Accounts with a known position or a candidate; the least recently updated are removed first. */
 const ACCOUNTS_MAX = 1_024
 /** Every account is requested more often. */
 const POSITION_AGE_MS_MAX = 60 * 60_000
 
-const LAYOUT = 7_301
-const WINDOW_FIELDS = NUMBERS_PER_ACCOUNT + 3
+const LAYOUT = 7_302
+const WINDOW_FIELDS = NUMBERS_PER_ACCOUNT + 4
 const POSITION_FIELDS = NUMBERS_PER_ACCOUNT + 4
+const CLOSING_FIELDS = NUMBERS_PER_ACCOUNT + 2
 
 /** The fills of an account in this time may be liquidations; by the venue's clock. */
 export type FillsWindow = {
@@ -48,8 +52,22 @@ type Followed = {
   readonly timeMs: number
 }
 
+/** Share of its position that an account has closed at one instant: an order is filled by any number of others. */
+type Closing = { readonly account: string; readonly timeMs: number; readonly share: number }
+
 /** Likely: a vault's, or of an account whose known liquidation price the mark has reached. */
-type Suspicion = { fromMs: number; untilMs: number; isLikely: boolean }
+type Suspicion = {
+  fromMs: number
+  untilMs: number
+  isLikely: boolean
+  /** What may have been liquidated, in quote units; of unlikely closings a share. */
+  notional: number
+}
+
+type Suspected = Omit<Suspicion, 'isLikely'> & {
+  readonly account: string
+  readonly isLikely?: boolean
+}
 
 /**
  * Chooses the accounts whose fills are requested, because a trade on the tape may be a liquidation: a liquidator vault
@@ -73,6 +91,8 @@ export class LiquidationCandidates implements MarketTracker {
   readonly #followed = new Map<string, Map<string, Followed>>()
   readonly #marks = new Map<string, number>()
   readonly #windows = new Map<string, Suspicion>()
+  /** The newest one. All trades of an order arrive one after the other. */
+  #closing: Closing | null = null
 
   apply(event: MarketEvent): void {
     switch (event.kind) {
@@ -103,24 +123,23 @@ export class LiquidationCandidates implements MarketTracker {
 
   advance(): void {}
 
-  /** The fills that are due longest, unlikely ones last; null for none. @param venueMs by the venue's clock */
+  /**
+   * The fills that are due: of a vault that waits for long, else of the account of which most may have been liquidated,
+   * else of a vault; null for none. So the known notional is the largest if there are more candidates than requests.
+   * @param venueMs by the venue's clock
+   */
   next(venueMs: number): FillsWindow | null {
-    return this.#due(venueMs, true) ?? this.#due(venueMs, false)
-  }
-
-  #due(venueMs: number, isLikely: boolean): FillsWindow | null {
     let next: FillsWindow | null = null
-    let nextDueMs = Number.POSITIVE_INFINITY
-    for (const [account, suspicion] of this.#windows) {
-      if (suspicion.isLikely !== isLikely) continue
-      const { fromMs, untilMs } = suspicion
+    let nextRank = Number.NEGATIVE_INFINITY
+    for (const [account, { fromMs, untilMs, isLikely, notional }] of this.#windows) {
       const dueMs = fromMs + (isLikely ? this.#collectMs(account) : UNLIKELY_COLLECT_MS)
       if (dueMs > venueMs) continue
-      // One request for a vault shows the backstops of all accounts.
-      const rankMs = this.#vaults.has(account) ? dueMs - VAULT_AHEAD_MS : dueMs
-      if (rankMs >= nextDueMs) continue
+      const isLate = venueMs - fromMs >= VAULT_LATE_MS
+      const ofVault = isLate ? Number.MAX_VALUE : -1
+      const rank = this.#vaults.has(account) ? ofVault : notional
+      if (rank <= nextRank) continue
       next = { account, fromMs, untilMs: Math.min(untilMs, venueMs - SERVED_AFTER_MS) }
-      nextDueMs = rankMs
+      nextRank = rank
     }
     return next
   }
@@ -139,12 +158,14 @@ export class LiquidationCandidates implements MarketTracker {
         const price = liquidationPrice ?? Number.NaN
         rows.push(...accountToNumbers(account), sign, sizeBase, price, timeMs)
       }
+    const closing = this.#closing
     return joinSections([
       [LAYOUT],
+      closing === null ? [] : [...accountToNumbers(closing.account), closing.timeMs, closing.share],
       [...this.#vaults.keys()].flatMap(accountToNumbers),
-      [...this.#windows].flatMap(([account, { fromMs, untilMs, isLikely }]) => [
+      [...this.#windows].flatMap(([account, { fromMs, untilMs, isLikely, notional }]) => [
         ...accountToNumbers(account),
-        ...[fromMs, untilMs, isLikely ? 1 : 0],
+        ...[fromMs, untilMs, isLikely ? 1 : 0, notional],
       ]),
       ...[...coins].flatMap(([coin, rows]) => [
         Array.from(coin, (character) => character.charCodeAt(0)),
@@ -154,18 +175,27 @@ export class LiquidationCandidates implements MarketTracker {
   }
 
   restore(saved: Float64Array): boolean {
-    const [header, vaults, windows, ...coins] = splitSections(saved) ?? []
-    if (header?.[0] !== LAYOUT || header.length !== 1 || !vaults || !windows) return false
+    const [header, closing, vaults, windows, ...coins] = splitSections(saved) ?? []
+    if (header?.[0] !== LAYOUT || header.length !== 1 || !closing || !vaults || !windows)
+      return false
+    if (closing.length !== 0 && closing.length !== CLOSING_FIELDS) return false
     if (vaults.length % NUMBERS_PER_ACCOUNT !== 0 || windows.length % WINDOW_FIELDS !== 0)
       return false
     if (coins.length % 2 !== 0) return false
+    if (closing.length > 0) {
+      const [timeMs = 0, share = 0] = closing.subarray(NUMBERS_PER_ACCOUNT)
+      this.#closing = { account: accountOf(closing, 0), timeMs, share }
+    }
     for (let at = 0; at < vaults.length; at += NUMBERS_PER_ACCOUNT) {
       const vault = accountOf(vaults, at)
       this.#vaults.set(vault, vault)
     }
     for (let at = 0; at < windows.length; at += WINDOW_FIELDS) {
-      const [fromMs = 0, untilMs = 0, likely] = windows.subarray(at + NUMBERS_PER_ACCOUNT)
-      this.#windows.set(accountOf(windows, at), { fromMs, untilMs, isLikely: likely === 1 })
+      const [fromMs = 0, untilMs = 0, likely, notional = 0] = windows.subarray(
+        at + NUMBERS_PER_ACCOUNT,
+      )
+      const isLikely = likely === 1
+      this.#windows.set(accountOf(windows, at), { fromMs, untilMs, isLikely, notional })
     }
     for (let at = 0; at < coins.length; at += 2) {
       const coin = String.fromCharCode(...(coins[at] as Float64Array))
@@ -191,13 +221,25 @@ export class LiquidationCandidates implements MarketTracker {
     const { coin, takerSide, price, sizeBase, buyer, seller, timeExchangeMs: timeMs } = trade
     if (buyer === undefined || seller === undefined) return
     const vault = this.#vaults.get(buyer) ?? this.#vaults.get(seller)
-    if (vault !== undefined) this.#suspect(vault, timeMs, timeMs)
+    const notional = sizeBase * price
+    const at = { fromMs: timeMs, untilMs: timeMs, notional }
+    if (vault !== undefined) this.#suspect({ account: vault, ...at })
     const taker = takerSide === 'buy' ? buyer : seller
     const position = this.#followed.get(taker)?.get(coin)
     if (position === undefined || (position.side === 'long') === (takerSide === 'buy')) return
     const isLikely = isReached(position, this.#marks.get(coin) ?? price, NEAR)
-    if (isLikely || sizeBase >= LARGE_SHARE * position.sizeBase)
-      this.#suspect(position.account, timeMs, timeMs, isLikely)
+    const share = this.#closed(position, sizeBase, timeMs)
+    if (isLikely || share >= LARGE_SHARE)
+      this.#suspect({ account: position.account, ...at, isLikely })
+  }
+
+  /** @returns the share of a position that is closed at this instant, so far */
+  #closed({ account, sizeBase: heldBase }: Followed, sizeBase: number, timeMs: number): number {
+    const before = this.#closing
+    const isSame = before?.account === account && before.timeMs === timeMs
+    const share = (isSame ? before.share : 0) + sizeBase / heldBase
+    this.#closing = { account, timeMs, share }
+    return share
   }
 
   #position(event: AccountPositionEvent): void {
@@ -208,7 +250,10 @@ export class LiquidationCandidates implements MarketTracker {
     if (before !== undefined && mark !== undefined) {
       const isSmaller = sizeBase < before.sizeBase * (1 - SHRINKAGE_MIN)
       if (isSmaller && isReached(before, mark, NEAR_UNSEEN))
-        this.#suspect(account, before.timeMs, timeMs)
+        this.#suspect({
+          ...{ account, fromMs: before.timeMs, untilMs: timeMs },
+          notional: (before.sizeBase - sizeBase) * mark,
+        })
     }
     const positions = this.#positionsOf(account)
     const side = event.sizeBase > 0 ? 'long' : 'short'
@@ -229,22 +274,26 @@ export class LiquidationCandidates implements MarketTracker {
 
   /** Trades are missing: they may have been liquidations of positions that are near their price, or by a vault. */
   #lost(coin: string, fromMs: number, toMs: number): void {
-    for (const vault of this.#vaults.keys()) this.#suspect(vault, fromMs, toMs)
+    const lost = { fromMs, untilMs: toMs }
+    for (const account of this.#vaults.keys()) this.#suspect({ account, ...lost, notional: 0 })
     const mark = this.#marks.get(coin)
     if (mark === undefined) return
     for (const [account, positions] of this.#followed) {
       const position = positions.get(coin)
       if (position === undefined || toMs - position.timeMs > POSITION_AGE_MS_MAX) continue
-      if (isReached(position, mark, NEAR_UNSEEN)) this.#suspect(account, fromMs, toMs)
+      if (isReached(position, mark, NEAR_UNSEEN))
+        this.#suspect({ account, ...lost, notional: position.sizeBase * mark })
     }
   }
 
-  #suspect(account: string, fromMs: number, untilMs: number, isLikely = true): void {
+  #suspect({ account, fromMs, untilMs, isLikely = true, ...of }: Suspected): void {
     const [startMs, endMs] = [fromMs - MARGIN_MS, untilMs + MARGIN_MS]
+    const notional = isLikely ? of.notional : UNLIKELY_SHARE * of.notional
     const window = this.#windows.get(account)
     if (window === undefined)
-      this.#windows.set(account, { fromMs: startMs, untilMs: endMs, isLikely })
+      this.#windows.set(account, { fromMs: startMs, untilMs: endMs, isLikely, notional })
     else {
+      window.notional += notional
       window.fromMs = Math.min(window.fromMs, startMs)
       window.untilMs = Math.max(window.untilMs, endMs)
       window.isLikely ||= isLikely
