@@ -61,6 +61,13 @@ export class MarketView {
     return this.#market.of(liquidationCandidates).next(venueMs)
   }
 
+  /** Figures of the venue, in the coin's unit; null before the first, undefined for a coin that is not listed. */
+  reportedFigures(
+    coin: string,
+  ): { readonly markPrice: number; readonly openInterestBase: number } | null | undefined {
+    return this.#market.coin(coin)?.context
+  }
+
   /** Exchange time of the newest trade of a coin that was counted; NaN for none. */
   newestTradeMs(coin: string): number {
     return this.#market.coin(coin)?.of(takerFlow).newestTradeMs ?? Number.NaN

@@ -21,6 +21,7 @@ import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
 import type { SourceContext } from '../streams/external/source.ts'
 import { KNOWN_LIQUIDATORS } from '../streams/hyperliquid/backfill/vault-refresh.ts'
 import { hyperliquidFeed } from '../streams/hyperliquid/feed.ts'
+import type { Drop } from '../streams/hyperliquid/wire/rejection.ts'
 import { liquidationFeed } from '../streams/liquidations/liquidation-feed.ts'
 import type { Runtime } from '../streams/runtime.ts'
 import { Checkpoints } from './checkpoints.ts'
@@ -260,12 +261,15 @@ export class Engine {
 
   #liquidationFeed(): Observable<Batch> | null {
     const { liquidationFeedUrl: url, liquidatorVaults = KNOWN_LIQUIDATORS } = this.#options
-    const { log, runtime } = this.#platform
+    const { clock, log, runtime } = this.#platform
     if (url === undefined) return null
     const vaults = new Set(liquidatorVaults)
     const isVault = (account: string) => vaults.has(account)
     const onFailure = (reason: string) => log.warn({ reason }, 'liquidation feed; reconnecting')
-    return liquidationFeed({ url, isVault, onFailure }, runtime)
+    const figuresOf = (coin: string) => this.#processor.view.reportedFigures(coin)
+    const onDrop = (drop: Drop) =>
+      this.#feedLog.add({ kind: 'liquidation-dropped', ...drop }, clock.nowMs())
+    return liquidationFeed({ url, isVault, figuresOf, onDrop, onFailure }, runtime)
   }
 
   #takeVenue(batch: Batch): void {

@@ -47,6 +47,7 @@ function nameOf(notice: Notice): string {
   if ('source' in notice) return `${notice.source}:${notice.kind}`
   switch (notice.kind) {
     case 'value-dropped':
+    case 'liquidation-dropped':
     case 'frame-rejected':
     case 'reconnect':
       return `${notice.kind}:${notice.reason}`
@@ -63,4 +64,8 @@ function nameOf(notice: Notice): string {
 /** Normal operation: a repaired gap, a coin that an exchange does not list, a source without a key. Logged as detail. */
 const usual: ReadonlySet<string> = new Set(['trades-bridged', 'product_refused', 'needs_key'])
 /** Input that was left out without effect on an answer. Logged as a warning once, then as detail. */
-const leftOut: ReadonlySet<string> = new Set(['value-dropped', 'frame-rejected'])
+const leftOut: ReadonlySet<string> = new Set([
+  'value-dropped',
+  'liquidation-dropped',
+  'frame-rejected',
+])

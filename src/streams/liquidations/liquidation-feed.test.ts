@@ -40,6 +40,8 @@ describe('the feed of all liquidations', () => {
       {
         url: 'wss://vendor',
         isVault: (account) => account === VAULT,
+        figuresOf: () => ({ markPrice: 100, openInterestBase: 1_000 }),
+        onDrop: () => {},
         onFailure: (reason) => failures.push(reason),
       },
       { scheduler, connect, random: () => 0.5, post: () => NEVER },
@@ -52,7 +54,7 @@ describe('the feed of all liquidations', () => {
     expect(JSON.parse(sent[0] ?? '').subscription).toEqual({ type: 'liquidationFills' })
   })
 
-  test('delivers both accounts of a trade, but neither vaults nor deleveraging nor other frames', () => {
+  test('delivers a trade of two accounts once, but neither vaults nor deleveraging nor other frames', () => {
     send({ type: 'subscriptionUpdate' })
     send({
       ...{ type: 'liquidationFills', channel: 'liquidationFills' },
@@ -67,10 +69,7 @@ describe('the feed of all liquidations', () => {
     send({ channel: 'other', fills: [[USER, fill(4)]] })
     sockets.at(-1)?.next('not json')
     const found = events.filter((event) => event.kind === 'liquidation')
-    expect(found).toMatchObject([
-      { tradeId: 1, account: USER, side: 'long', method: 'market' },
-      { tradeId: 1, account: USER, side: 'long' },
-    ])
+    expect(found).toMatchObject([{ tradeId: 1, account: USER, side: 'long', method: 'market' }])
   })
 
   test('covers from the first frame until shortly before the last one, and not while it is lost', () => {
@@ -95,6 +94,16 @@ describe('the feed of all liquidations', () => {
       [60, 60],
       [60, 75],
     ])
+  })
+
+  test('covers nothing before a fill that it could not read', () => {
+    send({ type: 'ping' })
+    runTo(20)
+    send({ channel: 'liquidationFills', fills: [[USER, { ...fill(1), sz: '-2' }]] })
+    runTo(40)
+    send({ type: 'ping' })
+    const last = events.findLast((event) => event.kind === 'liquidation-feed')
+    expect(last).toMatchObject({ fromMs: START_MS + 20_000, untilMs: START_MS + 35_000 })
   })
 
   test('a silent connection is replaced', () => {

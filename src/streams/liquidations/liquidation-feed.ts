@@ -3,11 +3,10 @@ import { defer, filter, map, merge, of, retry, throwError, timeout, timer } from
 import { backOffMs } from '../../domain/back-off.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import type { Batch } from '../../domain/event.ts'
-import { decodeFillPairs, liquidationEvents } from '../hyperliquid/wire/liquidation-fills.ts'
-import { isVenueObject, parsedJson } from '../hyperliquid/wire/values.ts'
 import type { Runtime } from '../runtime.ts'
+import type { VendorFillsOptions } from './vendor-fills.ts'
+import { CHANNEL, VendorFills } from './vendor-fills.ts'
 
-const CHANNEL = 'liquidationFills'
 const SUBSCRIBE = JSON.stringify({ type: 'subscribe', subscription: { type: CHANNEL } })
 /** The server expects it once a minute. */
 const PONG = JSON.stringify({ type: 'pong' })
@@ -20,24 +19,24 @@ const DELIVERED_AFTER_MS = 5_000
 /** Between two events that state what is covered. */
 const COVERAGE_PERIOD_MS = 10_000
 
-type LiquidationFeedOptions = {
+type LiquidationFeedOptions = VendorFillsOptions & {
   /** With the key of the vendor, if it wants one. */
   readonly url: string
-  /** Whether an account is a liquidator vault of the venue. */
-  readonly isVault: (account: string) => boolean
   readonly onFailure: (reason: string) => void
 }
 
 /**
  * All liquidations of the venue, from a vendor with the subscription `liquidationFills`. It reconnects after every failure
- * and never completes. What it states to cover begins with the first frame of a connection.
+ * and never completes. What it states to cover begins with the first frame of a connection, and after a fill that was lost.
  */
 export function liquidationFeed(
-  { url, isVault, onFailure }: LiquidationFeedOptions,
+  options: LiquidationFeedOptions,
   runtime: Runtime,
 ): Observable<Batch> {
+  const { url, onFailure } = options
   const { connect, random, scheduler } = runtime
   const pongs = timer(PONG_PERIOD_MS, PONG_PERIOD_MS, scheduler).pipe(map(() => PONG))
+  const vendor = new VendorFills(options)
   return defer(() => {
     let coveredFromMs = Number.NaN
     let statedMs = Number.NEGATIVE_INFINITY
@@ -49,15 +48,15 @@ export function liquidationFeed(
       }),
       map((text): Batch => {
         const nowMs = scheduler.now()
-        if (Number.isNaN(coveredFromMs)) coveredFromMs = nowMs
-        const found = liquidationEvents(fillsOf(text, nowMs), isVault, nowMs)
+        const { events, isComplete } = vendor.read(text, nowMs)
+        if (Number.isNaN(coveredFromMs) || !isComplete) coveredFromMs = nowMs
         const isDue = nowMs - statedMs >= COVERAGE_PERIOD_MS
-        if (found.length === 0 && !isDue) return []
+        if (events.length === 0 && !isDue) return []
         statedMs = nowMs
         const untilMs = Math.max(coveredFromMs, nowMs - DELIVERED_AFTER_MS)
         const span = { fromMs: coveredFromMs, untilMs }
         const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-        return [{ kind: 'liquidation-feed', ...span, ...stamp }, ...found]
+        return [{ kind: 'liquidation-feed', ...span, ...stamp }, ...events]
       }),
     )
   }).pipe(
@@ -71,12 +70,4 @@ export function liquidationFeed(
       resetOnSuccess: true,
     }),
   )
-}
-
-/** Of a frame of another kind none. */
-function fillsOf(text: string, nowMs: number) {
-  const frame = parsedJson(text)
-  if (!isVenueObject(frame) || !Array.isArray(frame.fills)) return []
-  if (frame.type !== CHANNEL && frame.channel !== CHANNEL) return []
-  return decodeFillPairs(frame.fills as readonly unknown[], nowMs).liquidations
 }

@@ -8,6 +8,8 @@ export type FeedEvent =
   | { readonly kind: 'frame-rejected'; readonly reason: RejectReason }
   /** One value of a valid frame or reply was dropped. */
   | ({ readonly kind: 'value-dropped' } & Drop)
+  /** A fill of the source of all liquidations was dropped. */
+  | ({ readonly kind: 'liquidation-dropped' } & Drop)
   /** The replay after a subscription contains known trades: none is lost. */
   | {
       readonly kind: 'trades-bridged'
