@@ -31,7 +31,8 @@ try {
   const state = { balance: 100n, claimed: 10n, withdrawRequestedAtSeconds: 0, refundNonce: 0n }
   await channels.mirror('0xc1', channelConfig, state, NOW_MS)
   const sale = { channelId: '0xc1', cumulative: 30n, amount: 20n, signature: '0x51' } as const
-  await channels.commit({ ...sale, hash: 'h', transaction: '' }, NOW_MS)
+  const { key: payment } = ledgerEntry('voucher')
+  await channels.commit({ ...sale, payment, hash: 'h', transaction: '' }, NOW_MS)
   channels.close()
   const target = join(import.meta.dirname, `data-${VERSION}.tar.gz`)
   execFileSync('sh', [

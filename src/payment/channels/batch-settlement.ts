@@ -244,12 +244,14 @@ class ChannelPayment implements Payment {
   /** Durable when this returns `settled`. */
   async #commit(transaction: string): Promise<Settlement> {
     const { channelId, cumulative, signature } = this.#payload.voucher
-    const { amount } = this.requirement
+    const { amount, method } = this.requirement
     const { store } = this.#registry
     if ((await store.find(channelId)) === null) {
       return { kind: 'rejected', reason: `${PREFIX}channel_not_found` }
     }
-    const sale = { channelId, cumulative, amount, signature, hash: this.hash, transaction }
+    const { network, asset } = method
+    const payment = { network, asset, payer: this.payer, nonce: this.nonce }
+    const sale = { channelId, payment, cumulative, amount, signature, hash: this.hash, transaction }
     const result = await store.commit(sale, this.#options.clock.nowMs())
     switch (result) {
       case 'committed':
@@ -258,6 +260,12 @@ class ChannelPayment implements Payment {
         return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
       case 'uncovered':
         return { kind: 'rejected', reason: `${PREFIX}cumulative_exceeds_balance` }
+      case 'superseded': {
+        const reason = 'another gateway took this payment over'
+        return transaction === ''
+          ? { kind: 'unreachable', reason }
+          : { kind: 'unknown', reason, transaction }
+      }
       default:
         return result satisfies never
     }

@@ -1,10 +1,13 @@
 import type { Hex } from 'viem'
 import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
 import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
 import { Postgres } from '../ledger/postgres.ts'
+import { PostgresLedger } from '../ledger/postgres-ledger.ts'
 import { migrateTables } from '../ledger/postgres-schema.ts'
 import { channelConfig as config } from '../testing/channel-config.ts'
+import { ledgerEntry, NOW_MS } from '../testing/ledger-entry.ts'
 import type { ChannelState } from './channel.ts'
 import type { ChannelStore, VoucherSale } from './channel-store.ts'
 import { claimOf } from './channel-store.ts'
@@ -44,8 +47,8 @@ async function postgres(): Promise<Stores> {
   ) as [Postgres, Postgres]
   await migrateTables(one, channelTables)
   return {
-    store: new PostgresChannelStore(one),
-    other: new PostgresChannelStore(two),
+    store: await gateway(one, 'one'),
+    other: await gateway(two, 'two'),
     close: async () => {
       await one.close()
       await two.close()
@@ -53,9 +56,27 @@ async function postgres(): Promise<Stores> {
   }
 }
 
+/** A store whose vouchers are in the ledger, as those of a gateway are. */
+async function gateway(db: Postgres, name: string): Promise<ChannelStore> {
+  const ledger = await PostgresLedger.open({ db, clock: new ManualClock(), gateway: name })
+  const store = new PostgresChannelStore(db, name)
+  const commit: ChannelStore['commit'] = async (voucher, nowMs) => {
+    await ledger.begin(ledgerEntry(voucher.payment.nonce), NOW_MS)
+    return store.commit(voucher, nowMs)
+  }
+  return new Proxy(store, {
+    get: (_, name) => {
+      if (name === 'commit') return commit
+      const member: unknown = Reflect.get(store, name)
+      return typeof member === 'function' ? member.bind(store) : member
+    },
+  })
+}
+
 function sale(cumulative: bigint, amount = 100n, hash = `hash of ${cumulative}`): VoucherSale {
   return {
     channelId: ID,
+    payment: ledgerEntry(hash).key,
     cumulative,
     amount,
     signature: `0x${cumulative.toString(16).padStart(130, '0')}`,

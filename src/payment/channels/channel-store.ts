@@ -1,4 +1,5 @@
 import type { Hex } from 'viem'
+import type { PaymentKey } from '../ledger/ledger.ts'
 import type { ChannelClaim, ChannelConfig, ChannelState } from './channel.ts'
 
 /** State of a channel at the last synchronisation and its accepted vouchers. */
@@ -20,6 +21,8 @@ export type Channel = ChannelState & {
 /** A voucher to be recorded. */
 export type VoucherSale = {
   readonly channelId: Hex
+  /** Its row in the ledger. */
+  readonly payment: PaymentKey
   /** Total that the payer has paid with it. */
   readonly cumulative: bigint
   /** Amount of this sale. */
@@ -33,8 +36,11 @@ export type VoucherSale = {
 
 export type PastSale = Pick<VoucherSale, 'hash' | 'transaction'> & { readonly soldMs: number }
 
-/** `counted`: the total has changed. `uncovered`: the deposit is too small, or a withdrawal is pending. */
-export type SaleResult = 'committed' | 'counted' | 'uncovered'
+/**
+ * `counted`: the total has changed. `uncovered`: the deposit is too small, or a withdrawal is pending. `superseded`: the
+ * payment is no longer open, or another gateway has taken it over.
+ */
+export type SaleResult = 'committed' | 'counted' | 'uncovered' | 'superseded'
 
 /**
  * `again`: another refund with the same nonce was begun before and can still be mined. `changed`: a sale or a refund came

@@ -73,19 +73,36 @@ const ATTEMPTS_MAX = 20
 
 const assignments = `charged = $2, signature = $3, unclaimed_since_ms = $4, balance = $5, claimed = $6,
   withdraw_requested_s = $7, refund_nonce = $8, refund_sent = $9, synced_ms = $10`
-const replacement = `UPDATE perpscope.channels SET ${assignments}, version = version + 1
-  WHERE id = $1 AND version = $11`
+const replacement = `UPDATE perpscope.channels SET ${assignments}, version = version + 1`
+const isUnchanged = 'channels.id = $1 AND version = $11'
+/**
+ * One statement, so that the total and its sale are stored together. The lock on the payment makes it wait for a gateway
+ * that takes the payment over, which finds either the sale or none for good.
+ */
+const saleStatement = `WITH held AS MATERIALIZED (
+  SELECT 1 FROM perpscope.payments WHERE network = $15 AND asset = $16 AND payer = $17 AND nonce = $18
+    AND gateway = $19 AND state IN ('settling', 'unknown', 'unconfirmed') FOR UPDATE),
+sold AS (${replacement} FROM held WHERE ${isUnchanged} RETURNING channels.id),
+written AS (INSERT INTO perpscope.channel_sales
+  SELECT id, $2::numeric, $12, $13, $14::bigint FROM sold RETURNING 1)
+SELECT EXISTS (SELECT FROM held) AS held, EXISTS (SELECT FROM written) AS written`
 
 /**
  * Channels that several gateways share. A channel is read, changed by the same rules as in every store, and written if
- * no other gateway changed it since; otherwise the change begins again.
+ * no other gateway changed it since; otherwise the change begins again. A voucher is charged only by the gateway that
+ * holds its payment in the ledger.
  */
 export class PostgresChannelStore implements ChannelStore {
   readonly #db: Postgres
+  readonly #gateway: string
 
-  /** @param db closed by its owner */
-  constructor(db: Postgres) {
+  /**
+   * @param db with the ledger; closed by its owner
+   * @param gateway of this process, as in the ledger
+   */
+  constructor(db: Postgres, gateway: string) {
     this.#db = db
+    this.#gateway = gateway
   }
 
   async find(id: Hex): Promise<Channel | null> {
@@ -105,21 +122,21 @@ export class PostgresChannelStore implements ChannelStore {
   }
 
   async commit(sale: VoucherSale, nowMs: number): Promise<SaleResult> {
-    const { channelId, cumulative, hash, transaction } = sale
+    const { channelId, cumulative, hash, transaction, payment } = sale
+    const { network, asset, payer, nonce } = payment
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
       const found = await this.#found(channelId)
       assert(found !== null, 'a sale needs a stored channel')
       const after = afterSale(found.channel, sale, nowMs)
       if (typeof after === 'string') return after
-      // One statement, so that the total and its sale are stored together.
-      const written = `WITH sold AS (${replacement} RETURNING id)
-        INSERT INTO perpscope.channel_sales SELECT id, $2::numeric, $12, $13, $14::bigint FROM sold RETURNING 1`
       try {
-        const rows = await this.#db.query(written, [
+        const [row] = await this.#db.query<{ held: boolean; written: boolean }>(saleStatement, [
           ...valuesOf(after),
           ...[found.version, hash, transaction, nowMs],
+          ...[network, asset, payer, nonce, this.#gateway],
         ])
-        if (rows.length > 0) return 'committed'
+        if (row?.written === true) return 'committed'
+        if (row?.held !== true) return 'superseded'
       } catch (cause) {
         if (!(cause instanceof PostgresUnavailableError) || !cause.mayBeDone) throw cause
         if ((await this.sale(channelId, cumulative))?.hash === hash) return 'committed'
@@ -206,7 +223,10 @@ export class PostgresChannelStore implements ChannelStore {
              ON CONFLICT DO NOTHING RETURNING 1`,
             [...valuesOf(channel), JSON.stringify(channel.config)],
           )
-        : await this.#db.query(`${replacement} RETURNING 1`, [...valuesOf(channel), version])
+        : await this.#db.query(`${replacement} WHERE ${isUnchanged} RETURNING 1`, [
+            ...valuesOf(channel),
+            version,
+          ])
     return rows.length > 0
   }
 }

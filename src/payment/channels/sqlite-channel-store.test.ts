@@ -5,6 +5,7 @@ import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { afterEach, describe, expect, test } from 'vitest'
 import { channelConfig as config } from '../testing/channel-config.ts'
+import { ledgerEntry } from '../testing/ledger-entry.ts'
 import type { ChannelState } from './channel.ts'
 import { inspectChannels, SqliteChannelStore } from './sqlite-channel-store.ts'
 
@@ -38,6 +39,7 @@ function file(): string {
 
 const sale = (cumulative: bigint) => ({
   channelId: ID,
+  payment: ledgerEntry('voucher').key,
   cumulative,
   amount: 100n,
   signature: `0x${cumulative.toString(16).padStart(130, '0')}` as Hex,

@@ -16,6 +16,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SqliteChannelStore } from '../../payment/channels/sqlite-channel-store.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
+import { ledgerEntry } from '../../payment/testing/ledger-entry.ts'
 import { claimDataDir } from '../../store/data-dir.ts'
 import { HistoryStore } from '../../store/history-store.ts'
 import { START_MS } from '../../store/testing/history-rows.ts'
@@ -196,7 +197,7 @@ describe('payment channels', () => {
       refundNonce: 0n,
     }
     void store.mirror(ID, channelConfig, state, 0)
-    const amounts = { cumulative: 50_000n, amount: 50_000n }
+    const amounts = { cumulative: 50_000n, amount: 50_000n, payment: ledgerEntry('voucher').key }
     void store.commit(
       { channelId: ID, ...amounts, signature: `0x${'1'.repeat(130)}`, hash: 'a', transaction: '' },
       0,

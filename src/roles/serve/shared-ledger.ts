@@ -32,7 +32,7 @@ export async function connectSharedLedger(
         await migrateTables(db, channelTables)
         await migrateTables(db, collectorTables)
         return {
-          store: new PostgresChannelStore(db),
+          store: new PostgresChannelStore(db, gateway),
           lease: new CollectorLease({ db, gateway, clock: systemClock }),
         }
       },
