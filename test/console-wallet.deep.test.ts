@@ -165,7 +165,7 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
   test('that is missing leaves the ways of an agent', async () => {
     const { page, faults } = await browser.open(`${rig.url}/#/buy/%2Fpulse%2FETH`)
     pages.push(page)
-    await page.getByText('This browser has no wallet.').waitFor()
+    await page.getByText('No browser wallet was found.').waitFor()
     expect(await page.locator('.command code').allTextContents()).toContain(
       `curl -s ${rig.url}/pulse/ETH`,
     )

@@ -62,7 +62,7 @@ function limitAddresses(server: Server, isProxy: (address: string) => boolean): 
   })
 }
 
-/** Closes the longest idle connection of the address with the most connections, if more than `ownCount`. */
+/** Closes the oldest connection that is idle now, of the largest address above `ownCount` that has one. */
 function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, ownCount: number): void {
   for (const connections of [...byCaller.values()].sort((a, b) => b.size - a.size)) {
     if (connections.size <= ownCount) return
@@ -134,7 +134,7 @@ function limitWaiting(app: FastifyInstance, defer: Defer): void {
 }
 
 /**
- * On close, ends each connection with its current response. Node would wait for callers that keep the connection open,
+ * On shutdown, closes each connection after its current response. Node would wait for callers that keep the connection open,
  * and `closeIdleConnections` would cut off responses that are still being sent.
  */
 export function endConnectionsWithTheirCalls(app: FastifyInstance): void {

@@ -12,7 +12,7 @@ const PARSE_ERROR = -32_700
 const TOO_MANY_CALLS = -32_000
 const RETRY_SECONDS = 1
 
-/** Open calls of one address, queued or running, on all JSON-RPC routes. */
+/** Maximum number of open calls of an IP address, queued or running, on all JSON-RPC routes; `calls` enforces it. */
 export const JSON_RPC_CALLS_MAX = 64
 
 /**
@@ -31,7 +31,7 @@ export function jsonRpcScope(
         reply.raw.once('close', leave)
         return
       }
-      const detail = `More than ${JSON_RPC_CALLS_MAX} calls from this IP address are open. Wait for their responses.`
+      const detail = `This IP address has ${JSON_RPC_CALLS_MAX} open calls, the maximum. Nothing was charged. Retry in ${RETRY_SECONDS} s.`
       void reply
         .code(429)
         .headers({ 'cache-control': 'no-store', 'retry-after': RETRY_SECONDS })

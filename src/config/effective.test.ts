@@ -104,3 +104,16 @@ test('a URL is shown without path, query and user', async () => {
     value: 'okx=wss://one.example|wss://two.example',
   })
 })
+
+test('secrets of a URL are redacted as they are written and as they are read', async () => {
+  const secretsOf = async (option: string, url: string) =>
+    (await configurationOf([option, url])).secrets
+  const broker = await secretsOf('--broker', 'rediss://user:100%-of%40it-x@cache.example/perpscope')
+  expect(broker).toContain('100%-of%40it-x')
+  expect(await secretsOf('--rpc-url', 'https://user-has-key@node.example/v2/key%20of')).toEqual(
+    expect.arrayContaining(['/v2/key%20of', '/v2/key of', 'user-has-key']),
+  )
+  expect(
+    await secretsOf('--ledger', 'postgres://perpscope:password-x@db.example/perpscope'),
+  ).toEqual(['password-x'])
+})

@@ -3,12 +3,13 @@ import { SettingOption } from './option.ts'
 import type { SettingsCommand } from './settings-command.ts'
 
 const URL_TEXT = /[a-z][a-z0-9+.-]*:\/\/[^\s|]+/gi
-/** A shorter text would be found in unrelated words. */
+const WEB_PROTOCOL = /^(?:https?|wss?):$/
+/** Shorter secrets are not redacted: they would match unrelated text. */
 const SECRET_CHARS_MIN = 8
 
 export type EffectiveConfiguration = {
   readonly entries: readonly ConfigurationEntry[]
-  /** Texts that must not appear in what is shown. */
+  /** Secrets to redact from log entries that are shown. */
   readonly secrets: readonly string[]
 }
 
@@ -28,18 +29,18 @@ function entryOf({ given }: SettingsCommand, option: SettingOption): Configurati
   return {
     option: option.long ?? option.flags,
     variable: option.envVar ?? null,
-    value: value === undefined ? option.defaultText : shown(option, value.texts.join(' ')),
+    value: value === undefined ? option.defaultText : maskedText(option, value.texts.join(' ')),
     origin: value?.origin ?? 'default',
     place: value?.place ?? null,
   }
 }
 
-function shown({ mask }: SettingOption, text: string): string {
+function maskedText({ mask }: SettingOption, text: string): string {
   if (mask === null) return text
-  return mask === 'value' ? 'set' : text.replaceAll(URL_TEXT, withoutPath)
+  return mask === 'value' ? 'set' : text.replaceAll(URL_TEXT, protocolAndHost)
 }
 
-function withoutPath(text: string): string {
+function protocolAndHost(text: string): string {
   if (!URL.canParse(text)) return 'set'
   const { protocol, host } = new URL(text)
   return `${protocol}//${host}`
@@ -54,9 +55,24 @@ function secretsIn({ given }: SettingsCommand, option: SettingOption): readonly 
       : texts
           .flatMap((text) => text.match(URL_TEXT) ?? [])
           .filter((url) => URL.canParse(url))
-          .flatMap((url) => {
-            const { pathname, search, password } = new URL(url)
-            return [`${pathname}${search}`, decodeURIComponent(password)]
-          })
-  return found.filter((secret) => secret.length >= SECRET_CHARS_MIN)
+          .flatMap(secretsOfUrl)
+  return [...new Set(found)].filter((secret) => secret.length >= SECRET_CHARS_MIN)
+}
+
+/** Providers put keys into the path, the query or the user; the path of a database is its name, and its user a role. */
+function secretsOfUrl(url: string): readonly string[] {
+  const { protocol, pathname, search, username, password } = new URL(url)
+  const parts = WEB_PROTOCOL.test(protocol)
+    ? [`${pathname}${search}`, username, password]
+    : [search, password]
+  return parts.flatMap((part) => [part, decoded(part)])
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // A percent sign that encodes nothing.
+    return text
+  }
 }

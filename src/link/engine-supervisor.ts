@@ -33,7 +33,7 @@ const BACK_OFF = { minMs: 250, maxMs: 10_000 }
 /** The back-off starts again after a run of this length. */
 const HEALTHY_RUN_MS = 60_000
 
-/** A hanging engine is killed after twice the time after which callers get no answers. */
+/** A hanging engine is killed at twice the silence at which callers get no answers. */
 const KILL_AFTER_SILENCE_MS = 2 * ENGINE_SILENCE_MS_MAX
 const WATCH_PERIOD_MS = 1_000
 
@@ -43,7 +43,7 @@ const STEP_MS_MIN = 1_000
 const FOLLOWED_MS_MIN = 3_000
 /** A step that is reverted within this time has no effect. */
 const STEP_LASTS_MS = 60_000
-/** After as many heartbeats, one per second, an engine has saved its state with the new time. */
+/** After this many heartbeats, one per second, an engine has saved its state with the new time. */
 const CLOCK_NEW_BEATS = 60
 
 /** A new engine loads its checkpoint before its first heartbeat. */
@@ -122,7 +122,7 @@ export class EngineSupervisor {
       onMessage: (message) => {
         if (attempt !== this.#attempt || this.#isKilled) return
         const nowMs = this.#clock.nowMs()
-        // Kept documents arrive before the first heartbeat.
+        // Heartbeats alone prove that the engine runs: restored documents arrive before it does.
         if (message.kind === 'heartbeat') this.#beat(nowMs)
         this.#replica.apply(message, nowMs)
       },
@@ -170,10 +170,10 @@ export class EngineSupervisor {
     const isStarting = Number.isNaN(this.#heardAtMs)
     const silentMs = nowMs - (isStarting ? this.#startedAtMs : this.#heardAtMs)
     if (silentMs > (isStarting ? START_MS_MAX : KILL_AFTER_SILENCE_MS))
-      this.#kill(`silent for ${silentMs} ms`)
+      this.#kill(`no heartbeat for ${silentMs} ms`)
   }
 
-  /** A step changes no age. If it persists, both threads follow it at once. */
+  /** Ages use the steady clock, so a step changes none. A step that lasts is adopted, and the engine starts again. */
   #watchWallClock(): void {
     const nowMs = this.#clock.nowMs()
     const offMs = Math.round(this.#clock.offMs())
@@ -193,7 +193,7 @@ export class EngineSupervisor {
   }
 }
 
-/** Where the messages of an engine go. */
+/** Receives the messages of an engine. */
 export type ReplicaTarget = Pick<EngineReplica, 'apply' | 'disconnected' | 'forget'>
 
 type WatchedClock = Pick<SteadyClock, 'nowMs' | 'after' | 'every' | 'offMs' | 'followAtOnce'>

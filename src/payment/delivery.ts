@@ -20,8 +20,8 @@ export type DeliveryOptions = {
 }
 
 /**
- * Adds receipts to answers, and ends the access of an address to its answer once that answer has arrived. Only
- * buyers without a secret or an identifier are recognised by their address.
+ * Adds receipts to answers, and ends the access by IP address once an answer has arrived. Only buyers that sent neither a
+ * secret nor an identifier are recognised by their IP address.
  */
 export class Delivery {
   readonly #options: DeliveryOptions
@@ -66,7 +66,7 @@ export class Delivery {
     return { ...answer, headers: { ...answer.headers, ...headers } }
   }
 
-  /** The response to this request carries the answer. */
+  /** Access by IP address ends when the response to this request has arrived. */
   expectDelivery(
     request: FastifyRequest,
     { key, credentials }: Pick<PresentedPayment, 'key' | 'credentials'>,

@@ -164,8 +164,8 @@ describe('what the check reads', () => {
   })
 
   test.each([
-    ['no JSON', 'hello', '', /not JSON/],
-    ['a list', '[]', '', /not JSON/],
+    ['no JSON', 'hello', '', /not a JSON object/],
+    ['a list', '[]', '', /not a JSON object/],
     ['an answer alone', '{"coin":"ETH"}', '', /receipt is missing/],
     ['a broken header', '{"coin":"ETH"}', '%%%', /not JSON in base64/],
     ['an answer that cost nothing', '{"answer":{},"receipt":null}', '', /receipt is missing/],

@@ -44,18 +44,18 @@ export function a2aRoutes(
 
   jsonRpcScope(app, calls, (scope) => {
     scope.post('/a2a', async (request, reply) => {
-      reply.header('cache-control', 'no-store').headers(activated(card, request))
+      reply.header('cache-control', 'no-store').headers(activatedExtensions(card, request))
       const parsed = parsedMessage(request.body)
       if ('error' in parsed) return reply.code(400).send(parsed.error)
       // A notification has no response, so it cannot request or pay for anything.
       if (!('id' in parsed.message)) return reply.code(202).send()
-      return reply.send(await answered(parsed.message, request))
+      return reply.send(await handleMessage(parsed.message, request))
     })
   })
 
-  async function answered(message: JsonRpcMessage, request: FastifyRequest) {
+  async function handleMessage(message: JsonRpcMessage, request: FastifyRequest) {
     const { params, id = null } = message
-    // Unused here, and the SDK would keep state for each tenant.
+    // Tenants are not used, and the SDK would keep state for each one.
     if (typeof params === 'object' && params !== null) Reflect.deleteProperty(params, 'tenant')
     const requestedVersion = versionOf(request)
     const context = new ServerCallContext({ requestedVersion })
@@ -81,13 +81,13 @@ function versionOf({ headers }: FastifyRequest): string {
     : LEGACY_VERSION
 }
 
-/** The requested extensions that the card offers, in the header of the request. */
-function activated({ capabilities }: AgentCard, { headers }: FastifyRequest) {
+/** Response headers with the requested extensions that the card offers, named as in the request. */
+function activatedExtensions({ capabilities }: AgentCard, { headers }: FastifyRequest) {
   const offered = new Set(capabilities?.extensions?.map(({ uri }) => uri))
   return Object.fromEntries(
     EXTENSION_HEADERS.flatMap((name) => {
-      const asked = Extensions.parseServiceParameter(String(headers[name.toLowerCase()] ?? ''))
-      const both = asked.filter((uri) => offered.has(uri))
+      const requested = Extensions.parseServiceParameter(String(headers[name.toLowerCase()] ?? ''))
+      const both = requested.filter((uri) => offered.has(uri))
       return both.length === 0 ? [] : [[name, Extensions.toServiceParameter(both)]]
     }),
   )

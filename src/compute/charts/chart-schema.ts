@@ -16,7 +16,7 @@ function values(description: string) {
   return Type.Array(nullable(Type.Number()), { description })
 }
 
-const UNSETTLED = 'null while the bars before do not settle it'
+const UNSETTLED = 'null until enough earlier bars are available'
 
 export const ChartAnswer = Type.Object(
   {
@@ -45,12 +45,16 @@ export const ChartAnswer = Type.Object(
         ema_20: values(`EMA over 20 closes, USD; ${UNSETTLED}.`),
         ema_50: values(`EMA over 50 closes, USD; ${UNSETTLED}.`),
         ema_200: values(`EMA over 200 closes, USD; ${UNSETTLED}.`),
-        bollinger_upper: values('bollinger_middle plus 2 population standard deviations, USD.'),
-        bollinger_middle: values('Simple moving average of 20 closes, USD.'),
-        bollinger_lower: values('bollinger_middle minus 2 population standard deviations, USD.'),
+        bollinger_upper: values(
+          'bollinger_middle plus 2 population standard deviations, USD; null with fewer bars.',
+        ),
+        bollinger_middle: values('Simple moving average of 20 closes, USD; null with fewer bars.'),
+        bollinger_lower: values(
+          'bollinger_middle minus 2 population standard deviations, USD; null with fewer bars.',
+        ),
         rsi_14: values(`Wilder RSI over 14 bars, 0 to 100; ${UNSETTLED}.`),
         vwap_20: values(
-          'Volume-weighted average of the typical price over 20 bars, USD; null without volume.',
+          'Volume-weighted average of the typical price over 20 bars, USD; null with fewer bars or without volume.',
         ),
       },
       {
@@ -60,7 +64,7 @@ export const ChartAnswer = Type.Object(
     ),
     open_interest: Type.Array(nullable(Type.Number({ minimum: 0 })), {
       description:
-        "Open contracts at the open of each bar, in the coin's unit, one-sided; null if unknown.",
+        "Open interest at the start of each bar, in the coin's unit, one-sided; null if unknown.",
     }),
     meta: chartMeta,
   },

@@ -17,7 +17,7 @@ import { ChartAnswer } from './chart-schema.ts'
 
 const PERIOD_MS = 60_000
 const VIEW = ''
-/** Digits of an indicator at the last close: one more than the venue's prices have. */
+/** Significant digits of the indicators of closed bars, at the latest price: one more than the venue's prices have. */
 const CLOSED_DIGITS = 6
 
 /** Candles of one coin with the indicators of `/pulse`, for the console. */
@@ -29,7 +29,7 @@ export const chart: CoinDocumentKind = {
     defaultView: VIEW,
     viewParameters: [],
   },
-  // Figures confirm the candles where no trade does.
+  // 'context' confirms the candles while there are no trades.
   inputs: ['history', 'hourly-history', 'candle', 'context', 'sample-history'],
   trackers: [chartBars],
   periodMs: PERIOD_MS,
@@ -74,7 +74,7 @@ function formingRow({ ladder }: CoinMarket): ChartRow | null {
   return bar && { bar, indicators: pulseIndicators(ladder.values, bar.close) }
 }
 
-/** Prices are the venue's own; a sum of volumes has digits of a rounding error. */
+/** Prices are the venue's own; sums of volumes are rounded, because they have digits of floating-point errors. */
 function barColumns(bars: readonly Bar[], sizeDecimals: number) {
   return {
     time_ms: bars.map(({ openTimeMs }) => openTimeMs),
@@ -127,7 +127,7 @@ function openInterest(coin: CoinMarket, rows: readonly ChartRow[]): readonly (nu
   return rows.map(({ bar }) => contracts.get(bar.openTimeMs) ?? null)
 }
 
-/** Confirmed as often as it is rendered. */
+/** A reader sees a new confirmation with each rendering only, so the cadence is the render period. */
 function inputOf(coin: CoinMarket): Input {
   return { ...candlesInput(coin, '1h'), cadenceMs: PERIOD_MS }
 }

@@ -83,7 +83,7 @@ export function readCexDex(
   }
 }
 
-/** The pool with the lowest trading cost, or without one the network with the smallest expected error. */
+/** The first pool, which has the lowest cost, if it is usable; else the chosen oracle network. */
 function dexLegOf(pool: PoolLeg | undefined, oracle: OracleReading | null): DexLeg | null {
   if (pool !== undefined && pool.fault === null) {
     const { priceUsd, asOfMs, expectedErrorBps } = pool

@@ -22,7 +22,7 @@ import { figuresFromNumbers, figuresToNumbers } from './saved-figures.ts'
 import { joinNamed, splitNamed } from './saved-sections.ts'
 import { TrackerSet } from './tracker-set.ts'
 
-/** A quote that is older than the coin's figures by more is not used. */
+/** A quote that lags the mark price by more than this is not used. */
 const QUOTE_LAG_MS_MAX = 2 * BOOK_CADENCE_MS
 
 /** Figures arrive over two connections: one may overtake the other by this much. */
@@ -159,10 +159,10 @@ export class CoinMarket {
   /**
    * Restores the last figures with their age. If the clock was set back since they were saved, their age is unknown and
    * they are left out.
-   * @returns false for numbers of another version
+   * @returns false for another layout or incomplete sections
    */
   restore(saved: Float64Array, nowMs: number): boolean {
-    assert(saved.length >= HEADER_FIELDS, 'a saved coin begins with its layout')
+    assert(saved.length >= HEADER_FIELDS, 'a saved coin has a complete header')
     const ladderEnd = HEADER_FIELDS + this.ladder.savedLength
     if (saved[0] !== LAYOUT || saved.length < ladderEnd) return false
     const sections = splitNamed(saved.subarray(ladderEnd))
@@ -260,7 +260,7 @@ function isOvertaken({ timeReceivedMs }: MarketEvent, lastMs: number): boolean {
   return olderByMs > 0 && olderByMs <= OVERTAKEN_MS_MAX
 }
 
-/** A saved coin whose age is unknown. */
+/** Marks the age of a saved coin as unknown, so that it is restored without its figures. */
 export function undated(saved: Float64Array): Float64Array {
   return saved.with(SAVED_AT, Number.POSITIVE_INFINITY)
 }

@@ -21,6 +21,7 @@ export const driverRules = {
 export type DriverName = keyof typeof driverRules
 export const driverNames = Object.keys(driverRules) as readonly DriverName[]
 
+/** Limits of the absolute composite score (docs/numbers/regime.md). */
 const ENTER = 0.25
 const LEAVE = 0.1
 const EVALUATIONS_NEEDED = 2
@@ -84,9 +85,8 @@ export function compositeOf(drivers: Drivers): number {
 }
 
 /**
- * One evaluation. RISK_ON and RISK_OFF are entered after two consecutive evaluations and left below a lower limit,
- * which prevents flicker. STRESS is entered at once and left after two calm evaluations; UNKNOWN is entered and left at
- * once.
+ * One evaluation. RISK_ON and RISK_OFF begin after two consecutive evaluations beyond ENTER and end within LEAVE, which
+ * prevents flicker. STRESS begins at once and ends after two calm evaluations; UNKNOWN begins and ends at once.
  * @param inputs null when too little of the market is known
  */
 export function nextRegime(

@@ -15,7 +15,7 @@ export class LeastSquares {
   #rows = 0
   readonly #means: Float64Array
   #targetMean = 0
-  /** Sums of products of distances from the means, row by row. */
+  /** Co-moment matrix in row-major order, lower triangle only. */
   readonly #moments: Float64Array
   readonly #targetMoments: Float64Array
   /** Scratch: distances of the row that is being added, and the Cholesky factor. */
@@ -62,7 +62,7 @@ export class LeastSquares {
    * Minimises mean(residual^2) + penalty x sum(slope^2) by a Cholesky factorisation of the normal equations.
    * @param penalty 0: ordinary least squares. Above: ridge regression (Hoerl, Kennard 1970); the unit is that of the
    *   regressors' variance, so they should share one scale. The intercept is not penalised.
-   * @returns null while there are no more rows than coefficients, and where the regressors are linearly dependent
+   * @returns null while there are no more rows than coefficients, for a singular matrix and for a result that is not finite
    */
   fit(penalty = 0): LinearFit | null {
     const k = this.#regressors

@@ -43,7 +43,7 @@ export function HeatMap({
   const shown = chosen.value
   const colors = theme()
 
-  // Again by theme: the colors come from the style sheet.
+  // The colors of the style sheet change with the theme.
   useLayoutEffect(() => {
     if (canvas.current !== null && width > 0)
       drawHeatMap(canvas.current, { layout, rows, columns, values, scale, chosen: shown })

@@ -6,13 +6,13 @@ import type { SortValue } from './table-order.ts'
 import { nextSort, ordered, readSort, sortText } from './table-order.ts'
 import { Term } from './term.tsx'
 
-/** In the order of importance: a narrow window shows the first ones, the others are a scroll to the side away. */
+/** One column. List columns by importance: a narrow window shows the first ones without scrolling. */
 export type Column<Row> = {
   readonly id: string
   readonly title: string
   /** Path of the member whose definition the header shows. */
   readonly path?: string
-  /** Has that member, if it is not the table's. */
+  /** Analysis that `path` belongs to; the table's by default. */
   readonly analysis?: string
   readonly isText?: boolean
   readonly value: (row: Row) => SortValue

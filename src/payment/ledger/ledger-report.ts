@@ -11,7 +11,7 @@ import type {
   ReportRange,
 } from './ledger-books.ts'
 import { dimensionsByDefault, groupColumns, mergedLines, reportedPayment } from './ledger-books.ts'
-import { SCHEMA_VERSION } from './sqlite-schema.ts'
+import { MOVED_VERSION, SCHEMA_VERSION } from './sqlite-schema.ts'
 
 /** A sum of wei can exceed the integers of SQLite. */
 type FeeParts = { readonly feeGiga: bigint; readonly feeRest: bigint }
@@ -153,9 +153,15 @@ function checkIsLedger(db: Database.Database, path: string): void {
   checkHasPayments(db, path)
   const version = db.pragma('user_version', { simple: true })
   if (version === SCHEMA_VERSION) return
+  if (version === MOVED_VERSION)
+    throw new OperatingError(
+      'ledger_moved',
+      `${path} was moved to PostgreSQL: its payments are there. Give the database by --ledger.`,
+    )
+  const isOlder = Number(version) < SCHEMA_VERSION
   throw new OperatingError(
-    'ledger_version',
-    `${path} has schema ${String(version)}; this version of perpscope reads ${SCHEMA_VERSION}. perpscope serve migrates older ledgers.`,
+    isOlder ? 'ledger_older' : 'ledger_version',
+    `${path} has schema ${String(version)}; this version of perpscope reads ${SCHEMA_VERSION}. ${isOlder ? 'perpscope serve migrates it.' : 'Use a later version.'}`,
   )
 }
 

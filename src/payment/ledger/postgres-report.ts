@@ -16,7 +16,7 @@ import { costTables } from './postgres-transaction-costs.ts'
 
 const PAGE_ROWS = 1_000
 const DAY = `to_char(to_timestamp(begun_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`
-/** Until a service of this version was started over the ledger. */
+/** An empty table of costs, until `serve` has created the real one. */
 const NO_COSTS = `(SELECT ''::text AS network, ''::text AS transaction_hash, ''::text AS purpose,
   1 AS payments, 0::numeric AS fee, 0::bigint AS at_ms WHERE false)`
 /** Share of a payment in the fee of its transaction. */
@@ -57,7 +57,7 @@ export class PostgresReport implements LedgerBooks {
     if (version !== known)
       throw new OperatingError(
         'ledger_version',
-        `the ledger has schema ${version}; this version of perpscope reads ${known}. perpscope serve migrates older ledgers.`,
+        `the ledger has schema ${version}; this version of perpscope reads ${known}. ${version < known ? 'perpscope serve migrates it.' : 'Use a later version.'}`,
       )
     const hasCosts = versions.some(({ name }) => name === costTables.name)
     return new PostgresReport(db, hasCosts ? 'perpscope.transaction_costs' : NO_COSTS)
@@ -68,6 +68,7 @@ export class PostgresReport implements LedgerBooks {
     by: readonly ReportDimension[] = dimensionsByDefault,
   ): Promise<readonly ReportLine[]> {
     const columns = by.map((name) => (name === 'day' ? DAY : groupColumns[name]))
+    // A nonce with ':' is a voucher of a channel, which has no transaction of its own.
     const rows = await this.#db.query<GroupRow>(
       `SELECT ARRAY[${columns.join(', ')}]::text[] AS values, state, count(*) AS payments,
            sum(amount)::text AS amount, coalesce(sum(${FEE}), 0)::text AS fee,

@@ -15,6 +15,7 @@ import type { Hex } from 'viem'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { SqliteChannelStore } from '../../payment/channels/sqlite-channel-store.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
+import { MOVED_VERSION } from '../../payment/ledger/sqlite-schema.ts'
 import { channelConfig } from '../../payment/testing/channel-config.ts'
 import { ledgerEntry } from '../../payment/testing/ledger-entry.ts'
 import { claimDataDir } from '../../store/data-dir.ts'
@@ -163,6 +164,21 @@ describe('the ledger', () => {
     expect(checkLedger(dataDir)).toMatchObject({
       status: 'fail',
       found: expect.stringContaining('is not a ledger'),
+    })
+  })
+
+  test.each([
+    ['an earlier version is migrated by serve', 1, 'warn', /serve keeps a copy/],
+    ['a later version refuses the start', 99, 'fail', /serve would not start/],
+    ['that was moved to PostgreSQL refuses the start', MOVED_VERSION, 'fail', /would not start/],
+  ] as const)('of %s', (_what, version, status, advice) => {
+    void new SqliteLedger(path()).close()
+    const db = new Database(path())
+    db.pragma(`user_version = ${version}`)
+    db.close()
+    expect(checkLedger(dataDir)).toMatchObject({
+      status,
+      advice: expect.stringMatching(advice),
     })
   })
 

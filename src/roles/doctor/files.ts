@@ -21,7 +21,7 @@ const FREE_BYTES_GOOD = 2e9
 
 const DISK_ADVICE = 'check the disk for failures (dmesg, smartctl), and verify a backup'
 
-/** @param market that the options ask for. @param freeBytesAt what a folder's disk has left for us */
+/** @param market of the options. @param freeBytesAt bytes that are available on the disk of a folder */
 export function checkDataDir(
   dataDir: string,
   market: string,
@@ -55,7 +55,7 @@ export function checkDataDir(
   return ok(check, found)
 }
 
-/** null where nothing was ever set aside. */
+/** null if no file is set aside. */
 export function checkSetAside(dataDir: string): Finding | null {
   if (statPresent(dataDir)?.isDirectory() !== true) return null
   const names = readdirSync(dataDir).filter((name) => /\.corrupt-\d+$/.test(name))
@@ -112,7 +112,7 @@ export function checkHistory(dataDir: string): Finding {
   })
 }
 
-/** The ledger is never replaced by a new one, because it is the only record of sales. */
+/** serve never replaces a damaged ledger, which is the only record of sales. */
 export function checkLedger(dataDir: string): Finding {
   const check = 'ledger'
   const path = join(dataDir, 'ledger.db')
@@ -133,8 +133,10 @@ export function checkLedger(dataDir: string): Finding {
         cause.message,
         'serve would create a new one without earlier sales: if there were any, restore a backup first',
       )
-    if (cause.code === 'ledger_version')
-      return warn(check, cause.message, 'keep a copy of it first')
+    if (cause.code === 'ledger_older')
+      return warn(check, cause.message, 'serve keeps a copy of the file beside it')
+    if (cause.code === 'ledger_version' || cause.code === 'ledger_moved')
+      return fail(check, cause.message, 'serve would not start: docs/upgrade.md')
     return fail(
       check,
       reasonOf(cause),

@@ -12,7 +12,7 @@ export type FundingRule = {
   premium(impactBid: number, impactAsk: number, oracle: number): number
   /** Whether a basis within the impact prices is no premium. */
   readonly hasDeadZone: boolean
-  /** The interest that the premium is pulled towards moves it by this at most. */
+  /** Maximum of abs(interest - premium) that is added to the premium. */
   readonly clamp: number
   readonly multiplier: number
 }
@@ -39,7 +39,7 @@ export function builderPremiumOf(impactBid: number, impactAsk: number, oracle: n
   return (0.5 * (impactBid + impactAsk)) / oracle - 1
 }
 
-/** Hourly rate for an average premium: an eighth of premium plus clamped interest (venue docs). */
+/** Hourly rate for an average premium: multiplier x (premium + clamped interest) / 8, 4 % at most (venue docs). */
 export function hourlyFundingRate(premium: number, rule: FundingRule = mainDexFunding): number {
   const { clamp, multiplier } = rule
   const interest = Math.min(clamp, Math.max(-clamp, INTEREST_RATE - premium))
@@ -47,7 +47,7 @@ export function hourlyFundingRate(premium: number, rule: FundingRule = mainDexFu
   return Math.min(HOURLY_CAP, Math.max(-HOURLY_CAP, rate))
 }
 
-/** A premium that explains a settled rate: the inverse where the clamp leaves one. */
+/** Inverse of the main dex's rate; where the clamp makes the rate constant, the premium nearest to `modelled`. */
 export function premiumForRate(hourlyRate: number, modelled: number): number {
   const rate = hourlyRate * HOURS_A_FUNDING_PERIOD
   if (rate > INTEREST_RATE) return rate + CLAMP
@@ -64,7 +64,7 @@ export type Basis = {
   readonly deadZone: number
 }
 
-/** Mid over oracle less one, wandering on scales of minutes, hours and days. */
+/** Mid / oracle - 1, with drift on scales of 5 minutes, 2 hours and 20 hours. */
 export function basisAt(basis: Basis, timeMs: number): number {
   const wander =
     0.5 * drift(basis.key, timeMs / (20 * HOUR_MS)) +

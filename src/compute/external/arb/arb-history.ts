@@ -14,15 +14,16 @@ const HOUR_MS = 60 * MINUTE_MS
 const DAY_MS = 24 * HOUR_MS
 const WEEK_MS = 7 * DAY_MS
 const BPS = 10_000
-/** Distance of a minute from the requested instant. */
+/** Maximum distance of a reading from the requested instant. */
 const NEAR_MS = 5 * MINUTE_MS
+/** Two days: with less the statistics of the week are unknown. */
 const WEEK_MINUTES_MIN = 2 * 1_440
 /** History is read once a block: a few minutes do not move a day's median. */
 const BLOCK_MS = 5 * MINUTE_MS
 /** Minutes of the last hour below which the deviation is unknown. */
 const SIGMA_MINUTES_MIN = 20
 const SECONDS_PER_MINUTE = 60
-/** Least deviation of a gas price that counts as usual: 10 %, as a logarithm. */
+/** Floor of the standard deviation of log gas prices, about 10 %: else any change of a flat price is unusual. */
 const GAS_DEVIATION_MIN = 0.1
 const UNUSUAL_Z = 3
 
@@ -118,7 +119,7 @@ export function stressHistory(
   }
 }
 
-/** Records the figures of a sample that {@link readHistory} reads. */
+/** Records the values of a sample for {@link readHistory}. */
 export function recordSample(
   log: MeasureLog,
   sampleMs: number,
@@ -147,7 +148,7 @@ function structuralGap(gapsBps: Float64Array): number {
   return Math.max(-STRUCTURAL_BPS_MAX, Math.min(STRUCTURAL_BPS_MAX, median))
 }
 
-/** A return over missing minutes counts as that of one minute, so that gaps raise it and never lower it. */
+/** A return across missing minutes counts as one minute, so missing data raises sigma and never lowers it. */
 function sigmaOf(prices: Float64Array): number {
   const returns = prices.slice(1).map((price, at) => Math.log(price / (prices[at] as number)))
   if (returns.length < SIGMA_MINUTES_MIN) return Number.NaN

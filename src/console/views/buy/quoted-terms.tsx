@@ -15,7 +15,7 @@ export function QuotedTerms({ path, state: { terms, failure, accepts } }: Quoted
   if (terms === null)
     return (
       <NoticePanel
-        title="A wallet of a browser cannot pay here"
+        title="Browser wallets cannot pay here"
         text={
           `The service accepts payments on ${accepts.map(({ network }) => network).join(', ')} only. ` +
           'An agent can buy the answer.'
@@ -34,8 +34,8 @@ export function QuotedTerms({ path, state: { terms, failure, accepts } }: Quoted
         <PaymentTerms terms={terms} />
         <PayButtons path={path} amount={usdcOf(terms.amount)} />
         <p class="fine">
-          You sign one transfer of this amount to this payee; the service pays the gas. It is
-          charged only together with the answer. This page signs at most {PAGE_BUDGET.maxUsdPerCall}{' '}
+          You sign one transfer of this amount to this payee; the service pays the gas. You are
+          charged only if an answer is returned. This page signs at most {PAGE_BUDGET.maxUsdPerCall}{' '}
           USDC for one answer and {PAGE_BUDGET.totalUsd} USDC until it is reloaded.
         </p>
       </section>
@@ -47,8 +47,8 @@ function PayButtons({ path, amount }: { readonly path: string; readonly amount: 
   if (wallets.value.length === 0)
     return (
       <p class="no-wallet">
-        This browser has no wallet. Install one that holds USDC on Base and reload the page, or let
-        an agent buy the answer.
+        No browser wallet was found. Install one, add USDC on Base and reload the page, or let an
+        agent buy the answer.
       </p>
     )
   return (

@@ -9,7 +9,7 @@ import { useDocument } from '../../live/use-document.ts'
 
 type Regime = AnswerOf<'pulse'>['regime']
 
-/** What the regime is made of; every pulse has it, so the sample coin's shows it for free. */
+/** Drivers of the market regime. Every /pulse contains them, so the free one of the sample coin is read. */
 export function RegimePanel() {
   const { coins, sample } = facts()
   const coin = sample?.coin ?? (coins.includes('BTC') ? 'BTC' : (coins[0] ?? 'BTC'))
@@ -26,10 +26,10 @@ export function RegimePanel() {
             <Figure analysis="pulse" path="regime.score" label="Score" tone={toneOf(regime.score)}>
               {plain(regime.score)}
             </Figure>
-            <Figure analysis="pulse" path="regime.since" label="For">
+            <Figure analysis="pulse" path="regime.since" label="Duration">
               {regime.since === null ? NOTHING : duration(now.value - regime.since * 1_000)}
             </Figure>
-            <Figure analysis="pulse" path="regime.previous" label="Before">
+            <Figure analysis="pulse" path="regime.previous" label="Previous">
               {word(regime.previous)}
             </Figure>
           </Figures>

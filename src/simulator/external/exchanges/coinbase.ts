@@ -16,7 +16,7 @@ const HEARTBEAT_MS = 1_000
 const CHANNELS = ['ticker', 'heartbeat'] as const
 type Channel = (typeof CHANNELS)[number]
 
-/** Coinbase Exchange: `ticker` with every trade, and `heartbeat`. One unknown product fails a request. */
+/** Coinbase Exchange: a `ticker` for each quote, and `heartbeat`. One unknown product fails a request. */
 export function simulatedCoinbase(reference: ReferencePrices, clock: Clock): Upstream {
   return exchangeUpstream(
     { reference, clock },
@@ -141,7 +141,7 @@ class CoinbaseSession {
 
 type WantedChannel = { readonly name: string; readonly products: readonly string[] }
 
-/** A channel is a name, for the products of the request, or an object with products of its own. */
+/** A channel is a name, or an object that adds products to those of the request. */
 function channelsOf(request: ExchangeRequest): readonly WantedChannel[] {
   const products = stringsOf(request['product_ids'])
   const channels = Array.isArray(request['channels']) ? request['channels'] : []

@@ -10,19 +10,19 @@ const WICK_FACTOR_MAX = 4
 const FUNDING_STEP_MAX = 0.001
 /** As a fraction of the oracle price. */
 const PREMIUM_STEP_MAX = 0.05
-/** Size of a trade or a candle relative to open interest plus 24 h volume ... */
+/** Limit of a trade or a candle, as a multiple of open interest plus 24 h volume. */
 const SIZE_FACTOR_MAX = 10
-/** ... in a market of any size. */
+/** Any smaller size is accepted. */
 const SIZE_USD_MIN = 1e6
 /** A mark price older than this is no reference. */
 const REFERENCE_AGE_MS_MAX = 60_000
 /** Impact prices further from the mid price than this fraction are implausible. */
 const IMPACT_DISTANCE_MAX = 0.5
 
-/** A field of an event that contradicts the last accepted values. */
+/** A held field, or one that is plausible again after a held value. */
 export type Outlier = {
   readonly field: string
-  /** `held again`: the same outlier was held before. `corrected`: the event is plausible and the one before was not. */
+  /** `held again`: it repeats a held value. `corrected`: it is plausible, and the value before was held. */
   readonly state: 'held' | 'held again' | 'corrected'
 }
 
@@ -102,7 +102,7 @@ class CoinFigures {
   readonly figures = Object.fromEntries(
     Object.entries(limits).map(([name, isLike]) => [name, new Figure(isLike)]),
   ) as Readonly<Record<FigureName, Figure>>
-  /** The largest 24 h volume received, held values included: as an upper limit it does no harm. */
+  /** 24 h volume of the last accepted context, or a larger held one: an upper limit. */
   dayNotionalUsdMax = Number.NaN
   contextMs = Number.NaN
   #outlier: Outlier | null = null
@@ -141,9 +141,9 @@ class CoinFigures {
  * Holds back figures that are valid alone and contradict the last ones, such as a price at ten times the last. The venue
  * repeats correct figures and does not repeat a damaged frame. An event is accepted or held back as a whole.
  *
- * Measured with 20,000 texts of `simulator/venue/garble.ts` per channel: 2,178 contexts and 1,159 candles were within all
- * bounds and wrong by more than a factor of 2; 68 and 35 of them pass this filter. Of 2,103 such books a rule for books
- * found none, because the bounds reject a crossed book, so books are not checked.
+ * Measured with 20,000 damaged frames per channel (`simulator/venue/garble.ts`): of those within all bounds and wrong by
+ * more than a factor of 2, 68 of 2,178 contexts and 35 of 1,159 candles pass. A rule for books found none of 2,103,
+ * because the bounds reject crossed books; books are not checked.
  */
 export class PlausibilityFilter {
   readonly #coins = new Map<string, CoinFigures>()
@@ -205,7 +205,7 @@ export class PlausibilityFilter {
     return outlier
   }
 
-  /** Whether a context of the coin was accepted before. */
+  /** Whether open interest of the coin is known. */
   knowsContextOf(coin: string): boolean {
     return !Number.isNaN(this.#coins.get(coin)?.figures.openInterestBase.last ?? Number.NaN)
   }
