@@ -200,12 +200,12 @@ command(
 
 command(
   'verify',
-  'check a bought answer: receipt, content, proof of sale, and computed again from a recording',
+  'check a bought answer (receipt, content, proof of sale, computed again from a recording) or a claim of the track record',
   verifyOptions,
 )
   .argument(
     '<file>',
-    'saved answer with its receipt, such as buy --json prints; - for standard input',
+    'saved answer with its receipt, such as buy --json prints, or one claim; - for standard input',
   )
   .action(async (file: string, options: VerifyOptions) => {
     process.exitCode = await (await import('./roles/verify.ts')).verify(file, options, write)

@@ -9,7 +9,7 @@ const layers: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
   domain: { folders: [], packages: ['typebox'] },
-  compute: { folders: ['domain'], packages: ['typebox', 'node:assert'] },
+  compute: { folders: ['domain'], packages: ['typebox', 'node:assert', 'node:crypto'] },
   streams: {
     folders: ['domain'],
     packages: ['rxjs', 'ws', 'undici', 'viem', '@solana/kit', 'node:assert', 'node:zlib'],

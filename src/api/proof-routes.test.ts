@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import type { AnswerProofs, SealedHour } from '../domain/answer-proof.ts'
+import type { AnswerProofs, HourAnchor, SealedHour } from '../domain/answer-proof.ts'
 import { chainValue } from '../domain/answer-proof.ts'
 import { MerkleTree } from '../domain/merkle-tree.ts'
 import type { AnswerFile } from '../proof/answer-file.ts'
@@ -21,28 +21,37 @@ const tree = new MerkleTree(digests, sha256)
 const before = new Uint8Array(32)
 const { root } = tree
 const hour: SealedHour = {
-  ...{ hourMs: HOUR_MS, answers: 3, root },
+  ...{ number: 7, hourMs: HOUR_MS, answers: 3, claims: 0, root },
   chain: chainValue(before, { hourMs: HOUR_MS, root }, sha256),
 }
 
-/** Answers 1 to 3 in a sealed hour, answer 4 in the open one. */
-const proofs: AnswerProofs = {
-  hours: (beforeMs) => (beforeMs > HOUR_MS ? [hour] : []),
-  proofOf: (digest) => {
-    const hex = Buffer.from(digest).toString('hex')
-    if (proofPath(fileOf(4)).endsWith(hex)) return { state: 'open', hourMs: HOUR_MS + 3_600_000 }
-    const at = digests.findIndex((one) => Buffer.from(one).toString('hex') === hex)
-    return at === -1 ? null : { state: 'sealed', hour, before, proof: tree.proof(at) }
-  },
+const anchor: HourAnchor = {
+  ...{ network: 'eip155:8453', transaction: '0xabc', chain: hour.chain, following: [] },
 }
+
+/** Answers 1 to 3 in a sealed hour, answer 4 in the open one. */
+const proofsWith = (anchored: HourAnchor | null): AnswerProofs => ({
+  hours: async (asked) =>
+    asked === null || ('number' in asked ? asked.number > 7 : asked.hourMs > HOUR_MS) ? [hour] : [],
+  proofOf: async (digest) => {
+    const hex = Buffer.from(digest).toString('hex')
+    const kind = 'answer'
+    if (proofPath(answerText(fileOf(4))).endsWith(hex))
+      return { state: 'open', kind, hourMs: HOUR_MS + 3_600_000 }
+    const at = digests.findIndex((one) => Buffer.from(one).toString('hex') === hex)
+    if (at === -1) return null
+    return { state: 'sealed', kind, hour, before, proof: tree.proof(at), anchor: anchored }
+  },
+})
+const proofs = proofsWith(null)
 
 async function checkOf(
   file: AnswerFile,
   change: (body: Record<string, unknown>) => unknown = (b) => b,
 ) {
   const { app } = gatewayFixture({ proofs })
-  const response = await app.inject(proofPath(file))
-  return checkInclusion(file, response.statusCode, change(response.json()))
+  const response = await app.inject(proofPath(answerText(file)))
+  return checkInclusion(answerText(file), response.statusCode, change(response.json()))
 }
 
 describe('the proof of an answer', () => {
@@ -75,19 +84,21 @@ describe('the proof of an answer', () => {
     ['a service without proofs', 404, null],
     ['an error', 500, null],
   ])('is open for %s', (_what, status, body) => {
-    expect(checkInclusion(fileOf(1), status, body)).toMatchObject({ verdict: 'open' })
+    expect(checkInclusion(answerText(fileOf(1)), status, body)).toMatchObject({ verdict: 'open' })
   })
 
-  test('is cached once it is sealed', async () => {
-    const { app } = gatewayFixture({ proofs })
-    const cachingOf = async (price: number) =>
-      (await app.inject(proofPath(fileOf(price)))).headers['cache-control']
-    expect(await cachingOf(1)).toContain('immutable')
+  test('is cached once it is sealed, and for good once it is anchored', async () => {
+    const cachingOf = async (price: number, anchored: HourAnchor | null = null) => {
+      const { app } = gatewayFixture({ proofs: proofsWith(anchored) })
+      return (await app.inject(proofPath(answerText(fileOf(price))))).headers['cache-control']
+    }
+    expect(await cachingOf(1, anchor)).toContain('immutable')
+    expect(await cachingOf(1)).toBe('public, max-age=3600')
     expect(await cachingOf(4)).toBe('no-store')
     expect(await cachingOf(5)).toBe('no-store')
   })
 
-  test.each(['/proof/abc', '/proof?before=yesterday', '/proof?after=1'])(
+  test.each(['/proof/abc', '/proof?before=yesterday', '/proof?before=', '/proof?after=1'])(
     'is refused for %s',
     async (url) => {
       const { app } = gatewayFixture({ proofs })
@@ -101,15 +112,20 @@ test('the list of hours has root and chain of each, newest first', async () => {
   expect((await app.inject('/proof')).json()).toEqual({
     hours: [
       {
+        number: 7,
         hour_iso: '2025-12-31T11:00:00.000Z',
         answers: 3,
+        claims: 0,
         root: Buffer.from(root).toString('hex'),
         chain: Buffer.from(hour.chain).toString('hex'),
       },
     ],
+    next_before: null,
     next_before_iso: null,
   })
-  expect((await app.inject('/proof?before=2025-12-31T11:00:00Z')).json().hours).toEqual([])
+  for (const before of ['2025-12-31T11:00:00Z', '7'])
+    expect((await app.inject(`/proof?before=${before}`)).json().hours).toEqual([])
+  expect((await app.inject('/proof?before=8')).json().hours).toHaveLength(1)
 })
 
 test('a gateway without a proof log has no such path', async () => {

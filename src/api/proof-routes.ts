@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { AnswerProof, AnswerProofs, SealedHour } from '../domain/answer-proof.ts'
-import type { Clock } from '../domain/clock.ts'
+import type {
+  AnswerProof,
+  AnswerProofs,
+  HourAnchor,
+  HoursBefore,
+  SealedHour,
+} from '../domain/answer-proof.ts'
+import { SEAL_DELAY_MS } from '../domain/answer-proof.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { compressAnswer } from './compress-answer.ts'
 import { discoveryHeaders } from './response-headers.ts'
@@ -12,67 +18,106 @@ const HOUR_MS = 3_600_000
 const HOURS_MAX = 672
 const SHA_256 = /^(?:0x)?([0-9a-f]{64})$/i
 
-/** Free proof that an answer was sold, and in which hour: the tree of RFC 9162 over the answers of each hour. */
-export function proofRoutes(
-  app: FastifyInstance,
-  { proofs, clock }: { readonly proofs: AnswerProofs; readonly clock: Clock },
-): void {
-  app.get('/proof', { onSend: compressAnswer }, (request, reply) => {
+const NUMBER = /^[1-9]\d{0,14}$/
+
+/** Free proof that an answer was sold or a claim made, and in which hour: the tree of RFC 9162 over the leaves of each hour. */
+export function proofRoutes(app: FastifyInstance, proofs: AnswerProofs): void {
+  app.get('/proof', { onSend: compressAnswer }, async (request, reply) => {
     const unknown = unknownQueryParameter(request.query, ['before'])
-    if (unknown !== null) return sendRefusal(reply, unknown)
-    const nowMs = clock.nowMs()
-    const { before } = request.query as { readonly before?: unknown }
-    const beforeMs = before === undefined ? nowMs : Date.parse(String(before))
-    if (!Number.isFinite(beforeMs))
-      return sendProblem(reply, 'invalid_parameter', {
-        detail:
-          'before is an instant such as 2026-01-31T12:00:00Z; take next_before_iso of the previous page.',
-        param: 'before',
-      })
-    const hours = proofs.hours(beforeMs, HOURS_MAX, nowMs)
+    if (unknown !== null) return refuse(reply, () => sendRefusal(reply, unknown))
+    const before = beforeOf((request.query as { readonly before?: unknown }).before)
+    if (before === undefined)
+      return refuse(reply, () =>
+        sendProblem(reply, 'invalid_parameter', {
+          detail:
+            'before is a number of an hour, or an instant such as 2026-01-31T12:00:00Z; take next_before of the previous page.',
+          param: 'before',
+        }),
+      )
+    const hours = await proofs.hours(before, HOURS_MAX)
     const oldest = hours.length < HOURS_MAX ? undefined : hours.at(-1)
     return send(reply, 'no-store', {
       hours: hours.map(hourMembers),
+      next_before: oldest?.number ?? null,
       next_before_iso: oldest === undefined ? null : isoInstant(oldest.hourMs),
     })
   })
 
-  app.get('/proof/:sha256', { onRequest: refuseParameters }, (request, reply) => {
+  app.get('/proof/:sha256', { onRequest: refuseParameters }, async (request, reply) => {
     const [, digest] = SHA_256.exec((request.params as { sha256: string }).sha256) ?? []
     if (digest === undefined)
-      return sendProblem(reply, 'invalid_parameter', {
-        detail: 'sha256 is the SHA-256 of the body of an answer in 64 hexadecimal digits.',
-        param: 'sha256',
-      })
-    const proof = proofs.proofOf(Buffer.from(digest, 'hex'), clock.nowMs())
-    const caching = proof?.state === 'sealed' ? 'public, max-age=86400, immutable' : 'no-store'
+      return refuse(reply, () =>
+        sendProblem(reply, 'invalid_parameter', {
+          detail:
+            'sha256 is the SHA-256 of the body of an answer, or of a claim, in 64 hexadecimal digits.',
+          param: 'sha256',
+        }),
+      )
+    const proof = await proofs.proofOf(Buffer.from(digest, 'hex'))
+    const isFinal = proof?.state === 'sealed' && proof.anchor !== null
+    const caching = isFinal
+      ? 'public, max-age=86400, immutable'
+      : proof?.state === 'sealed'
+        ? 'public, max-age=3600'
+        : 'no-store'
     return send(reply, caching, { sha256: digest.toLowerCase(), ...proofMembers(proof) })
   })
 }
 
+/** @returns undefined for another value */
+function beforeOf(value: unknown): HoursBefore | undefined {
+  if (value === undefined) return null
+  if (typeof value === 'string' && NUMBER.test(value)) return { number: Number(value) }
+  const hourMs = Date.parse(String(value))
+  return Number.isFinite(hourMs) ? { hourMs } : undefined
+}
+
 function proofMembers(proof: AnswerProof | null) {
   if (proof === null) return { state: 'unknown' }
+  const { kind } = proof
   if (proof.state === 'open')
-    return { state: 'open', sealed_from_iso: isoInstant(proof.hourMs + HOUR_MS) }
+    return {
+      state: 'open',
+      kind,
+      sealed_from_iso: isoInstant(proof.hourMs + HOUR_MS + SEAL_DELAY_MS),
+    }
   const { position, size, path } = proof.proof
   return {
-    state: 'sealed',
+    ...{ state: 'sealed', kind },
     ...{ position, size, path: path.map(hex) },
     chain_before: hex(proof.before),
     ...hourMembers(proof.hour),
+    anchor: proof.anchor && anchorMembers(proof.anchor),
   }
 }
 
-function hourMembers({ hourMs, answers, root, chain }: SealedHour) {
-  return { hour_iso: isoInstant(hourMs), answers, root: hex(root), chain: hex(chain) }
+function hourMembers({ number, hourMs, answers, claims, root, chain }: SealedHour) {
+  return {
+    ...{ number, hour_iso: isoInstant(hourMs), answers, claims },
+    ...{ root: hex(root), chain: hex(chain) },
+  }
+}
+
+function anchorMembers({ network, transaction, chain, following }: HourAnchor) {
+  return {
+    ...{ network, transaction, chain: hex(chain) },
+    following: following.map(({ hourMs, root }) => ({
+      ...{ hour_iso: isoInstant(hourMs), root: hex(root) },
+    })),
+  }
 }
 
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('hex')
 }
 
-function send(reply: FastifyReply, cacheControl: string, body: unknown): void {
-  void reply
+function refuse(reply: FastifyReply, refusal: () => void): FastifyReply {
+  refusal()
+  return reply
+}
+
+function send(reply: FastifyReply, cacheControl: string, body: unknown): FastifyReply {
+  return reply
     .type('application/json; charset=utf-8')
     .headers({
       ...discoveryHeaders,

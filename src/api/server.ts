@@ -132,7 +132,7 @@ export function buildServer(options: ServerOptions): FastifyInstance {
 
   const consolePage = options.console?.page ?? null
   const { proofs } = options
-  if (proofs !== undefined) proofRoutes(app, { proofs, clock: options.clock })
+  if (proofs !== undefined) proofRoutes(app, proofs)
   const facts = { ...options, ...options.discovery, hasProofs: proofs !== undefined }
   freeRoutes(app, { ...options, consolePage })
   if (options.console !== null)

@@ -18,6 +18,11 @@ const settings = {
     null,
     'address that must have signed the receipt (default: the one that --url names)',
   ),
+  rpcUrl: setting(
+    '--rpc-url <url>',
+    null,
+    'node of the chain on which the proof is anchored: the transaction is compared (default: not asked)',
+  ).argParser(url),
   recording: setting(
     '--recording <file>',
     null,

@@ -1,33 +1,106 @@
 import type { InclusionProof, Sha256 } from './merkle-tree.ts'
 
-/** An hour of sold answers that no longer changes. */
+/** What a leaf of the proof log is the SHA-256 of: the body of a sold answer, or the text of a claim. */
+export const leafKinds = ['answer', 'claim'] as const
+export type LeafKind = (typeof leafKinds)[number]
+
+/** An hour of leaves that no longer changes. */
 export type SealedHour = {
-  /** Start, Unix milliseconds. */
+  /** Counts the sealed hours from 1, in the order of the chain. */
+  readonly number: number
+  /** Start by the clock when its leaves arrived, Unix milliseconds. A clock that was set can repeat or skip hours. */
   readonly hourMs: number
   readonly answers: number
-  /** Root of the tree over the SHA-256 of its answers, in order of their sale. */
+  readonly claims: number
+  /** Root of the tree over its leaves, in order of their arrival. */
   readonly root: Uint8Array
   /** {@link chainValue} */
   readonly chain: Uint8Array
 }
 
-/** `open`: the hour of the sale has not ended. */
+/** A transaction on a public chain whose data are the chain value of a sealed hour. */
+export type Anchor = {
+  /** Days since the Unix epoch; one anchor a day. */
+  readonly day: number
+  /** Of the sealed hour. */
+  readonly number: number
+  /** CAIP-2. */
+  readonly network: string
+  readonly transaction: string
+}
+
+/** The anchor of an hour, and what leads from the hour to it. */
+export type HourAnchor = Pick<Anchor, 'network' | 'transaction'> & {
+  /** The anchored chain value. */
+  readonly chain: Uint8Array
+  /** The hours after the proven one, up to the anchored one: {@link chainValue} of one after the other gives `chain`. */
+  readonly following: readonly Pick<SealedHour, 'hourMs' | 'root'>[]
+}
+
+/** `open`: the hour of the leaf has not ended. */
 export type AnswerProof =
-  | { readonly state: 'open'; readonly hourMs: number }
+  | { readonly state: 'open'; readonly kind: LeafKind; readonly hourMs: number }
   | {
       readonly state: 'sealed'
+      readonly kind: LeafKind
       readonly hour: SealedHour
       /** Chain value of the previous hour; 32 zero bytes for the first one. */
       readonly before: Uint8Array
       readonly proof: InclusionProof
+      /** null without an anchor yet. */
+      readonly anchor: HourAnchor | null
     }
 
-/** Which answers were sold, and in which hour. */
+/** Hours that precede an instant, or a number; null for all. */
+export type HoursBefore = { readonly hourMs: number } | { readonly number: number } | null
+
+/** Which answers were sold and which claims were made, and in which hour. */
 export interface AnswerProofs {
-  /** @param digest SHA-256 of the body. @returns null for an answer that was not sold here */
-  proofOf(digest: Uint8Array, nowMs: number): AnswerProof | null
-  /** Sealed hours that began before `beforeMs`, the newest first. Hours without a sale do not exist. */
-  hours(beforeMs: number, countMax: number, nowMs: number): readonly SealedHour[]
+  /** @param digest of a leaf. @returns null for an unknown one */
+  proofOf(digest: Uint8Array): Promise<AnswerProof | null>
+  /** Sealed hours, the newest first. Hours without a leaf do not exist. */
+  hours(before: HoursBefore, countMax: number): Promise<readonly SealedHour[]>
+}
+
+/** The log itself. An hour that has ended is sealed when the log is read, or by `seal`. */
+export interface ProofLog extends AnswerProofs {
+  /** Adds leaves to the present hour; one that was added before is not added again. */
+  add(kind: LeafKind, digests: readonly Uint8Array[]): Promise<void>
+  seal(): Promise<void>
+  /**
+   * Reserves the anchor of a day for one caller. @returns the hour to anchor; null if another caller has the day, or if
+   * no hour was sealed since the last anchor
+   */
+  beginAnchor(day: number, network: string): Promise<SealedHour | null>
+  /** The transaction is about to be sent. */
+  anchorSent(day: number, transaction: string): Promise<void>
+  anchorMined(day: number): Promise<void>
+  /** The day is free again. */
+  cancelAnchor(day: number): Promise<void>
+  /** Reserved or sent, and not known to be mined. `transaction` is '' before it is sent. */
+  openAnchors(): Promise<readonly Anchor[]>
+}
+
+const HOUR_MS = 3_600_000
+
+/** A leaf that arrives at the end of an hour is written by then. */
+export const SEAL_DELAY_MS = 10_000
+
+/** Longest way from an hour to its anchor: a month. */
+export const FOLLOWING_MAX = 744
+
+/** Number of the hour since the Unix epoch. */
+export function hourOf(timeMs: number): number {
+  return Math.floor(timeMs / HOUR_MS)
+}
+
+/**
+ * Whether an open hour is sealed: after its end, or when the clock was set back by more than an hour, so that no leaf
+ * waits for a time that a wrong clock showed.
+ */
+export function hasEnded(hour: number, nowMs: number): boolean {
+  const now = hourOf(nowMs - SEAL_DELAY_MS)
+  return hour < now || hour > now + 1
 }
 
 /**

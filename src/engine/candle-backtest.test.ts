@@ -1,6 +1,12 @@
+import { hash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { renderMarket } from '../compute/analyses/render-market.ts'
+import type { DocumentKinds } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
+import { madeClaimsContract, madeClaimsDocument } from '../compute/track-record/made-claims.ts'
 import type { Bar } from '../domain/bar.ts'
+import { claimText } from '../domain/claim-text.ts'
+import { bytesOf } from '../domain/document.ts'
 import type { Batch } from '../domain/event.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import type { CoinCandles } from '../store/candle-folder.ts'
@@ -9,6 +15,7 @@ import { candleBacktest, candleSteps } from './candle-backtest.ts'
 const QUARTER_MS = 900_000
 const START_MS = Date.UTC(2026, 0, 1)
 const DAYS = 3
+const kinds = { coin: [], market: [madeClaimsDocument] } as DocumentKinds
 
 describe('backtest over candles', () => {
   const coins = [walkOf('BTC', 1, 14 + DAYS), walkOf('kPEPE', 2, 14 + DAYS)]
@@ -61,31 +68,53 @@ describe('backtest over candles', () => {
   })
 
   test('resolves the same claims when the engine is restarted at any bar', () => {
-    const uninterrupted = claimsOfRun(coins, null)
+    const uninterrupted = claimsOfRun(coins, null).resolved
     expect(uninterrupted.length).toBeGreaterThan(200)
     for (const restartAt of [1, 37, 150, 151])
-      expect(claimsOfRun(coins, restartAt)).toEqual(uninterrupted)
+      expect(claimsOfRun(coins, restartAt).resolved).toEqual(uninterrupted)
+  })
+
+  test('gives the proof log each claim before its outcome, the same after a restart', () => {
+    const { resolved, made } = claimsOfRun(coins, null)
+    for (const claim of resolved)
+      expect(made.get(digestOf(claim)), JSON.stringify(claim)).toBeLessThan(claim.resolvedAtMs)
+    expect(made.size, 'and nothing else').toBe(resolved.length)
+    for (const restartAt of [37, 151]) expect(claimsOfRun(coins, restartAt).made).toEqual(made)
   })
 })
 
 /** @param restartAt number of the step before which the engine is restarted from its checkpoint */
-function claimsOfRun(coins: readonly CoinCandles[], restartAt: number | null): ResolvedClaim[] {
-  let processor = new Processor({ coin: [], market: [] }, 'before')
+function claimsOfRun(coins: readonly CoinCandles[], restartAt: number | null) {
+  let processor = new Processor(kinds, 'before')
   const resolved: ResolvedClaim[] = []
+  /** By digest: when it was given first. */
+  const made = new Map<string, number>()
   let step = 0
   for (const { batches, nowMs } of candleSteps(coins)) {
     if (step === restartAt) {
       const checkpoint = processor.records.checkpoint(nowMs - QUARTER_MS)
-      processor = new Processor({ coin: [], market: [] }, 'after')
+      processor = new Processor(kinds, 'after')
       processor.restore(checkpoint, nowMs - QUARTER_MS + 1_000)
       for (const batch of loadedAt(coins, nowMs)) processor.process(batch)
     }
     for (const batch of batches) processor.process(batch)
     for (const _ of coins) processor.advance(nowMs)
+    for (const digest of madeAt(processor, nowMs)) if (!made.has(digest)) made.set(digest, nowMs)
     resolved.push(...processor.records.takeClaims().resolved)
     step += 1
   }
-  return resolved
+  return { resolved, made }
+}
+
+/** As the engine gathers the document and its worker renders it. */
+function madeAt(processor: Processor, nowMs: number): readonly string[] {
+  const job = processor.gather(madeClaimsContract.id, nowMs)
+  const document = renderMarket(structuredClone(job))
+  return JSON.parse(new TextDecoder().decode(bytesOf(document))).sha256
+}
+
+function digestOf(claim: ResolvedClaim): string {
+  return hash('sha256', claimText(claim), 'base64url')
 }
 
 /** What the engine loads from its history after a restart. */

@@ -5,7 +5,14 @@ import { answerText } from './answer-file.ts'
 
 /** One thing that is checked. `open` cannot be decided with what is given. */
 export type CheckStep = {
-  readonly id: 'signature' | 'payment' | 'call' | 'content' | 'inclusion' | 'recomputed'
+  readonly id:
+    | 'signature'
+    | 'payment'
+    | 'call'
+    | 'content'
+    | 'inclusion'
+    | 'anchored'
+    | 'recomputed'
   readonly verdict: 'holds' | 'fails' | 'open'
   readonly text: string
 }

@@ -1,10 +1,9 @@
 import { hexToBytes, sha256, stringToBytes } from 'viem'
 import { chainValue } from '../domain/answer-proof.ts'
 import { rootByProof } from '../domain/merkle-tree.ts'
-import type { AnswerFile } from './answer-file.ts'
-import { answerText } from './answer-file.ts'
 import type { CheckStep } from './check-answer.ts'
 import { step } from './check-answer.ts'
+import type { ClaimFile } from './claim-file.ts'
 
 /** `/proof/{sha256}` of an hour that has ended. */
 type SealedProof = {
@@ -17,38 +16,115 @@ type SealedProof = {
   readonly chain: string
 }
 
-/** Path of the proof of an answer at the service that sold it. */
-export function proofPath(file: AnswerFile): string {
-  return `/proof/${sha256(stringToBytes(answerText(file))).slice(2)}`
+const HOUR_MS = 3_600_000
+
+/** Path of the proof of an answer, or of a claim, at its service. @param text of which the log has the SHA-256 */
+export function proofPath(text: string): string {
+  return `/proof/${sha256(stringToBytes(text)).slice(2)}`
 }
 
 /**
- * Checks that an answer is among those of its hour.
+ * Checks that an answer, or a claim, is among the leaves of its hour.
  * @param status of the response for {@link proofPath}
  * @param body of that response, parsed
  */
-export function checkInclusion(file: AnswerFile, status: number, body: unknown): CheckStep {
+export function checkInclusion(text: string, status: number, body: unknown): CheckStep {
   if (status === 404) return step('inclusion', 'open', 'The service keeps no proofs.')
   const proof = (body ?? {}) as Partial<SealedProof> & { readonly state?: string }
   if (status === 200 && proof.state === 'unknown')
-    return step('inclusion', 'fails', 'The service has sold no answer with this content.')
+    return step('inclusion', 'fails', 'The service has neither sold nor claimed this content.')
   if (status === 200 && proof.state === 'open')
-    return step('inclusion', 'open', 'The hour of the sale has not ended, so it has no root yet.')
+    return step('inclusion', 'open', 'The hour has not ended, so it has no root yet.')
   if (status !== 200 || proof.state !== 'sealed' || !isComplete(proof))
     return step('inclusion', 'open', `The service answered ${status} without a proof.`)
-  const entry = sha256(stringToBytes(answerText(file)), 'bytes')
+  const entry = sha256(stringToBytes(text), 'bytes')
   const path = proof.path.map(bytes)
   const root = rootByProof(entry, { ...proof, path }, hash)
   if (root === null || !isEqual(root, bytes(proof.root)))
-    return step('inclusion', 'fails', 'The proof does not lead from this answer to the root.')
+    return step('inclusion', 'fails', 'The proof does not lead from this content to the root.')
   const hour = { hourMs: Date.parse(proof.hour_iso), root }
   if (!isEqual(chainValue(bytes(proof.chain_before), hour, hash), bytes(proof.chain)))
     return step('inclusion', 'fails', 'The chain value is not that of this hour and root.')
   return step(
     'inclusion',
     'holds',
-    `It is answer ${proof.position + 1} of ${proof.size} of the hour from ${proof.hour_iso}, whose root is ${proof.root}.`,
+    `It is leaf ${proof.position + 1} of ${proof.size} of the hour from ${proof.hour_iso}, whose root is ${proof.root}.`,
   )
+}
+
+/** {@link checkInclusion} of a claim, which must be in the log before its horizon has ended. */
+export function checkClaim({ claim, text }: ClaimFile, status: number, body: unknown): CheckStep {
+  const included = checkInclusion(text, status, body)
+  if (included.verdict !== 'holds') return included
+  const hourMs = Date.parse((body as SealedProof).hour_iso)
+  const endMs = claim.madeAtMs + claim.horizonMs
+  if (hourMs >= endMs)
+    return step('inclusion', 'fails', 'The claim was added after its outcome was known.')
+  const before = hourMs + HOUR_MS <= endMs ? ' It was added before its outcome was known.' : ''
+  return { ...included, text: included.text + before }
+}
+
+/** What a node says about the transaction of an anchor. */
+export type AnchorTransaction = {
+  /** CAIP-2 network of the node. */
+  readonly network: string
+  readonly data: string
+  readonly isMined: boolean
+}
+
+/** The transaction that `/proof/{sha256}` names as anchor; null for none. */
+export function anchorIn(body: unknown): { network: string; transaction: string } | null {
+  const { anchor } = (body ?? {}) as { readonly anchor?: Partial<Anchor> | null }
+  const { network, transaction } = anchor ?? {}
+  return typeof network === 'string' && typeof transaction === 'string'
+    ? { network, transaction }
+    : null
+}
+
+/**
+ * Checks that the hour of a proof leads to the data of a transaction on chain.
+ * @param body of the response for {@link proofPath}, whose inclusion holds
+ * @param found null for a transaction that the node does not know
+ */
+export function checkAnchor(body: unknown, found: AnchorTransaction | null): CheckStep {
+  const { anchor, chain } = (body ?? {}) as SealedProof & { readonly anchor?: Anchor | null }
+  if (!isAnchor(anchor))
+    return step('anchored', 'open', 'The hour is not anchored on a chain (yet).')
+  if (found === null)
+    return step('anchored', 'fails', `The chain has no transaction ${anchor.transaction}.`)
+  if (found.network !== anchor.network)
+    return step('anchored', 'open', `The node is of ${found.network}, not of ${anchor.network}.`)
+  const reached = anchor.following.reduce(
+    (before, hour) =>
+      chainValue(before, { hourMs: Date.parse(hour.hour_iso), root: bytes(hour.root) }, hash),
+    bytes(chain),
+  )
+  if (!isEqual(reached, bytes(anchor.chain)))
+    return step('anchored', 'fails', 'The following hours do not lead to the anchored value.')
+  if (found.data !== `0x${anchor.chain}`)
+    return step('anchored', 'fails', `Transaction ${anchor.transaction} has other data.`)
+  if (!found.isMined)
+    return step('anchored', 'open', `Transaction ${anchor.transaction} is not in a block yet.`)
+  return step(
+    'anchored',
+    'holds',
+    `Transaction ${anchor.transaction} on ${anchor.network} contains the chain value ${anchor.chain}.`,
+  )
+}
+
+type Anchor = {
+  readonly network: string
+  readonly transaction: string
+  readonly chain: string
+  readonly following: readonly { readonly hour_iso: string; readonly root: string }[]
+}
+
+function isAnchor(anchor: Anchor | null | undefined): anchor is Anchor {
+  if (typeof anchor !== 'object' || anchor === null || !Array.isArray(anchor.following))
+    return false
+  const isHour = (hour: Anchor['following'][number] | null) =>
+    HASH.test(String(hour?.root)) && Number.isSafeInteger(Date.parse(String(hour?.hour_iso)))
+  return HASH.test(String(anchor.chain)) && anchor.following.every(isHour)
 }
 
 const HASH = /^[0-9a-f]{64}$/

@@ -7,14 +7,19 @@ export const checkTitles: Readonly<Record<CheckStep['id'], string>> = {
   call: 'Call',
   content: 'Content',
   inclusion: 'Inclusion',
+  anchored: 'Anchor',
   recomputed: 'Computed again',
 }
 
 export type CheckVerdict = 'verified' | 'incomplete' | 'contradicted'
 
-/** Of all steps. A sale whose hour has not ended is no less verified: its proof only comes later. */
+/** Steps whose proof only comes later: when the hour of a sale has ended, and when it is anchored. */
+const LATER: ReadonlySet<CheckStep['id']> = new Set(['inclusion', 'anchored'])
+
 export function verdictOf(steps: readonly CheckStep[]): CheckVerdict {
   if (steps.some(({ verdict }) => verdict === 'fails')) return 'contradicted'
-  const isWhole = steps.every(({ id, verdict }) => verdict === 'holds' || id === 'inclusion')
+  const isWhole =
+    steps.some(({ verdict }) => verdict === 'holds') &&
+    steps.every(({ id, verdict }) => verdict === 'holds' || LATER.has(id))
   return isWhole ? 'verified' : 'incomplete'
 }

@@ -1,48 +1,114 @@
 import { readFileSync } from 'node:fs'
 import Table from 'cli-table3'
+import type { Hex } from 'viem'
+import { createPublicClient, http, TransactionNotFoundError } from 'viem'
 import type { VerifyOptions } from '../config/verify.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import type { AnswerFile } from '../proof/answer-file.ts'
-import { AnswerFileError, readAnswerFile } from '../proof/answer-file.ts'
+import { AnswerFileError, answerText, readAnswerFile } from '../proof/answer-file.ts'
 import type { CheckStep } from '../proof/check-answer.ts'
 import { checkAnswer } from '../proof/check-answer.ts'
-import { checkInclusion, proofPath } from '../proof/check-inclusion.ts'
+import type { AnchorTransaction } from '../proof/check-inclusion.ts'
+import {
+  anchorIn,
+  checkAnchor,
+  checkClaim,
+  checkInclusion,
+  proofPath,
+} from '../proof/check-inclusion.ts'
 import { checkTitles, verdictOf } from '../proof/check-verdict.ts'
+import type { ClaimFile } from '../proof/claim-file.ts'
+import { readClaimFile } from '../proof/claim-file.ts'
 import { recomputedStep } from './recomputed-answer.ts'
 
 const STDIN = 0
 const TEXT_COLUMNS = 90
 const ANSWER_MS_MAX = 10_000
+/** A proof with a month of hours to its anchor has 90 kB. */
+const ANSWER_BYTES_MAX = 1_000_000
 
 /**
- * `perpscope verify FILE`: checks a bought answer as far as the given sources permit.
- * @returns the exit code: 1 if something contradicts the answer
- * @throws OperatingError if the file contains no answer with its receipt, or a source cannot be read
+ * `perpscope verify FILE`: checks a bought answer, or a claim of the track record, as far as the given sources permit.
+ * @returns the exit code: 1 if something contradicts it
+ * @throws OperatingError if the file contains neither, or a source cannot be read
  */
 export async function verify(
   path: string,
-  { receipt = '', url, signer, recording, json }: VerifyOptions,
+  options: VerifyOptions,
   write: (text: string) => void,
 ): Promise<number> {
-  const file = fileOf(path, receipt)
-  const named = url === undefined ? undefined : await receiptSigner(url)
-  const steps = [...(await checkAnswer(file, signer ?? named ?? null))]
-  if (url !== undefined) {
-    const { status, body } = await fetched(url + proofPath(file))
-    steps.push(checkInclusion(file, status, body))
-  }
-  if (recording !== undefined) steps.push(recomputedStep(file, recording))
+  const text = textOf(path)
+  const claim = readClaimFile(text)
+  const steps = claim === null ? await answerSteps(text, options) : await claimSteps(claim, options)
   const verdict = verdictOf(steps)
-  write(json ? `${JSON.stringify({ verdict, steps })}\n` : rendered(verdict, steps))
+  write(options.json ? `${JSON.stringify({ verdict, steps })}\n` : rendered(verdict, steps))
   return verdict === 'contradicted' ? 1 : 0
 }
 
-function fileOf(path: string, receipt: string): AnswerFile {
+async function answerSteps(
+  text: string,
+  { receipt = '', url, signer, recording, rpcUrl }: VerifyOptions,
+): Promise<readonly CheckStep[]> {
+  const file = fileOf(text, receipt)
+  const named = url === undefined ? undefined : await receiptSigner(url)
+  const steps = [...(await checkAnswer(file, signer ?? named ?? null))]
+  if (url !== undefined) {
+    const { status, body } = await fetched(url + proofPath(answerText(file)))
+    const included = checkInclusion(answerText(file), status, body)
+    steps.push(included, ...(await anchorSteps(included, body, rpcUrl)))
+  }
+  if (recording !== undefined) steps.push(recomputedStep(file, recording))
+  return steps
+}
+
+async function claimSteps(
+  file: ClaimFile,
+  { url, rpcUrl }: VerifyOptions,
+): Promise<readonly CheckStep[]> {
+  if (url === undefined)
+    throw new OperatingError('unverifiable', 'a claim is proven by its service: name it with --url')
+  const { status, body } = await fetched(url + proofPath(file.text))
+  const included = checkClaim(file, status, body)
+  return [included, ...(await anchorSteps(included, body, rpcUrl))]
+}
+
+/** None without a node; the proof is anchored only if it holds. */
+async function anchorSteps(
+  included: CheckStep,
+  body: unknown,
+  rpcUrl: string | undefined,
+): Promise<readonly CheckStep[]> {
+  if (rpcUrl === undefined || included.verdict !== 'holds') return []
+  const anchor = anchorIn(body)
+  return [checkAnchor(body, anchor && (await transactionOf(anchor.transaction, rpcUrl)))]
+}
+
+async function transactionOf(hash: string, url: string): Promise<AnchorTransaction | null> {
+  const node = createPublicClient({ transport: http(url, { retryCount: 0 }) })
   try {
-    return readAnswerFile(readFileSync(path === '-' ? STDIN : path, 'utf8'), receipt)
+    const network = `eip155:${await node.getChainId()}`
+    const found = await node.getTransaction({ hash: hash as Hex })
+    return { network, data: found.input, isMined: found.blockNumber !== null }
+  } catch (cause) {
+    if (cause instanceof TransactionNotFoundError) return null
+    throw new OperatingError('unverifiable', `${url} does not answer: ${reasonOf(cause)}`)
+  }
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path === '-' ? STDIN : path, 'utf8')
+  } catch (cause) {
+    throw new OperatingError('unverifiable', `${path} cannot be read: ${reasonOf(cause)}`)
+  }
+}
+
+function fileOf(text: string, receipt: string): AnswerFile {
+  try {
+    return readAnswerFile(text, receipt)
   } catch (cause) {
     if (cause instanceof AnswerFileError) throw new OperatingError('unverifiable', cause.message)
-    throw new OperatingError('unverifiable', `${path} cannot be read: ${reasonOf(cause)}`)
+    throw cause
   }
 }
 
@@ -55,11 +121,21 @@ async function receiptSigner(url: string): Promise<string | undefined> {
 async function fetched(url: string): Promise<{ status: number; body: unknown }> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
-    const text = await response.text()
-    return { status: response.status, body: parsed(text) }
+    return { status: response.status, body: parsed(await boundedText(response)) }
   } catch (cause) {
     throw new OperatingError('unverifiable', `${url} does not answer: ${reasonOf(cause)}`)
   }
+}
+
+async function boundedText({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body ?? []) {
+    bytes += chunk.length
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`its reply exceeds ${ANSWER_BYTES_MAX} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
 }
 
 function parsed(text: string): unknown {

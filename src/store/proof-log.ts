@@ -1,174 +1,289 @@
 import { hash } from 'node:crypto'
 import type Database from 'better-sqlite3'
-import type { AnswerProof, AnswerProofs, SealedHour } from '../domain/answer-proof.ts'
-import { chainValue } from '../domain/answer-proof.ts'
+import type {
+  Anchor,
+  AnswerProof,
+  HourAnchor,
+  HoursBefore,
+  LeafKind,
+  ProofLog,
+  SealedHour,
+} from '../domain/answer-proof.ts'
+import { chainValue, FOLLOWING_MAX, hasEnded, hourOf, leafKinds } from '../domain/answer-proof.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import { MerkleTree } from '../domain/merkle-tree.ts'
 import type { FileInspection, FileKind } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
 
 const HOUR_MS = 3_600_000
-/** Trees of hours that were asked for lately; one of 10,000 answers has 640 kB. */
+/** Trees of hours that were asked for lately; one of 10,000 leaves has 640 kB. */
 const TREES_KEPT_MAX = 8
+
+/** Steps of the schema; a released one never changes. */
+export const proofMigrations: FileKind<unknown>['migrations'] = [
+  (db) =>
+    db.exec(`
+      CREATE TABLE answers (
+        hour INTEGER NOT NULL,
+        position INTEGER NOT NULL,
+        digest BLOB NOT NULL,
+        PRIMARY KEY (hour, position)
+      ) STRICT, WITHOUT ROWID;
+      CREATE UNIQUE INDEX answers_digest ON answers (digest);
+      CREATE TABLE hours (
+        hour INTEGER PRIMARY KEY,
+        answers INTEGER NOT NULL,
+        root BLOB NOT NULL,
+        chain BLOB NOT NULL
+      ) STRICT;
+    `),
+  // Hours are sealed in the order of their leaves, whatever the clock showed; claims are leaves, too.
+  (db) =>
+    db.exec(`
+      CREATE TABLE sealed (
+        number INTEGER PRIMARY KEY,
+        hour INTEGER NOT NULL,
+        answers INTEGER NOT NULL,
+        claims INTEGER NOT NULL,
+        root BLOB NOT NULL,
+        chain BLOB NOT NULL
+      ) STRICT;
+      CREATE TABLE leaves (
+        id INTEGER PRIMARY KEY,
+        digest BLOB NOT NULL UNIQUE,
+        kind INTEGER NOT NULL,
+        hour INTEGER NOT NULL,
+        number INTEGER REFERENCES sealed,
+        position INTEGER
+      ) STRICT;
+      INSERT INTO sealed SELECT row_number() OVER (ORDER BY hour), hour, answers, 0, root, chain FROM hours;
+      INSERT INTO leaves (digest, kind, hour, number, position)
+        SELECT digest, 0, answers.hour, number, iif(number IS NULL, NULL, position)
+          FROM answers LEFT JOIN sealed ON sealed.hour = answers.hour ORDER BY answers.hour, position;
+      DROP TABLE answers;
+      DROP TABLE hours;
+      CREATE INDEX leaves_open ON leaves (hour) WHERE number IS NULL;
+      CREATE INDEX leaves_sealed ON leaves (number, position) WHERE number IS NOT NULL;
+      CREATE TABLE anchors (
+        day INTEGER PRIMARY KEY,
+        number INTEGER NOT NULL REFERENCES sealed,
+        network TEXT NOT NULL,
+        hash TEXT NOT NULL,
+        is_mined INTEGER NOT NULL
+      ) STRICT;
+    `),
+]
 
 const kind: FileKind<Database.Database> = {
   name: 'proofs',
   isCheckedWhole: true,
-  migrations: [
-    (db) =>
-      db.exec(`
-        CREATE TABLE answers (
-          hour INTEGER NOT NULL,
-          position INTEGER NOT NULL,
-          digest BLOB NOT NULL,
-          PRIMARY KEY (hour, position)
-        ) STRICT, WITHOUT ROWID;
-        CREATE UNIQUE INDEX answers_digest ON answers (digest);
-        CREATE TABLE hours (
-          hour INTEGER PRIMARY KEY,
-          answers INTEGER NOT NULL,
-          root BLOB NOT NULL,
-          chain BLOB NOT NULL
-        ) STRICT;
-      `),
-  ],
+  migrations: proofMigrations,
   use: (db) => db,
 }
 
-export const SCHEMA_VERSION = kind.migrations.length
-
 type HourRow = {
+  readonly number: number
   readonly hour: number
   readonly answers: number
+  readonly claims: number
   readonly root: Buffer
   readonly chain: Buffer
 }
 
+type LeafRow = {
+  readonly kind: number
+  readonly hour: number
+  readonly number: number | null
+  readonly position: number | null
+}
+
 /**
- * The hashes of all answers that were sold, by hour, with the root of each hour in a chain. What was sealed once is never
- * changed, so nobody, the operator included, can add an answer to a past hour or remove one unnoticed.
+ * The hashes of all sold answers and of all claims, by hour, with the root of each hour in a chain. What was sealed once
+ * is never changed, so nobody, the operator included, can add to a past hour or remove from one unnoticed.
  */
-export class ProofLog implements AnswerProofs {
+export class SqliteProofLog implements ProofLog {
   /** New path of a damaged file, in whose place this one was begun; null for none. */
   readonly setAside: string | null
   readonly #db: Database.Database
+  readonly #nowMs: () => number
   readonly #statements
   readonly #trees = new BoundedMap<number, MerkleTree>(TREES_KEPT_MAX)
 
   /** @throws OperatingError if the file cannot be used */
-  constructor(path: string, nowMs: number) {
-    const { db, setAside } = openSqliteFile(path, kind, nowMs)
+  constructor(path: string, nowMs: () => number) {
+    const { db, setAside } = openSqliteFile(path, kind, nowMs())
     this.#db = db
+    this.#nowMs = nowMs
     this.setAside = setAside
     this.#statements = {
-      find: db.prepare<[Uint8Array], { hour: number; position: number }>(
-        'SELECT hour, position FROM answers WHERE digest = ?',
+      find: db.prepare<[Uint8Array], LeafRow>(
+        'SELECT kind, hour, number, position FROM leaves WHERE digest = ?',
       ),
-      add: db.prepare<[number, number, Uint8Array]>(
-        `INSERT OR IGNORE INTO answers
-           SELECT ?, coalesce((SELECT max(position) + 1 FROM answers WHERE hour = ?), 0), ?`,
+      add: db.prepare<[Uint8Array, number, number]>(
+        'INSERT OR IGNORE INTO leaves (digest, kind, hour) VALUES (?, ?, ?)',
       ),
-      digests: db
-        .prepare<[number], Buffer>('SELECT digest FROM answers WHERE hour = ? ORDER BY position')
-        .pluck(),
-      unsealed: db
-        .prepare<[number, number], number>(
-          'SELECT DISTINCT hour FROM answers WHERE hour > ? AND hour < ? ORDER BY hour',
+      open: db
+        .prepare<[], number>(
+          'SELECT hour FROM leaves WHERE number IS NULL GROUP BY hour ORDER BY min(id)',
         )
         .pluck(),
-      last: db.prepare<[number], HourRow>(
-        'SELECT * FROM hours WHERE hour < ? ORDER BY hour DESC LIMIT 1',
+      openLeaves: db.prepare<[number], { id: number; kind: number; digest: Buffer }>(
+        'SELECT id, kind, digest FROM leaves WHERE number IS NULL AND hour = ? ORDER BY id',
       ),
-      hour: db.prepare<[number], HourRow>('SELECT * FROM hours WHERE hour = ?'),
-      page: db.prepare<[number, number], HourRow>(
-        'SELECT * FROM hours WHERE hour < ? ORDER BY hour DESC LIMIT ?',
+      place: db.prepare<[number, number, number]>(
+        'UPDATE leaves SET number = ?, position = ? WHERE id = ?',
       ),
-      seal: db.prepare<[number, number, Uint8Array, Uint8Array]>(
-        'INSERT INTO hours VALUES (?, ?, ?, ?)',
+      digests: db
+        .prepare<[number], Buffer>('SELECT digest FROM leaves WHERE number = ? ORDER BY position')
+        .pluck(),
+      last: db.prepare<[], HourRow>('SELECT * FROM sealed ORDER BY number DESC LIMIT 1'),
+      hour: db.prepare<[number], HourRow>('SELECT * FROM sealed WHERE number = ?'),
+      between: db.prepare<[number, number], HourRow>(
+        'SELECT * FROM sealed WHERE number > ? AND number <= ? ORDER BY number',
+      ),
+      page: db.prepare<[number, number, number], HourRow>(
+        'SELECT * FROM sealed WHERE number < ? AND hour < ? ORDER BY number DESC LIMIT ?',
+      ),
+      seal: db.prepare<[number, number, number, number, Uint8Array, Uint8Array]>(
+        'INSERT INTO sealed VALUES (?, ?, ?, ?, ?, ?)',
+      ),
+      anchorOf: db.prepare<[number], Anchor>(
+        `SELECT day, number, network, hash AS "transaction" FROM anchors
+           WHERE number >= ? AND is_mined = 1 ORDER BY number LIMIT 1`,
+      ),
+      beginAnchor: db.prepare<[number, string], { number: number }>(
+        `INSERT INTO anchors SELECT ?, max(number), ?, '', 0 FROM sealed
+           HAVING max(number) > coalesce((SELECT max(number) FROM anchors), 0)
+           ON CONFLICT DO NOTHING RETURNING number`,
+      ),
+      anchorSent: db.prepare<[string, number]>('UPDATE anchors SET hash = ? WHERE day = ?'),
+      anchorMined: db.prepare<[number]>('UPDATE anchors SET is_mined = 1 WHERE day = ?'),
+      cancelAnchor: db.prepare<[number]>('DELETE FROM anchors WHERE day = ? AND is_mined = 0'),
+      openAnchors: db.prepare<[], Anchor>(
+        `SELECT day, number, network, hash AS "transaction" FROM anchors WHERE is_mined = 0 ORDER BY day`,
       ),
     }
   }
 
   static inspect(path: string): FileInspection<unknown> {
-    return inspectSqliteFile(path, kind.migrations, (db) => checkTable(db, 'answers'))
+    return inspectSqliteFile(path, kind.migrations, (db) => checkTable(db, 'leaves'))
   }
 
-  /**
-   * Adds a sold answer to the hour of `nowMs`; an answer that was added before is not added again. A clock that was set
-   * back adds to the newest hour.
-   * @param digest SHA-256 of the body
-   */
-  add(digest: Uint8Array, nowMs: number): void {
-    this.seal(nowMs)
-    const newest = this.#statements.last.get(Number.MAX_SAFE_INTEGER)?.hour
-    const hour = Math.max(hourOf(nowMs), newest === undefined ? 0 : newest + 1)
-    this.#statements.add.run(hour, hour, digest)
+  async add(kind: LeafKind, digests: readonly Uint8Array[]): Promise<void> {
+    const hour = hourOf(this.#nowMs())
+    this.#seal()
+    this.#db
+      .transaction(() => {
+        for (const digest of digests)
+          this.#statements.add.run(digest, leafKinds.indexOf(kind), hour)
+      })
+      .immediate()
   }
 
-  proofOf(digest: Uint8Array, nowMs: number): AnswerProof | null {
-    this.seal(nowMs)
+  async proofOf(digest: Uint8Array): Promise<AnswerProof | null> {
+    this.#seal()
     const found = this.#statements.find.get(digest)
     if (found === undefined) return null
-    const hour = this.#statements.hour.get(found.hour)
-    if (hour === undefined) return { state: 'open', hourMs: found.hour * HOUR_MS }
+    const kind = leafKinds[found.kind] as LeafKind
+    const { number, position } = found
+    const hour = number === null ? undefined : this.#statements.hour.get(number)
+    if (hour === undefined || position === null)
+      return { state: 'open', kind, hourMs: found.hour * HOUR_MS }
     return {
-      state: 'sealed',
-      hour: sealedHour(hour),
-      before: this.#chainBefore(found.hour),
-      proof: this.#treeOf(found.hour).proof(found.position),
+      ...{ state: 'sealed', kind, hour: sealedHour(hour) },
+      before: this.#statements.hour.get(hour.number - 1)?.chain ?? NO_CHAIN,
+      proof: this.#treeOf(hour.number).proof(position),
+      anchor: this.#anchorOf(hour.number),
     }
   }
 
-  hours(beforeMs: number, countMax: number, nowMs: number): readonly SealedHour[] {
-    this.seal(nowMs)
-    return this.#statements.page.all(hourOf(beforeMs), countMax).map(sealedHour)
+  async hours(before: HoursBefore, countMax: number): Promise<readonly SealedHour[]> {
+    this.#seal()
+    const all = Number.MAX_SAFE_INTEGER
+    const number = before !== null && 'number' in before ? before.number : all
+    const hour = before !== null && 'hourMs' in before ? Math.ceil(before.hourMs / HOUR_MS) : all
+    return this.#statements.page.all(number, hour, countMax).map(sealedHour)
   }
 
-  /** Seals every hour that has ended. */
-  seal(nowMs: number): void {
-    const newest = this.#statements.last.get(Number.MAX_SAFE_INTEGER)?.hour ?? -1
-    const ended = this.#statements.unsealed.all(newest, hourOf(nowMs))
-    if (ended.length === 0) return
-    this.#db
-      .transaction(() => {
-        for (const hour of ended) {
-          const { root } = this.#treeOf(hour)
-          const answers = this.#statements.digests.all(hour).length
-          const chain = chainValue(
-            this.#chainBefore(hour),
-            { hourMs: hour * HOUR_MS, root },
-            sha256,
-          )
-          this.#statements.seal.run(hour, answers, root, chain)
-        }
-      })
-      .immediate()
+  async seal(): Promise<void> {
+    this.#seal()
+  }
+
+  async beginAnchor(day: number, network: string): Promise<SealedHour | null> {
+    this.#seal()
+    const begun = this.#statements.beginAnchor.get(day, network)
+    const hour = begun === undefined ? undefined : this.#statements.hour.get(begun.number)
+    return hour === undefined ? null : sealedHour(hour)
+  }
+
+  async anchorSent(day: number, transaction: string): Promise<void> {
+    this.#statements.anchorSent.run(transaction, day)
+  }
+
+  async anchorMined(day: number): Promise<void> {
+    this.#statements.anchorMined.run(day)
+  }
+
+  async cancelAnchor(day: number): Promise<void> {
+    this.#statements.cancelAnchor.run(day)
+  }
+
+  async openAnchors(): Promise<readonly Anchor[]> {
+    return this.#statements.openAnchors.all()
   }
 
   close(): void {
     this.#db.close()
   }
 
-  #chainBefore(hour: number): Buffer {
-    return this.#statements.last.get(hour)?.chain ?? Buffer.alloc(32)
+  #seal(): void {
+    const nowMs = this.#nowMs()
+    const ended = this.#statements.open.all().filter((hour) => hasEnded(hour, nowMs))
+    if (ended.length === 0) return
+    this.#db
+      .transaction(() => {
+        for (const hour of ended) this.#sealHour(hour)
+      })
+      .immediate()
   }
 
-  /** Of an hour that has ended. */
-  #treeOf(hour: number): MerkleTree {
-    const held = this.#trees.get(hour)
+  #sealHour(hour: number): void {
+    const { last, openLeaves, seal, place } = this.#statements
+    const previous = last.get()
+    const number = (previous?.number ?? 0) + 1
+    const leaves = openLeaves.all(hour)
+    const { root } = new MerkleTree(
+      leaves.map(({ digest }) => digest),
+      sha256,
+    )
+    const chain = chainValue(previous?.chain ?? NO_CHAIN, { hourMs: hour * HOUR_MS, root }, sha256)
+    const claims = leaves.filter(({ kind }) => leafKinds[kind] === 'claim').length
+    seal.run(number, hour, leaves.length - claims, claims, root, chain)
+    for (const [position, { id }] of leaves.entries()) place.run(number, position, id)
+  }
+
+  #anchorOf(number: number): HourAnchor | null {
+    const anchor = this.#statements.anchorOf.get(number)
+    if (anchor === undefined || anchor.number - number > FOLLOWING_MAX) return null
+    const chain = this.#statements.hour.get(anchor.number)?.chain ?? NO_CHAIN
+    const following = this.#statements.between.all(number, anchor.number).map(sealedHour)
+    return { network: anchor.network, transaction: anchor.transaction, chain, following }
+  }
+
+  #treeOf(number: number): MerkleTree {
+    const held = this.#trees.get(number)
     if (held !== undefined) return held
-    const tree = new MerkleTree(this.#statements.digests.all(hour), sha256)
-    this.#trees.set(hour, tree)
+    const tree = new MerkleTree(this.#statements.digests.all(number), sha256)
+    this.#trees.set(number, tree)
     return tree
   }
 }
 
-function sealedHour({ hour, answers, root, chain }: HourRow): SealedHour {
-  return { hourMs: hour * HOUR_MS, answers, root, chain }
-}
+/** Before the first hour. */
+const NO_CHAIN = Buffer.alloc(32)
 
-function hourOf(timeMs: number): number {
-  return Math.floor(timeMs / HOUR_MS)
+function sealedHour({ number, hour, answers, claims, root, chain }: HourRow): SealedHour {
+  return { number, hourMs: hour * HOUR_MS, answers, claims, root, chain }
 }
 
 function sha256(bytes: Uint8Array): Buffer {

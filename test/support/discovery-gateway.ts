@@ -102,7 +102,7 @@ export function discoveryGateway(
     exampleCoin: 'BTC',
     trackRecord: trackRecordContract,
     claimsOf: null,
-    ...(ledger !== null && { proofs: { hours: () => [], proofOf: () => null } }),
+    ...(ledger !== null && { proofs: { hours: async () => [], proofOf: async () => null } }),
     payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
     quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
     logger: null,

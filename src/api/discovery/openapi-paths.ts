@@ -171,15 +171,15 @@ export function proofPaths(): OpenApiObject {
     '/proof': {
       get: {
         operationId: 'list_proof_hours',
-        summary: 'Merkle roots of the answers that were sold, by hour',
+        summary: 'Merkle roots of sold answers and claims, by hour',
         description:
-          'RFC 9162 trees over the SHA-256 of bodies. chain is the SHA-256 of the previous chain, the hour (64-bit Unix ms) and the root.',
+          'RFC 9162. chain: SHA-256 of the previous chain, the hour (64-bit Unix ms) and the root.',
         ...free,
         parameters: [
           {
             name: 'before',
             in: 'query',
-            schema: { type: 'string', format: 'date-time' },
+            schema: { type: 'string' },
           },
         ],
         responses: document('Newest first.', JSON_TYPE, schemaRef('ProofHours'), {
@@ -190,14 +190,14 @@ export function proofPaths(): OpenApiObject {
     '/proof/{sha256}': {
       get: {
         operationId: 'get_answer_proof',
-        summary: 'Proof that an answer was sold, and in which hour',
+        summary: 'Hour of a sold answer or a claim, with proof',
         ...free,
         parameters: [
           {
             name: 'sha256',
             in: 'path',
             required: true,
-            description: 'Of the body, without content coding.',
+            description: 'Of the body without content coding, or of the claim.',
             schema: { type: 'string' },
           },
         ],

@@ -2,6 +2,7 @@ import type { AnalysisContract, DocumentContract } from '../../domain/contract.t
 import type { Analyses, DocumentKinds } from '../analysis.ts'
 import { chart } from '../charts/chart.ts'
 import { overview } from '../charts/overview.ts'
+import { madeClaimsContract, madeClaimsDocument } from '../track-record/made-claims.ts'
 import {
   trackRecordContract,
   trackRecordDocument,
@@ -37,10 +38,10 @@ export const analyses: Analyses = {
   market: [screener, correlation, arb, depeg, sentiment],
 }
 
-/** What an engine renders: the analyses, and what is not sold: charts of the console, and the track record. */
+/** What an engine renders: the analyses, and what is not sold: charts of the console, the track record, and new claims. */
 export const documentKinds: DocumentKinds = {
   coin: [...analyses.coin, chart],
-  market: [...analyses.market, overview, trackRecordDocument],
+  market: [...analyses.market, overview, trackRecordDocument, madeClaimsDocument],
 }
 
 export const contracts: readonly AnalysisContract[] = [...analyses.coin, ...analyses.market].map(
@@ -54,4 +55,8 @@ export const chartContracts: readonly DocumentContract[] = [
   trackRecordContract,
 ]
 
-export const documentContracts: readonly DocumentContract[] = [...contracts, ...chartContracts]
+export const documentContracts: readonly DocumentContract[] = [
+  ...contracts,
+  ...chartContracts,
+  madeClaimsContract,
+]

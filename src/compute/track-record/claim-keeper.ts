@@ -69,6 +69,13 @@ export class ClaimKeeper implements MarketTracker {
     return taken
   }
 
+  /** Claims made after an instant that are not resolved. */
+  madeAfter(sinceMs: number): readonly Claim[] {
+    return Array.from(this.#coins.values(), ({ open }) =>
+      open.filter(({ madeAtMs }) => madeAtMs > sinceMs),
+    ).flat()
+  }
+
   /** After a new list of coins, the claims about those that are gone are void. */
   apply(event: MarketEvent, market: MarketState): void {
     if (event.kind !== 'universe') return

@@ -16,6 +16,7 @@ import { measuring } from './measuring.ts'
 import { agreeWithEngine, mirrorOf } from './mirroring.ts'
 import { openFilesWatch } from './open-files.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
+import { keepProofs } from './proofs.ts'
 import { publicServer } from './public-server.ts'
 import type { ServicePart } from './running-service.ts'
 import { runService } from './running-service.ts'
@@ -71,8 +72,10 @@ async function serveFrom(
   const maintenance = books?.maintenance ?? ownMaintenance(options.dataDir)
   const traffic = newTraffic(clock)
   const onPayment = traffic.counts.record
+  const proofs = books === null ? null : keepProofs(books.proofs, engine, foundation)
   const common = {
     ...{ engine, maintenance, ...foundation, rateLimits, engineChecks, traffic, onPayment },
+    ...proofs,
   }
   const selling = await openSelling(books, options, common)
   const status = statusKeeping(
@@ -95,6 +98,7 @@ async function serveFrom(
       tracing,
       openFilesWatch(log),
       doctor,
+      ...(proofs === null ? [] : [proofs]),
       ...selling.parts,
       link,
     ],

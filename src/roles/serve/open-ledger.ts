@@ -6,6 +6,7 @@ import type { Maintenance } from '../../api/maintenance-switch.ts'
 import { MaintenanceSwitch } from '../../api/maintenance-switch.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import type { ProofLog } from '../../domain/answer-proof.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import type { ChannelStore } from '../../payment/channels/channel-store.ts'
 import type { CollectorLease } from '../../payment/channels/collector-lease.ts'
@@ -17,6 +18,7 @@ import type { Ledger, LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { RecordCost, TransactionCosts } from '../../payment/ledger/transaction-costs.ts'
 import { MaintenanceFile } from '../../store/maintenance-file.ts'
+import { SqliteProofLog } from '../../store/proof-log.ts'
 import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
 import { sharedSettings } from './shared-settings.ts'
@@ -28,6 +30,7 @@ export type OpenLedger = {
   readonly turnsOf: TurnsOf
   readonly recordCost: RecordCost
   readonly maintenance: Maintenance
+  readonly proofs: ProofLog
   /** @throws OperatingError if the vouchers cannot be trusted */
   openChannels(): Promise<OpenChannels>
   close(): Promise<void>
@@ -51,12 +54,18 @@ export async function openLedger(options: ServeOptions, log: Logger): Promise<Op
     (task) => setImmediate(task),
     retentionOf(options),
   )
+  const proofs = new SqliteProofLog(join(dataDir, 'proofs.db'), () => systemClock.nowMs())
+  if (proofs.setAside !== null)
+    log.warn({ setAside: proofs.setAside }, 'the proof log was damaged; a new one is begun')
   return {
-    ...{ ledger, failures: ledger.failures, turnsOf: () => new OwnTurns() },
+    ...{ ledger, failures: ledger.failures, proofs, turnsOf: () => new OwnTurns() },
     recordCost: recorderOf(ledger),
     maintenance: ownMaintenance(dataDir),
     openChannels: async () => ({ store: new SqliteChannelStore(join(dataDir, 'channels.db')) }),
-    close: () => ledger.close(),
+    close: async () => {
+      await ledger.close()
+      proofs.close()
+    },
   }
 }
 
@@ -81,7 +90,7 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
   // Without --ledger none of this is loaded.
   const { connectSharedLedger } = await import('./shared-ledger.ts')
   const gateway = `${hostname()}:${options.port}-${randomUUID().slice(0, 8)}`
-  const { db, ledger, openMaintenance, openChannels } = await connectSharedLedger(
+  const { db, ledger, proofs, openMaintenance, openChannels } = await connectSharedLedger(
     url,
     gateway,
     retentionOf(options),
@@ -96,7 +105,7 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
       ),
     )
     return {
-      ...{ ledger, failures: ledger.failures, maintenance, openChannels },
+      ...{ ledger, failures: ledger.failures, proofs, maintenance, openChannels },
       turnsOf: (account) => new SharedTurns(db, account),
       recordCost: recorderOf(ledger),
       close: async () => {

@@ -37,7 +37,7 @@ type Context = {
   readonly traffic: Traffic
   readonly status: StatusPage
   readonly tracing: Tracing
-  /** Of what was sold; absent where several gateways sell. */
+  /** Of what was sold and claimed; absent where nothing is sold. */
   readonly proofs?: AnswerProofs
 }
 

@@ -59,7 +59,7 @@ type Context = {
   /** Of this process alone by default. */
   readonly rateLimits?: RateLimits
   readonly onPayment: (event: PaymentEvent) => void
-  /** Of the gateway that keeps the proof log. */
+  /** Absent where nothing is sold. */
   readonly onSold?: (body: Uint8Array) => void
   readonly log: Logger
   readonly drain: Drain

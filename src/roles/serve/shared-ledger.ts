@@ -7,6 +7,7 @@ import type { LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { Postgres } from '../../payment/ledger/postgres.ts'
 import { PostgresLedger } from '../../payment/ledger/postgres-ledger.ts'
 import { migrateTables } from '../../payment/ledger/postgres-schema.ts'
+import { PostgresProofLog, proofTables } from '../../payment/postgres-proof-log.ts'
 import { maintenanceTables, SharedMaintenance } from '../../payment/shared-maintenance.ts'
 import { systemClock } from '../system-clock.ts'
 
@@ -24,8 +25,9 @@ export async function connectSharedLedger(
   try {
     const ledger = await PostgresLedger.open({ db, clock: systemClock, gateway, retention })
     await migrateTables(db, maintenanceTables)
+    await migrateTables(db, proofTables)
     return {
-      ...{ db, ledger },
+      ...{ db, ledger, proofs: new PostgresProofLog(db) },
       openMaintenance: (onFailure: (cause: unknown) => void) =>
         SharedMaintenance.open({ db, url, clock: systemClock, onFailure }),
       openChannels: async () => {

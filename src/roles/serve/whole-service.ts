@@ -11,7 +11,7 @@ import { localEngine, newReplica } from './local-engine.ts'
 import { measuring } from './measuring.ts'
 import { openFilesWatch } from './open-files.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
-import { openProofs } from './proofs.ts'
+import { keepProofs } from './proofs.ts'
 import { publicServer } from './public-server.ts'
 import { runService } from './running-service.ts'
 import { logUp, openSelling } from './selling.ts'
@@ -35,7 +35,7 @@ export async function serveAll(
   const maintenance = books?.maintenance ?? ownMaintenance(dataDir)
   const traffic = newTraffic(clock)
   const onPayment = traffic.counts.record
-  const proofs = books === null ? null : openProofs(dataDir, clock, log)
+  const proofs = books === null ? null : keepProofs(books.proofs, engine, foundation)
   const common = { engine, maintenance, ...foundation, traffic, onPayment, ...proofs }
   const selling = await openSelling(books, options, common)
   const status = statusKeeping(
@@ -61,8 +61,8 @@ export async function serveAll(
       { stop: collectWhenLoaded(clock) },
       openFilesWatch(log),
       doctor,
-      ...selling.parts,
       ...(proofs === null ? [] : [proofs]),
+      ...selling.parts,
       lock,
     ],
     foundation,

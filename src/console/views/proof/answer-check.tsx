@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { AnswerFileError, readAnswerFile } from '../../../proof/answer-file.ts'
+import { AnswerFileError, answerText, readAnswerFile } from '../../../proof/answer-file.ts'
 import type { CheckStep } from '../../../proof/check-answer.ts'
 import type { CheckVerdict } from '../../../proof/check-verdict.ts'
 import { checkTitles, verdictOf } from '../../../proof/check-verdict.ts'
@@ -139,9 +139,9 @@ async function checked(text: string, header: string, signer: string | null): Pro
     const steps = await checkAnswer(file, signer)
     if (!facts().hasProofs) return { steps }
     const { checkInclusion, proofPath } = await import('../../../proof/check-inclusion.ts')
-    const response = await fetch(proofPath(file))
+    const response = await fetch(proofPath(answerText(file)))
     const proof: unknown = response.ok ? await response.json() : null
-    return { steps: [...steps, checkInclusion(file, response.status, proof)] }
+    return { steps: [...steps, checkInclusion(answerText(file), response.status, proof)] }
   } catch (cause) {
     if (cause instanceof AnswerFileError) return { problem: cause.message }
     throw cause
