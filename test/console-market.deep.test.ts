@@ -12,7 +12,7 @@ import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 
 const OVERVIEW_PERIOD_MS = 60_000
-const SCREENER = '/screener?view=full&top_n=100'
+const SCREENER = '/screener?view=all'
 
 describe.skipIf(chromiumPath === null)('the views of the market in a browser', () => {
   let rig: Rig

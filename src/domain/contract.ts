@@ -49,6 +49,8 @@ export type DocumentContract = {
   readonly defaultView: string
   /** Their values in this order form a view key; without parameters it is `defaultView`. */
   readonly viewParameters: readonly ViewParameter[]
+  /** Key of a view of everything, too large for an answer: the operator's console shows it, and no call reaches it. */
+  readonly wholeView?: string
 }
 
 /** The contract of one analysis. Route, price, payment terms, freshness check and published documents derive from it. */

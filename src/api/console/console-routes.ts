@@ -11,6 +11,7 @@ import { freeDocument, sendDocument } from '../send-document.ts'
 import type { ConsolePage } from './console-page.ts'
 import { CONSOLE_PATH } from './console-page.ts'
 import { definitions } from './definitions.ts'
+import type { ShownNames } from './delayed-documents.ts'
 import { DelayedDocuments, SAMPLE_DELAY_MS } from './delayed-documents.ts'
 import { LiveDocuments } from './live-documents.ts'
 import type { LiveSource } from './live-source.ts'
@@ -28,7 +29,7 @@ export type ConsoleOptions = {
   readonly facts: Pick<ServiceFacts, 'version' | 'waysToPay' | 'receiptSigner' | 'hasProofs'>
 }
 
-/** The console of the public port: one coin, a minute late. */
+/** The console of the public port: one coin, a minute late, and what is free. */
 export function publicConsole(
   app: FastifyInstance,
   options: ConsoleOptions & { readonly sampleCoin: string },
@@ -96,20 +97,22 @@ function consoleRoutes(
   )
 }
 
-/** All documents of the sample coin, the pulse on all timeframes as well, and the track record, which is free. */
+/** All documents of the sample coin, the pulse on all timeframes as well, and the track record. */
 function namesOf({
   contracts,
   charts,
   sampleCoin,
-}: ConsoleOptions & { readonly sampleCoin: string }): readonly string[] {
+}: ConsoleOptions & { readonly sampleCoin: string }): ShownNames {
   // As a page writes the name of a coin of a builder-deployed dex.
   const coin = encodeURIComponent(sampleCoin)
   const ofCoin = [...contracts, ...charts].filter(({ scope }) => scope === 'coin')
-  return [
-    ...ofCoin.map((described) => pathOf(described, coin)),
-    `/pulse/${coin}?timeframes=15m,1h,4h`,
-    '/track-record',
-  ]
+  return {
+    delayed: [
+      ...ofCoin.map((described) => pathOf(described, coin)),
+      `/pulse/${coin}?timeframes=15m,1h,4h`,
+    ],
+    free: ['/track-record'],
+  }
 }
 
 function consoleOffer(contract: AnalysisContract): ConsoleOffer {

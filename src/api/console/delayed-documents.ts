@@ -7,15 +7,23 @@ import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
 export const SAMPLE_DELAY_MS = 60_000
 const CAPTURE_PERIOD_MS = 5_000
 
-/** The documents of one coin as they were a minute ago: what a visitor sees without paying. */
+/** Names of the documents that a visitor sees without paying. */
+export type ShownNames = {
+  /** A minute late, because newer versions are for sale. */
+  readonly delayed: readonly string[]
+  /** As they are now, because everyone may read them. */
+  readonly free: readonly string[]
+}
+
+/** What a visitor sees without paying: the documents of one coin as they were a minute ago, and the free ones. */
 export class DelayedDocuments implements LiveSource {
   readonly #source: LiveSource
-  readonly #names: readonly string[]
+  readonly #names: ShownNames
   readonly #clock: Clock
   /** By name, in the order of time; the first is the one that is shown. */
   readonly #captured = new Map<string, LiveVersion[]>()
 
-  constructor(source: LiveSource, names: readonly string[], clock: Clock) {
+  constructor(source: LiveSource, names: ShownNames, clock: Clock) {
     this.#source = source
     this.#names = names
     this.#clock = clock
@@ -27,11 +35,13 @@ export class DelayedDocuments implements LiveSource {
   }
 
   open(name: string): LiveDocument | Refusal {
-    if (!this.#names.includes(name))
+    const { delayed, free } = this.#names
+    if (free.includes(name)) return this.#source.open(name)
+    if (!delayed.includes(name))
       return refusal('not_found', {
         detail: 'This document is not shown for free.',
         param: 'document',
-        allowed: this.#names,
+        allowed: [...delayed, ...free],
       })
     return { kind: 'document', newest: () => this.#shown(name) }
   }
@@ -43,7 +53,7 @@ export class DelayedDocuments implements LiveSource {
 
   #capture(): void {
     const untilMs = this.#clock.nowMs() - SAMPLE_DELAY_MS
-    for (const name of this.#names) {
+    for (const name of this.#names.delayed) {
       const opened = this.#source.open(name)
       const version = opened.kind === 'document' ? opened.newest() : null
       const kept = this.#captured.get(name) ?? []

@@ -54,7 +54,10 @@ export class LiveDocuments implements LiveSource {
 
   #ofAnalysis(contract: AnalysisContract) {
     const { engine, clock } = this.#options
-    const read = callReader(contract, { engine, exampleCoin: '', isFree: true })
+    const read = wholeReader(
+      contract,
+      callReader(contract, { engine, exampleCoin: '', isFree: true }),
+    )
     return (parts: LiveCall): LiveDocument | Refusal => {
       const call = read(parts, clock.nowMs())
       if (call.kind === 'refusal' && !isPassing(call)) return call
@@ -105,6 +108,17 @@ export class LiveDocuments implements LiveSource {
         return { answer: fillDocument(document, answer, facts).toString() }
       },
     }
+  }
+}
+
+/** Adds `view=all`, which no buyer can call. */
+function wholeReader({ wholeView }: AnalysisContract, read: ReturnType<typeof callReader>) {
+  if (wholeView === undefined) return read
+  return (parts: LiveCall, nowMs: number) => {
+    const { view, ...others } = parts.query as Readonly<Record<string, unknown>>
+    if (view !== 'all') return read(parts, nowMs)
+    const call = read({ ...parts, query: others }, nowMs)
+    return call.kind === 'refusal' ? call : { ...call, view: wholeView }
   }
 }
 

@@ -3,13 +3,24 @@ import { get } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ConsoleDocumentEvent } from '../../domain/console-protocol.ts'
+import type { Document } from '../../domain/document.ts'
 import { consolePage } from '../testing/console-fixture.ts'
 import type { GatewayFixture } from '../testing/gateway-fixture.ts'
 import { gatewayFixture } from '../testing/gateway-fixture.ts'
-import { pulseLikeDocument } from '../testing/pulse-like.ts'
+import { layOut, pulseLikeDocument, trackRecordLike } from '../testing/pulse-like.ts'
 import { SAMPLE_DELAY_MS } from './delayed-documents.ts'
 
-const settings = { page: consolePage(), charts: [] }
+const settings = { page: consolePage(), charts: [trackRecordLike] }
+
+const trackRecord: Document = {
+  key: 'track-record/*',
+  version: 1,
+  renderedAtMs: 0,
+  ...layOut(['{"records":[]}']),
+  views: {
+    all: { kind: 'answer', parts: [0], inputs: [], coveragePct: 100, warnings: [] },
+  },
+}
 
 describe('the live stream of the public port', () => {
   test('shows nothing of the sample coin before a minute has passed, and then what was', async () => {
@@ -25,6 +36,13 @@ describe('the live stream of the public port', () => {
     expect(firstMs - at, 'the first is from the start').toBeGreaterThanOrEqual(
       SAMPLE_DELAY_MS - 5_000,
     )
+  })
+
+  test('shows at once what is free', async () => {
+    const gateway = await listening()
+    gateway.deliver({ kind: 'documents', documents: [trackRecord] })
+    const stream = await gateway.open('/track-record')
+    expect(await stream.next()).toMatchObject({ name: '/track-record', answer: { records: [] } })
   })
 
   test.each(['/pulse/kPEPE', '/screener', '/desk/money', '//', '/pulse/BTC?fields=coin'])(

@@ -26,7 +26,7 @@ export const candleLines: readonly CandleLine[] = [
     ...{ analysis: 'chart', path: 'indicators.ema_200' },
   },
   {
-    ...{ indicator: 'bollinger_upper', name: 'Bollinger', tone: 'muted', isDashed: true },
+    ...{ indicator: 'bollinger_upper', name: 'Bollinger upper', tone: 'muted', isDashed: true },
     ...{ analysis: 'chart', path: 'indicators.bollinger_upper' },
   },
   {

@@ -23,6 +23,7 @@ import { ZoneOverlay } from './zone-overlay.ts'
 const RSI_PANE = 1
 const RSI_LEVELS = [30, 70]
 const RSI_RANGE = { minValue: 15, maxValue: 85 }
+const BAR_MS = 3_600_000
 const BARS_SHOWN_MAX = 120
 /** Narrower candles have no body. */
 const BAR_PX_MIN = 7
@@ -188,7 +189,7 @@ function chartOptions() {
     rightPriceScale: { borderColor: line },
     timeScale: {
       ...{ borderColor: line, timeVisible: true, secondsVisible: false },
-      tickMarkFormatter: (time: Time) => timeLabel(Number(time) * 1_000),
+      tickMarkFormatter: (time: Time) => timeLabel(Number(time) * 1_000, BAR_MS),
     },
     localization: {
       timeFormatter: (time: Time) => clockTime(Number(time) * 1_000),

@@ -28,6 +28,7 @@ const VALUE_PX = 82
 
 /** Place of the labels on the scale, as a share of its reach. */
 const TICK = 0.9
+const TICK_PX = 72
 
 /** A scale that holds all dots with their errors, and the band. */
 export function reachOf(dots: readonly Dot[], band: number | null): number {
@@ -83,7 +84,7 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
               </g>
             )
           })}
-          {[-TICK * reach, 0, TICK * reach].map((value) => (
+          {ticksOf(reach, right - left).map((value) => (
             <text key={value} class="scale" x={xOf(value)} y={height - 6}>
               {format(value)}
             </text>
@@ -92,6 +93,11 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
       )}
     </div>
   )
+}
+
+/** The ends too, where their labels have room. */
+function ticksOf(reach: number, width: number): readonly number[] {
+  return width < 3 * TICK_PX ? [0] : [-TICK * reach, 0, TICK * reach]
 }
 
 function shortened(name: string, width: number): string {

@@ -19,6 +19,7 @@ const FONT = '12px system-ui, sans-serif'
 const CHARACTER_PX = 7.2
 /** For the labels of the columns. */
 const FOOT_PX = 20
+const NAME_GAP_PX = 8
 
 export function layoutOf(of: {
   readonly width: number
@@ -97,15 +98,16 @@ function drawColumnNames(
   brush.fillStyle = color('muted')
   const longest = Math.max(1, ...columns.map(({ length }) => length))
   const every = Math.max(1, Math.ceil((longest * CHARACTER_PX + 10) / cellWidth))
+  let free = left
   for (let column = 0; column < columns.length; column += every) {
     const name = columns[column] ?? ''
     const size = brush.measureText(name).width
     const middle = left + (column + 0.5) * cellWidth
-    brush.fillText(
-      name,
-      Math.min(width - size, Math.max(left, middle - size / 2)),
-      height - FOOT_PX / 2 + 1,
-    )
+    const start = Math.min(width - size, Math.max(left, middle - size / 2))
+    // The first one is moved into the map, and the next one may stand in its place.
+    if (start < free) continue
+    brush.fillText(name, start, height - FOOT_PX / 2 + 1)
+    free = start + size + NAME_GAP_PX
   }
 }
 

@@ -112,7 +112,11 @@ function optionsOf(
 function horizontalLabels({ kind, values, format }: SeriesAxis): UPlot.Axis {
   switch (kind) {
     case 'time':
-      return { values: (_plot, splits) => splits.map(timeLabel), space: 64 }
+      return {
+        values: (_plot, splits, _axis, _space, step) =>
+          splits.map((split) => timeLabel(split, step)),
+        space: 72,
+      }
     case 'number':
       return { values: (_plot, splits) => splits.map((split) => format(split)) }
     case 'log':

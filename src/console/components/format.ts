@@ -80,14 +80,16 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
 })
 
-/** Local time of day on an axis; at midnight the day. */
-export function timeLabel(ms: number): string {
+/** Local time of day on an axis, with seconds where the labels are less than a minute apart; at midnight the day. */
+export function timeLabel(ms: number, stepMs: number): string {
+  if (stepMs < 60_000) return withSeconds.format(ms)
   const at = new Date(ms)
   const isMidnight = at.getHours() === 0 && at.getMinutes() === 0
   return (isMidnight ? dayOnly : timeOnly).format(ms)
 }
 
 const dayOnly = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
+const withSeconds = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium' })
 const timeOnly = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 
 const formats = new Map<string, Intl.NumberFormat>()

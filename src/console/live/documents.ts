@@ -90,7 +90,7 @@ async function showUnbought(name: string, { state }: Followed): Promise<void> {
   const [, analysis = ''] = name.split(/[/?]/)
   const offer = facts().offers.find(({ id }) => id === analysis)
   if (offer === undefined) {
-    const detail = 'The service shows this chart for its sample coin only.'
+    const detail = `This chart is not sold. It is free for ${facts().sample?.coin} only.`
     state.value = { kind: 'refused', refusal: { code: 'not_found', detail } }
   } else if (offer.scope === 'coin') state.value = { kind: 'for-sale', analysis }
   else {
@@ -158,6 +158,6 @@ function show({ name, version, at, answer, refusal }: ConsoleDocumentEvent): voi
   }
   // What is shown for free is older than what was bought.
   if (held.kind === 'answer' && held.origin === 'bought' && at < held.atMs) return
-  const origin = facts().sample === null ? 'live' : 'delayed'
+  const origin = facts().sample === null || name === FREE_DOCUMENT ? 'live' : 'delayed'
   state.value = { kind: 'answer', answer, version, origin, atMs: at, refusal: null }
 }

@@ -40,4 +40,7 @@ export function screenerViewKey(view: ScreenerView, rows: number): string {
   return `${view},${rows}`
 }
 
+/** Every ranked coin with all fields. */
+export const wholeScreenerView = 'full,all'
+
 export const defaultScreenerView = screenerViewKey('full', ROWS_DEFAULT)

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { naiveScreener } from '../../../../test/golden/naive-screener.ts'
 import { naiveHours } from '../../../../test/golden/naive-volatility.ts'
 import { fillDocument } from '../../../api/fill-document.ts'
+import { viewKeyOf } from '../../../domain/contract.ts'
 import type { Document } from '../../../domain/document.ts'
 import { WHOLE_MARKET } from '../../../domain/document.ts'
 import type { Batch, ContextEvent, LiquidationEvent } from '../../../domain/event.ts'
@@ -30,7 +31,12 @@ import { pulse } from '../pulse/pulse.ts'
 import { screener } from './screener.ts'
 import type { ScreenerColumns } from './screener-columns.ts'
 import { VALUES_PER_COIN } from './screener-columns.ts'
-import { rowsMax, screenerViewKey, screenerViews } from './screener-parameters.ts'
+import {
+  rowsMax,
+  screenerViewKey,
+  screenerViews,
+  wholeScreenerView,
+} from './screener-parameters.ts'
 
 const COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'HYPE', 'DOGE', 'AVAX', 'LINK']
 const READ_MS = NOW_MS + 1_500
@@ -171,6 +177,20 @@ describe('screener', () => {
     }
   })
 
+  test('the whole view has every coin with all fields, and no call reaches it', () => {
+    const many = Array.from({ length: rowsMax.full + 20 }, (_, at) => `C${at}`)
+    const document = documentOf(randomMarket(many, 7))
+    const { coins } = read(document, wholeScreenerView)
+    expect(coins).toHaveLength(many.length)
+    const longest = read(document, screenerViewKey('full', rowsMax.full)).coins
+    expect(coins.slice(0, rowsMax.full)).toEqual(longest)
+    for (const row of coins) expect(Object.keys(row)).toEqual(Object.keys(coins[0] ?? {}))
+    for (const top_n of ['all', String(rowsMax.full + 1)]) {
+      const asked: Readonly<Record<string, string>> = { view: 'full', top_n }
+      expect(viewKeyOf(screener.contract, (name) => asked[name])).not.toBeTypeOf('string')
+    }
+  })
+
   test('meta differs between views in answer_id only', () => {
     const document = documentOf(randomMarket(COINS, 7))
     const [one, other] = ['full,50', 'compact,200'].map((view) => read(document, view).meta)
@@ -285,7 +305,7 @@ describe('screener', () => {
       const more = Array.from({ length: names }, (_, at) => `N${at}`)
       const tape = names === 0 ? [] : [...marketOf(wave), [universe([...COINS, ...more])]]
       const { views } = documentOf(tape)
-      expect(Object.keys(views)).toHaveLength(rowsMax.full + rowsMax.compact)
+      expect(Object.keys(views)).toHaveLength(rowsMax.full + rowsMax.compact + 1)
       for (const view of Object.values(views))
         expect(view).toMatchObject({ kind: 'low-coverage', have, need })
     })
@@ -307,7 +327,9 @@ describe('screener', () => {
 
     test('shares its rows between views', () => {
       const document = render(manyCoins(230, 90))
-      const longest = ['full,100', 'compact,200'].map((view) => filled(document, view).length)
+      const longest = [wholeScreenerView, 'compact,200'].map(
+        (view) => filled(document, view).length,
+      )
       expect(document.bytes.length).toBeLessThan(1.2 * longest.reduce((sum, one) => sum + one, 0))
       for (const view of Object.values(document.views))
         expect(view.kind === 'answer' && view.parts.length).toBeLessThan(20)

@@ -26,6 +26,7 @@ import {
   screenerViews,
   topNParameter,
   viewParameter,
+  wholeScreenerView,
 } from './screener-parameters.ts'
 import type { Ranked } from './screener-rank.ts'
 import { rankedCoins } from './screener-rank.ts'
@@ -59,6 +60,7 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
     document: ScreenerAnswer,
     defaultView: defaultScreenerView,
     viewParameters: [viewParameter, topNParameter],
+    wholeView: wholeScreenerView,
     // Coins with older data are skipped, so an older answer means that the engine has stopped.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
     coverageFloor: {
@@ -80,6 +82,7 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
       for (const view of screenerViews)
         for (let rows = 1; rows <= rowsMax[view]; rows += 1)
           builder.noAnswer(screenerViewKey(view, rows), below)
+      builder.noAnswer(wholeScreenerView, below)
       return builder.build(rendering)
     }
     renderViews(builder, columns, rendering)
@@ -111,7 +114,11 @@ function renderViews(
   const tail = builder.text(`],${untilView}`)
   const end = builder.text(fromView)
   for (const view of screenerViews) {
-    const runs = rowRuns(builder, view, ranked)
+    const runs = rowRuns(builder, view, view === 'full' ? ranked : ranked.slice(0, rowsMax[view]))
+    if (view === 'full') {
+      const name = builder.text('full_all')
+      builder.answer(wholeScreenerView, [head, runs.at(-1) ?? [], tail, name, end], facts)
+    }
     for (let rows = 1; rows <= rowsMax[view]; rows += 1) {
       const run = runs[Math.min(rows, runs.length) - 1] ?? []
       const name = builder.text(`${view}_${rows}`)
@@ -126,7 +133,7 @@ function rowRuns(
   view: ScreenerView,
   ranked: readonly Ranked[],
 ): readonly Fragment[] {
-  const rows = ranked.slice(0, rowsMax[view]).map((coin, at) => {
+  const rows = ranked.map((coin, at) => {
     const row = view === 'full' ? fullRow(builder, coin) : compactRow(coin)
     return builder.text(`${at === 0 ? '' : ','}${JSON.stringify(row)}`)
   })

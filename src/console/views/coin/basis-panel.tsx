@@ -44,7 +44,7 @@ export function BasisPanel({ coin }: { readonly coin: string }) {
               <Percentile value={basis.percentile_7d} among="7 d" />
             </Figure>
             <Figure
-              label="Implied funding, a year"
+              label="Implied funding p.a."
               analysis="basis"
               path="basis.premium_funding_apr_pct"
             >

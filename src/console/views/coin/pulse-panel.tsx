@@ -30,7 +30,7 @@ export function PulsePanel({ coin }: { readonly coin: string }) {
             <Figure
               analysis="pulse"
               path="derivatives.funding_annualized_pct"
-              label="Funding, a year"
+              label="Funding p.a."
               tone={toneOf(pulse.derivatives.funding_annualized_pct)}
             >
               {signedPercent(pulse.derivatives.funding_annualized_pct)}

@@ -21,7 +21,9 @@ export function Quadrant({ positioning, pricePct, interestPct }: QuadrantProps) 
   return (
     <table class="quadrant">
       <caption>
-        Price {signedPercent(pricePct)}, open interest {signedPercent(interestPct)} in 4 hours
+        {pricePct === null || interestPct === null
+          ? 'Known as soon as readings reach 4 hours back.'
+          : `Price ${signedPercent(pricePct)}, open interest ${signedPercent(interestPct)} in 4 hours`}
       </caption>
       <thead>
         <tr>

@@ -42,7 +42,7 @@ function Overview({ report }: Shown) {
         <Fact label="Engine" tone={toneOfState(engine.state)}>
           {engine.state}
         </Fact>
-        <Fact label="Age of the heartbeat">{duration(engine.heartbeatAgeMs)}</Fact>
+        <Fact label="Heartbeat age">{duration(engine.heartbeatAgeMs)}</Fact>
         <Fact label="Engine runs for">
           {duration(engine.startedAtMs === null ? null : nowMs - engine.startedAtMs)}
         </Fact>

@@ -5,15 +5,15 @@ import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
-import { SCREENER } from './screener-panel.tsx'
+import { screenerName } from './screener-panel.tsx'
 
 type Screener = AnswerOf<'screener'>
 
 /** The market as a whole: breadth, regime, volatility, stress, and the coins at the ends. */
 export function MarketPanel() {
-  const state = useDocument<Screener>(SCREENER)
+  const state = useDocument<Screener>(screenerName())
   return (
-    <Panel title="Breadth and regime" name={SCREENER} state={state}>
+    <Panel title="Breadth and regime" name={screenerName()} state={state}>
       {({ market, top, coins_scanned }) => (
         <>
           <Figures>
@@ -34,7 +34,7 @@ export function MarketPanel() {
             <Figure
               analysis="screener"
               path="market.median_funding_annualized_pct"
-              label="Median funding, a year"
+              label="Median funding p.a."
               tone={toneOf(market.median_funding_annualized_pct)}
             >
               {signedPercent(market.median_funding_annualized_pct)}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { ScreenerFilters, ScreenerRow } from './screener-rows.ts'
-import { filteredRows, readFilters, screenerRows } from './screener-rows.ts'
+import { filteredRows, readFilters } from './screener-rows.ts'
 
 const short = (coin: string, more: Partial<ScreenerRow> = {}): ScreenerRow => ({
   ...{ coin, price: 1, change_24h_pct: 0, signal_strength: 0.5 },
@@ -16,14 +16,6 @@ const rows = [
   short('SOL', { trend: 'bearish' }),
 ]
 const filtersOf = (query: string): ScreenerFilters => readFilters(new URLSearchParams(query))
-
-test('short rows follow the full ones, each coin once', () => {
-  const full = { coins: [short('ETH', { rsi_14: 60 }), short('BTC', { rsi_14: 40 })] }
-  const joined = screenerRows(full, { coins: rows })
-  expect(coinsOf(joined)).toEqual(['ETH', 'BTC', 'kPEPE', 'SOL'])
-  expect(joined.map(({ rsi_14 }) => rsi_14)).toEqual([60, 40, undefined, undefined])
-  expect(coinsOf(screenerRows(full, null))).toEqual(['ETH', 'BTC'])
-})
 
 describe('filters', () => {
   test.each([

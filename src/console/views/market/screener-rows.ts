@@ -6,16 +6,8 @@ type AnswerRow = Answers['screener']['coins'][number]
 type FullRow = Extract<AnswerRow, { readonly rsi_14: number }>
 type ShortRow = Exclude<AnswerRow, FullRow>
 
-/** A coin of the screener; what the short rows lack is missing. */
+/** A coin of the screener; an answer with short rows lacks some members. */
 export type ScreenerRow = ShortRow & Partial<Omit<FullRow, keyof ShortRow>>
-
-type Coins = { readonly coins: readonly ScreenerRow[] }
-
-/** An answer has at most 100 full rows; the coins after them come from the answer with 200 short ones. */
-export function screenerRows(full: Coins, short: Coins | null): readonly ScreenerRow[] {
-  const known = new Set(full.coins.map(({ coin }) => coin))
-  return [...full.coins, ...(short?.coins ?? []).filter(({ coin }) => !known.has(coin))]
-}
 
 export const NO_SECTOR = 'none'
 export const trends = ['bullish', 'bearish', 'neutral'] as const

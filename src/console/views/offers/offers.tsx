@@ -21,9 +21,9 @@ export function Offers() {
         <div class="hero-text">
           <h1>Analytics of every Hyperliquid perpetual, per call</h1>
           <p class="lead">
-            Software agents pay {priceRange()} for an answer in USDC over x402: no account, no API
-            key, no subscription. Each answer states its age, its coverage and its grade, and errors
-            are not charged.
+            Software agents pay {priceRange()} for an answer, over x402: no account, no API key, no
+            subscription. Each answer states its age, its coverage and its grade, and errors are not
+            charged.
           </p>
           <CommandLine label="Try it" text={`curl -s ${location.origin}/pulse/${coin}`} />
           <ul class="links">
@@ -72,5 +72,5 @@ function priceRange(): string {
   const { offers, payment } = facts()
   if (payment === 'free') return 'nothing'
   const prices = offers.map(({ priceUsdc }) => Number(priceUsdc))
-  return `${Math.min(...prices)} to ${Math.max(...prices)}`
+  return `${Math.min(...prices)} to ${Math.max(...prices)} USDC`
 }

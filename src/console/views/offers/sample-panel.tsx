@@ -36,10 +36,10 @@ export function SamplePanel({ coin }: { readonly coin: string }) {
             <Figure
               analysis="pulse"
               path="derivatives.funding_annualized_pct"
-              label="Funding, a year"
+              label="Funding p.a."
               tone={toneOf(current.answer.derivatives.funding_annualized_pct)}
             >
-              {percent(current.answer.derivatives.funding_annualized_pct)}
+              {signedPercent(current.answer.derivatives.funding_annualized_pct)}
             </Figure>
             <Figure analysis="pulse" path="derivatives.open_interest" label="Open interest">
               {usd(current.answer.derivatives.open_interest)}

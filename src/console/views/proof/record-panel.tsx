@@ -1,3 +1,4 @@
+import { Since } from '../../components/age.tsx'
 import { useDocument } from '../../live/use-document.ts'
 import type { RecordAnswer } from './record-rows.ts'
 import { recordRows, reliabilityOf } from './record-rows.ts'
@@ -11,12 +12,19 @@ export function RecordPanel() {
     <section class="panel" aria-labelledby="record">
       <header>
         <h2 id="record">Estimates against what happened</h2>
+        {state.kind === 'answer' && (
+          <p class="freshness">
+            computed every minute, <Since iso={state.answer.timestamp_iso} instant={state} /> ago
+          </p>
+        )}
       </header>
-      {state.kind === 'answer' ? (
-        <Records of={state.answer} />
-      ) : (
-        <p aria-busy="true">The record appears a minute after the service has started.</p>
+      {state.kind === 'answer' && <Records of={state.answer} />}
+      {state.kind === 'waiting' && (
+        <p class="empty" aria-busy="true">
+          The engine has just started. It computes the record within a minute.
+        </p>
       )}
+      {state.kind === 'refused' && <p class="empty">{state.refusal.detail}</p>}
       <p class="fine">
         Every estimate is compared with what happened and with a control that knows nothing. Lift
         above 1 and skill above 0 are better than the control. Supported: shown by a test that stays

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest'
-import type { RecordAnswer } from './record-rows.ts'
 import { recordRows, reliabilityOf } from './record-rows.ts'
 
 const head = { rule: 'zone.touch@1', horizon_hours: 24, coin_class: 'mid' }
@@ -25,12 +24,12 @@ test('a record without a backtest is shown as it is', () => {
 })
 
 test('bins of several rules add up by their claims', () => {
-  const one: RecordAnswer['records'][number] = live('measuring')
+  const one = live('measuring')
   const other = live('measuring', [
     { n: 30, stated: 0.59, happened: 0.7 },
     { n: 5, stated: 0.1, happened: 0 },
   ])
-  expect(reliabilityOf({ records: [one, other], backtests: [] })).toEqual([
+  expect(reliabilityOf({ records: [one, other] })).toEqual([
     { n: 5, stated: 0.1, happened: 0 },
     { n: 40, stated: expect.closeTo(0.58, 9), happened: expect.closeTo(0.65, 9) },
   ])

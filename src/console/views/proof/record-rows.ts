@@ -1,5 +1,6 @@
 /** `/track-record`, as far as the page shows it. */
 export type RecordAnswer = {
+  readonly timestamp_iso: string
   readonly records: readonly LiveRecord[]
   readonly backtests: readonly (RecordFigures & RecordHead & { readonly until_iso: string })[]
 }
@@ -41,7 +42,10 @@ export type RecordRow = RecordHead &
   }
 
 /** In the order of the backtests, then of the first claims. */
-export function recordRows({ records, backtests }: RecordAnswer): readonly RecordRow[] {
+export function recordRows({
+  records,
+  backtests,
+}: Pick<RecordAnswer, 'records' | 'backtests'>): readonly RecordRow[] {
   const live = new Map(records.map((record) => [nameOf(record), record]))
   const recorded = backtests.map((one): RecordRow => {
     const name = nameOf(one)
@@ -55,7 +59,9 @@ export function recordRows({ records, backtests }: RecordAnswer): readonly Recor
 }
 
 /** Stated probabilities against what happened, of all rules of events together. */
-export function reliabilityOf({ records }: RecordAnswer): readonly ReliabilityBin[] {
+export function reliabilityOf({
+  records,
+}: Pick<RecordAnswer, 'records'>): readonly ReliabilityBin[] {
   const bins = new Map<number, { n: number; stated: number; happened: number }>()
   for (const { n, stated, happened } of records.flatMap(({ reliability = [] }) => reliability)) {
     const tenth = Math.min(9, Math.floor(stated * 10))

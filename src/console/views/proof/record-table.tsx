@@ -1,5 +1,6 @@
 import { count, plain, word } from '../../components/format.ts'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { Term } from '../../components/term.tsx'
 import type { RecordRow } from './record-rows.ts'
 
 /** Range of the scale of lifts; further ends are cut. */
@@ -15,22 +16,50 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
       <table class="data">
         <thead>
           <tr>
-            <th scope="col">Rule</th>
-            <th scope="col">After</th>
-            <th scope="col" class="text">
-              Coins
+            <th scope="col">
+              <Term analysis="track-record" path="records[].rule">
+                Rule
+              </Term>
             </th>
             <th scope="col" class="text">
-              Status
+              <Term analysis="track-record" path="records[].status">
+                Status
+              </Term>
             </th>
-            <th scope="col">Lift</th>
-            <th scope="col" class="text">
-              95 % interval, 1 is the control
+            <th scope="col">
+              <Term analysis="track-record" path="records[].horizon_hours">
+                After
+              </Term>
             </th>
-            <th scope="col">Skill</th>
-            <th scope="col">Independent claims</th>
             <th scope="col" class="text">
-              Evidence
+              <Term analysis="track-record" path="records[].coin_class">
+                Coins
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="track-record" path="records[].windows[].lift">
+                Lift
+              </Term>
+            </th>
+            <th scope="col" class="text">
+              <Term analysis="track-record" path="records[].windows[].lift_low">
+                95 % interval, 1 is the control
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="track-record" path="records[].windows[].skill">
+                Skill
+              </Term>
+            </th>
+            <th scope="col">
+              <Term analysis="track-record" path="records[].windows[].n_eff">
+                Independent claims
+              </Term>
+            </th>
+            <th scope="col" class="text">
+              <Term analysis="track-record" path="backtests">
+                Evidence
+              </Term>
             </th>
           </tr>
         </thead>
@@ -38,11 +67,11 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
           {rows.map((row) => (
             <tr key={row.name}>
               <th scope="row">{row.rule}</th>
-              <td>{row.horizon_hours} h</td>
-              <td class="text">{row.coin_class}</td>
               <td class="text">
                 <span class={`status status-${row.status}`}>{word(row.status)}</span>
               </td>
+              <td>{row.horizon_hours} h</td>
+              <td class="text">{row.coin_class}</td>
               <td>{plain(row.lift, 3)}</td>
               <td class="text">
                 <LiftInterval row={row} />

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { IncidentReport, StatusReport } from '../../../domain/status-report.ts'
 import { Figures } from '../../components/figure.tsx'
-import { clockTime, count, duration, percent, word } from '../../components/format.ts'
+import { clockTime, count, duration, NOTHING, percent, word } from '../../components/format.ts'
 import { Fact } from '../desk/fact.tsx'
 import { Part } from '../desk/part.tsx'
 import { numbers, ReportTable, words } from '../desk/report-table.tsx'
@@ -108,8 +108,9 @@ function Coverage({ report: { days, sources, availability_pct } }: Shown) {
             cells: [
               source,
               state === null ? 'not in use' : <StateWord key="state" state={state} />,
-              percent(coverage_pct),
-              <DayBars key="days" shares={by_day_pct} days={names} />,
+              // A source that is off was not expected to be up.
+              state === null ? NOTHING : percent(coverage_pct),
+              state === null ? '' : <DayBars key="days" shares={by_day_pct} days={names} />,
             ],
           })),
         ]}

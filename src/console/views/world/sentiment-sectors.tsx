@@ -77,7 +77,7 @@ const columns: readonly Column<Sector>[] = [
     cell: ({ breadth_pct }) => percent(breadth_pct, 0),
   },
   {
-    ...{ id: 'funding', title: 'Funding, a year', path: 'sentiment.sectors[].funding_apr_pct' },
+    ...{ id: 'funding', title: 'Funding p.a.', path: 'sentiment.sectors[].funding_apr_pct' },
     value: ({ funding_apr_pct }) => funding_apr_pct,
     cell: ({ funding_apr_pct }) => signedPercent(funding_apr_pct, 1),
   },
