@@ -119,8 +119,10 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
   })
 
   test('shows the record of the estimates to everyone', async () => {
-    const { page } = await opened(`${rig.url}/#/proof`)
+    const { page } = await browser.open(`${rig.url}/#/proof`)
     const rows = page.locator('[aria-labelledby=record] tbody tr')
+    // It is free, so it is not as late as the sample coin is.
+    await rows.first().waitFor({ timeout: SAMPLE_DELAY_MS / 2 })
     expect((await rows.allTextContents()).join('\n')).toMatch(/not supported/i)
     await page.context().close()
   })
@@ -138,6 +140,27 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     // The browser reports every request of the outage; whatever a script reports is a fault.
     const isOfOutage = /ERR_|Failed to load resource|EventSource/
     expect(faults.filter((fault) => !isOfOutage.test(fault))).toEqual([])
+  })
+
+  test('says within 5 s that the engine alone has ended, and recovers when it is back', async () => {
+    const { page } = await opened(`${rig.adminUrl}/#/coin/BTC`)
+    const notice = page.locator('.connection .notice')
+    const panel = page.locator(`[data-document="${PULSE}"]`).first()
+    const version = await panel.getAttribute('data-version')
+    const killedAtMs = performance.now()
+    // The engine's thread is terminated.
+    const status = await page.evaluate(
+      async () => (await fetch('/engine/restart', { method: 'POST' })).status,
+    )
+    expect(status).toBeLessThan(300)
+    await notice.waitFor()
+    expect(performance.now() - killedAtMs).toBeLessThan(5_000)
+    expect(await notice.textContent()).toContain('The analysis engine is not running')
+    await notice.waitFor({ state: 'detached', timeout: 60_000 })
+    await expect
+      .poll(() => panel.getAttribute('data-version'), { timeout: 60_000 })
+      .not.toBe(version)
+    await page.context().close()
   })
 
   test('connects again after a proxy refused the stream, and reports no loss then', async () => {

@@ -1,6 +1,7 @@
+import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import type { ConsoleDocumentEvent } from '../../domain/console-protocol.ts'
 import type { Document } from '../../domain/document.ts'
@@ -12,15 +13,15 @@ import { SAMPLE_DELAY_MS } from './delayed-documents.ts'
 
 const settings = { page: consolePage(), charts: [trackRecordLike] }
 
-const trackRecord: Document = {
+const trackRecord = (version = 1, padding = ''): Document => ({
   key: 'track-record/*',
-  version: 1,
+  version,
   renderedAtMs: 0,
-  ...layOut(['{"records":[]}']),
+  ...layOut([`{"records":[],"padding":"${padding}"}`]),
   views: {
     all: { kind: 'answer', parts: [0], inputs: [], coveragePct: 100, warnings: [] },
   },
-}
+})
 
 describe('the live stream of the public port', () => {
   test('shows nothing of the sample coin before a minute has passed, and then what was', async () => {
@@ -40,7 +41,7 @@ describe('the live stream of the public port', () => {
 
   test('shows at once what is free', async () => {
     const gateway = await listening()
-    gateway.deliver({ kind: 'documents', documents: [trackRecord] })
+    gateway.deliver({ kind: 'documents', documents: [trackRecord()] })
     const stream = await gateway.open('/track-record')
     expect(await stream.next()).toMatchObject({ name: '/track-record', answer: { records: [] } })
   })
@@ -90,6 +91,59 @@ describe('the live stream of the public port', () => {
     expect(again.documents()).toEqual([])
   })
 
+  describe('for a page that does not read', () => {
+    /** More than an operating system holds for a connection. */
+    const PADDING = 'x'.repeat(8_000_000)
+
+    async function stalled() {
+      const gateway = await listening()
+      const connected = once(gateway.app.server, 'connection')
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+      get(gateway.urlOf('/track-record'), resolve).once('error', reject)
+      const [socket] = (await connected) as [Socket]
+      const response = await promise
+      let version = 0
+      const deliver = () => {
+        version += 1
+        gateway.deliver({ kind: 'documents', documents: [trackRecord(version, PADDING)] })
+        gateway.clock.advance(500)
+      }
+      deliver()
+      await settled()
+      return { ...gateway, socket, response, deliver }
+    }
+
+    test('nothing is kept, and it gets the newest version when it reads again', async () => {
+      const { socket, response, deliver, clock } = await stalled()
+      const heldBytes = socket.writableLength
+      expect(heldBytes, 'the connection is full').toBeGreaterThan(0)
+      for (let more = 0; more < 10; more += 1) deliver()
+      expect(socket.writableLength).toBe(heldBytes)
+
+      let text = ''
+      response.setEncoding('utf8').on('data', (more) => {
+        text += more
+      })
+      const versions = () =>
+        Array.from(text.matchAll(/"version":"(\d+)"/g), ([, version]) => version)
+      while (versions().length < 2) {
+        await settled()
+        clock.advance(500)
+      }
+      expect(versions()).toEqual(['1', '11'])
+    })
+
+    test('the connection is closed after half a minute', async () => {
+      const { response, clock } = await stalled()
+      const closed = once(response, 'error')
+      clock.advance(29_000)
+      expect(response.destroyed).toBe(false)
+      clock.advance(2_000)
+      response.resume()
+      await closed
+    })
+  })
+
   test('ends when the server closes', async () => {
     const gateway = await listening()
     const stream = await gateway.open('/pulse/BTC')
@@ -107,6 +161,8 @@ async function listening(sampleCoin = 'BTC') {
   opened.push(gateway)
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = gateway.app.server.address() as AddressInfo
+  const urlOf = (name: string) =>
+    `http://127.0.0.1:${port}/console/live?document=${encodeURIComponent(name)}`
   let version = 1
   return {
     ...gateway,
@@ -119,15 +175,21 @@ async function listening(sampleCoin = 'BTC') {
         ],
       })
     },
-    open: (name: string, headers = {}) =>
-      events(`http://127.0.0.1:${port}/console/live?document=${encodeURIComponent(name)}`, headers),
+    urlOf,
+    open: async (name: string, headers = {}) => {
+      const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+      get(urlOf(name), { headers }, resolve).once('error', reject)
+      return events(await promise)
+    },
   }
 }
 
-async function events(url: string, headers: Readonly<Record<string, string>>) {
-  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-  get(url, { headers }, resolve).once('error', reject)
-  const response = await promise
+/** After everything that the reader accepts has been sent. */
+async function settled(): Promise<void> {
+  for (let turns = 0; turns < 100; turns += 1) await new Promise((done) => setImmediate(done))
+}
+
+function events(response: IncomingMessage) {
   let text = ''
   let arrived = Promise.withResolvers<void>()
   response.setEncoding('utf8').on('data', (more) => {
