@@ -1,3 +1,4 @@
+import { tradeCosts } from './execution/trade-costs.ts'
 import { arbMeasure } from './external/arb/arb-measure.ts'
 import { depegMeasure } from './external/depeg/depeg-measure.ts'
 import { oracleTrust } from './external/oracle-trust.ts'
@@ -14,12 +15,14 @@ import { claimKeeper } from './track-record/claim-keeper.ts'
 import { recentBars } from './track-record/recent-bars.ts'
 import { trackRecord } from './track-record-statistics/track-record.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
+import { hourlyForecasts } from './volatility/hourly-forecasts.ts'
 import { volatilitySeries } from './volatility/volatility-series.ts'
 
 /** Trackers that several analyses read. A tracker of one analysis is in its own folder and in its `trackers`. */
 export const sharedTrackers: readonly AnyTrackerKind[] = [
   fundingSeries,
   hourlyCloses,
+  hourlyForecasts,
   interestSeries,
   volatilitySeries,
   liquidationFlow,
@@ -27,6 +30,7 @@ export const sharedTrackers: readonly AnyTrackerKind[] = [
   liquidationCandidates,
   liquidationCoverage,
   takerFlow,
+  tradeCosts,
   regimeTracker,
   oracleTrust,
   arbMeasure,

@@ -36,6 +36,20 @@ export type Statement =
   /** A score that ranks the value which follows; `control` is the score of the control. */
   | { readonly form: 'rank'; readonly score: number; readonly control: number }
 
+/** What the claims of each family state. */
+export const formOfFamily: Readonly<Record<ClaimFamily, Statement['form']>> = {
+  confluence: 'event',
+  vote: 'event',
+  zone: 'event',
+  cascade: 'rank',
+  regime: 'rank',
+  slippage: 'quantiles',
+  funding: 'quantiles',
+  volatility: 'quantiles',
+  gap: 'event',
+  peg: 'event',
+}
+
 export type Claim = {
   readonly rule: RuleId
   /** A coin, or the whole market (`WHOLE_MARKET`). */
@@ -49,8 +63,11 @@ export type Claim = {
 }
 
 export type ClaimOutcome =
-  /** Not observed: neither a hit nor a miss. */
-  | { readonly kind: 'void'; readonly reason: 'gap' | 'restart' | 'outage' | 'delisted' }
+  /** Not observed: neither a hit nor a miss. `no_trade`: nobody traded as claimed. */
+  | {
+      readonly kind: 'void'
+      readonly reason: 'gap' | 'restart' | 'outage' | 'delisted' | 'no_trade'
+    }
   | { readonly kind: 'event'; readonly happened: boolean; readonly controlHappened: boolean | null }
   | { readonly kind: 'value'; readonly value: number }
 

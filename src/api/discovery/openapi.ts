@@ -173,9 +173,10 @@ function paidOperation(
     operationId: offer.name,
     summary: offer.title,
     description: offer.description,
-    externalDocs: {
-      url: `${facts.publicUrl}/sample/${offer.id}`,
-    },
+    // The short document names /sample/{analysis} once, in its guidance.
+    ...(example !== undefined && {
+      externalDocs: { url: `${facts.publicUrl}/sample/${offer.id}` },
+    }),
     tags: ['paid'],
     security: [],
     parameters: offer.parameters.map((parameter) =>

@@ -122,6 +122,11 @@ export function isActionable({
   return Math.abs(divergenceBps) > noiseBps + ACTIONABLE_BPS
 }
 
+/** A weak oracle network is shown for lack of another, but not recorded. */
+export function isSound({ dex, choice }: CexDexReading): boolean {
+  return dex.source === 'dex_pool' || choice.weakness === null
+}
+
 /** Name of the other leg in a series, so that no history mixes two. */
 export function dexName(dex: DexLeg): string {
   return dex.source === 'dex_pool' ? 'pool' : dex.oracle.network

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import type { CoinClass, RuleId } from '../../domain/track-record.ts'
+import { familyOf, formOfFamily } from '../../domain/track-record.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { nullable, oneOf } from '../render/answer-schema.ts'
@@ -18,6 +19,7 @@ export type RecordMember = {
   readonly rule: RuleId
   readonly horizon_hours: number
   readonly probability: number | null
+  readonly rank_correlation?: number | null
   readonly n_eff: number
   readonly lift: number | null
   readonly lift_low: number | null
@@ -28,6 +30,9 @@ export type RecordMember = {
 }
 
 const HOUR_MS = 3_600_000
+const QUARTER_MS = HOUR_MS / 4
+/** The coin by whose size the records of the whole market are shown. */
+const MARKET_COIN = 'BTC'
 
 /** A rule at one of its horizons, as an estimate in an answer names it. */
 type RecordedRule = Pick<CellKey, 'rule' | 'horizonMs'>
@@ -37,8 +42,17 @@ export const shownRules = {
   confluence: { rule: 'confluence.bias@1', horizonMs: 4 * HOUR_MS },
   zones: { rule: 'zone.reaction@1', horizonMs: 24 * HOUR_MS },
   cascade: { rule: 'cascade.score@1', horizonMs: 24 * HOUR_MS },
+  rsi: { rule: 'vote.rsi@1', horizonMs: 4 * HOUR_MS },
+  zscore: { rule: 'vote.zscore@1', horizonMs: 4 * HOUR_MS },
   volatility: { rule: 'volatility.har@1', horizonMs: 24 * HOUR_MS },
+  blend: { rule: 'volatility.blend@1', horizonMs: 24 * HOUR_MS },
   funding: { rule: 'funding.next@1', horizonMs: HOUR_MS },
+  reverting: { rule: 'funding.reverting@1', horizonMs: HOUR_MS },
+  slippage: { rule: 'slippage.walk@1', horizonMs: QUARTER_MS },
+  basis: { rule: 'gap.basis@1', horizonMs: QUARTER_MS },
+  cexDex: { rule: 'gap.cex_dex@1', horizonMs: QUARTER_MS },
+  arb: { rule: 'gap.arb@1', horizonMs: QUARTER_MS },
+  peg: { rule: 'peg.level@1', horizonMs: HOUR_MS },
 } as const satisfies Readonly<Record<string, RecordedRule>>
 
 export const recordMember = Type.Object(
@@ -47,11 +61,21 @@ export const recordMember = Type.Object(
     horizon_hours: Type.Number({ description: 'Hours after which its claims are resolved.' }),
     probability: nullable(
       Type.Number({
-        minimum: -1,
+        minimum: 0,
         maximum: 1,
         description:
-          'Share of its claims that came true; share of values in the 80 % interval for quantiles; rank correlation for a rank; null before any.',
+          'Share of its claims that came true, or of values in the 80 % interval for quantiles; null before any, and for a score that ranks.',
       }),
+    ),
+    rank_correlation: Type.Optional(
+      nullable(
+        Type.Number({
+          minimum: -1,
+          maximum: 1,
+          description:
+            'Of a score that ranks: mean Spearman correlation by day with what followed; null before any.',
+        }),
+      ),
     ),
     n_eff: Type.Number({
       minimum: 0,
@@ -111,6 +135,14 @@ export function recordOfCoin(
   return recordOf(market, rule, coin.of(recentBars).coinClass)
 }
 
+/** The record of a rule about the whole market. */
+export function recordOfMarket(
+  market: Pick<MarketState, 'of' | 'coin'>,
+  rule: RecordedRule,
+): RecordMember {
+  return recordOf(market, rule, market.coin(MARKET_COIN)?.of(recentBars).coinClass ?? null)
+}
+
 /** Members that `view=compact` omits, for a contract: it keeps rule, lift and status. */
 export function compactRecordOmits(path: string): readonly string[] {
   const kept = new Set(['rule', 'lift', 'status'])
@@ -126,7 +158,7 @@ export function supportedOnly<Value>({ status }: RecordMember, value: Value): Va
 function liveMember({ key, status, figures, firstDay }: RecordCell): RecordMember {
   return {
     ...headOf(key),
-    probability: orNull(figures.rate, score),
+    ...rateOf(key.rule, figures.rate),
     n_eff: Math.round(figures.effective),
     lift: orNull(figures.lift, score),
     lift_low: orNull(figures.liftLow, score),
@@ -140,7 +172,7 @@ function liveMember({ key, status, figures, firstDay }: RecordCell): RecordMembe
 function backtestMember(baseline: Baseline): RecordMember {
   return {
     ...headOf(baseline),
-    probability: orNull(baseline.rate, score),
+    ...rateOf(baseline.rule, baseline.rate),
     n_eff: Math.round(baseline.effective),
     lift: orNull(baseline.lift, score),
     lift_low: orNull(baseline.liftLow, score),
@@ -154,9 +186,18 @@ function backtestMember(baseline: Baseline): RecordMember {
 function emptyMember(key: RecordedRule): RecordMember {
   return {
     ...headOf(key),
-    ...{ probability: null, n_eff: 0, lift: null, lift_low: null, skill: null },
+    ...rateOf(key.rule, Number.NaN),
+    ...{ n_eff: 0, lift: null, lift_low: null, skill: null },
     ...{ status: 'measuring', since: null, evidence: null },
   }
+}
+
+/** A rate is a share, or a rank correlation, by the form of the family's claims. */
+function rateOf(rule: RuleId, rate: number) {
+  const shown = orNull(rate, score)
+  return formOfFamily[familyOf(rule)] === 'rank'
+    ? { probability: null, rank_correlation: shown }
+    : { probability: shown }
 }
 
 function headOf({ rule, horizonMs }: RecordedRule) {

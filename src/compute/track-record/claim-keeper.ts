@@ -183,7 +183,7 @@ export class ClaimKeeper implements MarketTracker {
     const bars = coin.of(recentBars)
     keep(claims, (claim) => {
       if (claim.madeAtMs + claim.horizonMs + QUARTER_MS > atMs) return true
-      const outcome = ruleOf(claim.rule)?.outcome(claim, { coin, bars }) ?? null
+      const outcome = ruleOf(claim.rule)?.outcome(claim, { coin, market, bars }) ?? null
       if (outcome === null) return true
       this.#add({ ...claim, resolvedAtMs: atMs, outcome }, market)
       return false
@@ -255,7 +255,7 @@ function significant(value: number): number {
 
 /** The drawn item of a rule; null if it makes no claim about the coin in this quarter. */
 function itemOf(rule: Rule, coin: string, hour: number, quarter: number): number | null {
-  if (rule.coin !== undefined && rule.coin !== coin) return null
+  if (rule.coins?.includes(coin) === false) return null
   if (rule.quarter !== undefined && rule.quarter !== quarter) return null
   const draw = drawOf(rule.id, coin, hour)
   if (draw === null || (rule.quarter ?? draw.quarter) !== quarter) return null

@@ -19,7 +19,11 @@ export type Moment = {
 export type Stated = Pick<Claim, 'statement' | 'reference'>
 
 /** What an outcome is read from. */
-export type Observed = { readonly coin: CoinMarket; readonly bars: RecentBars }
+export type Observed = {
+  readonly coin: CoinMarket
+  readonly market: MarketState
+  readonly bars: RecentBars
+}
 
 export type ValueOutcome = Extract<ClaimOutcome, { kind: 'value' }>
 
@@ -29,13 +33,13 @@ export type Rule = {
   readonly form: Statement['form']
   /** Fixed quarter of the hour; the drawn one if absent. */
   readonly quarter?: number
-  /** Some rules are about one coin only. */
-  readonly coin?: string
+  /** Some rules are about a few coins only. */
+  readonly coins?: readonly string[]
   horizonMs(item: number): number
   /** @returns null where the estimate says nothing: the rule abstains */
   make(moment: Moment): Stated | null
   /** Called after the bar that follows the horizon. @returns null while what was claimed is not known */
-  outcome(claim: Claim, observed: Observed): Exclude<ClaimOutcome, { kind: 'void' }> | null
+  outcome(claim: Claim, observed: Observed): ClaimOutcome | null
 }
 
 export const HOUR_MS = 3_600_000

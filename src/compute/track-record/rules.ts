@@ -3,7 +3,10 @@ import type { Rule } from './rule.ts'
 import { cascadeRules } from './rules/cascade.ts'
 import { directionRules } from './rules/direction.ts'
 import { fundingRules } from './rules/funding.ts'
+import { gapRules } from './rules/gap.ts'
+import { pegRule } from './rules/peg.ts'
 import { regimeRule } from './rules/regime.ts'
+import { slippageRule } from './rules/slippage.ts'
 import { volatilityRules } from './rules/volatility.ts'
 import { zoneRules } from './rules/zone.ts'
 
@@ -15,6 +18,9 @@ export const rules: readonly Rule[] = [
   ...volatilityRules,
   regimeRule,
   ...fundingRules,
+  slippageRule,
+  ...gapRules,
+  pegRule,
 ]
 
 const ruleById = new Map<RuleId, Rule>(rules.map((rule) => [rule.id, rule]))

@@ -1,3 +1,5 @@
+import { erfc } from '../statistics/normal.ts'
+
 /** Mean range of an hour of a random walk, in standard deviations of its move: sqrt(8 / pi). */
 const RANGE_DEVIATIONS = Math.sqrt(8 / Math.PI)
 const DAY_HOURS = 24
@@ -32,15 +34,4 @@ export function balancingDistance(middle: number, given: number): number | null 
     else far = half
   }
   return far
-}
-
-/** Complementary error function, relative error below 1.2e-7 (Numerical Recipes in C, 6.2). */
-function erfc(x: number): number {
-  const t = 1 / (1 + 0.5 * x)
-  const terms = [
-    -1.26551223, 1.00002368, 0.37409196, 0.09678418, -0.18628806, 0.27886807, -1.13520398,
-    1.48851587, -0.82215223, 0.17087277,
-  ]
-  const sum = terms.reduceRight((total, term) => total * t + term, 0)
-  return t * Math.exp(-x * x + sum)
 }

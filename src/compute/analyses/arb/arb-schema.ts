@@ -6,6 +6,7 @@ import { opportunityClasses } from '../../external/arb/arb-opportunities.ts'
 import type { StressName } from '../../external/arb/arb-stress.ts'
 import { stressNames } from '../../external/arb/arb-stress.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 /** Whether the price of an asset on one chain is used, and why not. */
 export const cellStatuses = ['OK', 'LATE', 'THIN', 'UNPRICED', 'ABSENT'] as const
@@ -251,5 +252,6 @@ export const ArbAnswer = Type.Object({
       nullable(Usd('Gas cost of one swap; null when unknown')),
     ),
   }),
+  track_record: recordMember,
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_arb') }),
 })

@@ -6,6 +6,12 @@ import type { ArbMeasurement } from '../../external/arb/arb-sample.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
+import type { RecordMember } from '../../track-record-statistics/record-member.ts'
+import {
+  compactRecordOmits,
+  recordOfMarket,
+  shownRules,
+} from '../../track-record-statistics/record-member.ts'
 import { arbBody } from './arb-body.ts'
 import { ArbAnswer } from './arb-schema.ts'
 
@@ -17,8 +23,13 @@ const DEX_MS_MAX = 120_000
 const STABLECOINS_CADENCE_MS = 60_000
 const EXCHANGE_CADENCE_MS = 10_000
 
+type GatheredArb = {
+  readonly measurement: ArbMeasurement | null
+  readonly record: RecordMember
+}
+
 /** Price gaps of the same assets between eight chains, and a stress index of them. */
-export const arb: MarketAnalysis<ArbMeasurement | null> = {
+export const arb: MarketAnalysis<GatheredArb> = {
   contract: {
     id: 'arb',
     offering: 'service_arb',
@@ -37,7 +48,10 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
     document: ArbAnswer,
     defaultView: '',
     viewParameters: [],
-    compactOmits: ['assets', 'cost_model', 'component_details'],
+    compactOmits: [
+      ...['assets', 'cost_model', 'component_details'],
+      ...compactRecordOmits('track_record'),
+    ],
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
       counts: 'chains with fresh prices',
@@ -46,9 +60,12 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
   },
   periodMs: ARB_STEP_MS,
 
-  gather: (market) => market.of(arbMeasure).latest,
+  gather: (market) => ({
+    measurement: market.of(arbMeasure).latest,
+    record: recordOfMarket(market, shownRules.arb),
+  }),
 
-  render: (measurement, rendering) =>
+  render: ({ measurement, record }, rendering) =>
     oneAnswer(arb.contract, rendering, (builder) => {
       const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
       // The measurement has a stress index exactly from CHAINS_MIN fresh chains on.
@@ -56,7 +73,10 @@ export const arb: MarketAnalysis<ArbMeasurement | null> = {
         return lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN })
       const inputs = inputsOf(measurement)
       const nextUpdateMs = measurement.sampledAtMs + ARB_STEP_MS
-      const members = arbBody(builder, measurement, measurement.stress)
+      const members = {
+        ...arbBody(builder, measurement, measurement.stress),
+        track_record: record,
+      }
       const chains = { have: fresh, need: measurement.chains.length }
       return {
         members,

@@ -1,6 +1,7 @@
 import type { OracleNetwork } from '../../../domain/external.ts'
 import { oracleNetworks } from '../../../domain/external.ts'
 import { aboveBps, readBasis } from '../../external/basis-reading.ts'
+import { coinOfSeries, gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
@@ -25,13 +26,13 @@ class BasisMeasure implements MarketTracker {
 
   /** The history of a coin's basis by one network. */
   summary(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): SeriesSummary {
-    const series = basisSeries(coin, network)
+    const series = gapSeries.basis(coin, network)
     return this.#summaries.of(series, series, market.log, nowMs)
   }
 
   /** Mean of the last hour by one network, with its confidence band. */
   windowMean(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): WindowMean {
-    const series = basisSeries(coin, network)
+    const series = gapSeries.basis(coin, network)
     return windowMeanOf(market.log, series, this.#publications.of(series), nowMs)
   }
 
@@ -41,7 +42,7 @@ class BasisMeasure implements MarketTracker {
       if (reading === null || reading.choice.weakness !== null) continue
       if (nowMs - reading.context.timeReceivedMs > VENUE_MS_MAX) continue
       for (const { network, priceUsd, publishedAtMs } of comparableOracles(reading.choice)) {
-        const series = basisSeries(coin.listing.coin, network)
+        const series = gapSeries.basis(coin.listing.coin, network)
         const basisBps = aboveBps(reading.context.oraclePrice, priceUsd * reading.scale)
         market.log.record(series, nowMs, basisBps)
         this.#publications.observe(series, publishedAtMs, nowMs)
@@ -49,18 +50,10 @@ class BasisMeasure implements MarketTracker {
       }
     }
     if (this.#summaries.size <= oracleNetworks.length * market.listings.length) return
-    const isListed = (series: string) => market.coin(coinOf(series)) !== undefined
+    const isListed = (series: string) => market.coin(coinOfSeries(series)) !== undefined
     this.#summaries.forget(isListed)
     this.#publications.forget(isListed)
   }
-}
-
-function basisSeries(coin: string, network: OracleNetwork): string {
-  return `basis/${coin}/${network}`
-}
-
-function coinOf(series: string): string {
-  return series.split('/')[1] ?? ''
 }
 
 export const basisMeasure = marketTracker('basis/measure', () => new BasisMeasure())

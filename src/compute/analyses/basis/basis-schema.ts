@@ -2,6 +2,7 @@ import { Type } from 'typebox'
 import { oracleNetworks } from '../../../domain/external.ts'
 import { DAY_MINUTES_MIN, HOUR_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 export const HORIZON_HOURS = 8
 
@@ -227,6 +228,7 @@ export const BasisAnswer = Type.Object({
     }),
     interpretation: Type.String({ description: 'Summary in one sentence.' }),
     notes: Type.Array(Type.String(), { description: 'Limitations of this reading.' }),
+    track_record: recordMember,
   }),
   meta: Type.Object({
     ...metaMembers,

@@ -17,6 +17,11 @@ import { lowCoverage } from '../../render/coverage-floor.ts'
 import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+} from '../../track-record-statistics/record-member.ts'
 import type { SignificantBasis } from './basis-labels.ts'
 import {
   basisDirection,
@@ -60,6 +65,7 @@ export const basis: CoinAnalysis = {
     document: BasisAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: compactRecordOmits('basis.track_record'),
     // Each input has its own age limit; that of an oracle feed follows from its heartbeat.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
@@ -101,6 +107,7 @@ export const basis: CoinAnalysis = {
           oracle_networks: networks(builder, reading),
           interpretation: basisInterpretation(name, reading, significantBps),
           notes: basisNotes(reading, significantBps),
+          track_record: recordOfCoin(coin, market, shownRules.basis),
         },
       }
       return {

@@ -29,6 +29,8 @@ const componentNames = ['pulse', 'sentiment', 'funding', 'spread'] as const
 const compactOmits = [
   ...compactRecordOmits('pulse.confluence.track_record'),
   ...compactRecordOmits('funding.funding.track_record'),
+  ...compactRecordOmits('funding.funding.reverting_track_record'),
+  ...compactRecordOmits('spread.spread.track_record'),
   ...componentNames.flatMap((name) =>
     [
       'timestamp_iso',

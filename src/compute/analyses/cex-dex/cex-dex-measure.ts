@@ -2,7 +2,8 @@ import { oracleNetworks } from '../../../domain/external.ts'
 import { midOf } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexReading } from '../../external/cex-dex-reading.ts'
-import { dexName, isActionable, readCexDex } from '../../external/cex-dex-reading.ts'
+import { dexName, isActionable, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
+import { coinOfSeries, gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
@@ -36,7 +37,7 @@ class CexDexMeasure implements MarketTracker {
   #tick = Number.NaN
 
   summary(coin: string, dex: string, market: MarketState, nowMs: number): SeriesSummary {
-    const series = seriesOf(coin, dex)
+    const series = gapSeries.cexDex(coin, dex)
     return this.#summaries.of(series, series, market.log, nowMs)
   }
 
@@ -60,13 +61,13 @@ class CexDexMeasure implements MarketTracker {
       const reading = readCexDex(coin, market, nowMs)
       if (typeof reading === 'string' || !isSound(reading)) continue
       for (const [dex, priceUsd] of comparedWith(reading)) {
-        const series = seriesOf(name, dex)
+        const series = gapSeries.cexDex(name, dex)
         market.log.record(series, nowMs, aboveBps(reading.cex.midUsd, priceUsd))
         this.#summaries.refresh(series, series, market.log, nowMs)
       }
     }
     if (this.#summaries.size > LEGS_MAX * market.listings.length)
-      this.#summaries.forget((series) => market.coin(coinOf(series)) !== undefined)
+      this.#summaries.forget((series) => market.coin(coinOfSeries(series)) !== undefined)
   }
 
   #readShare(market: MarketState, nowMs: number): void {
@@ -111,23 +112,10 @@ class CexDexMeasure implements MarketTracker {
   }
 }
 
-/** A weak oracle network is shown for lack of another, but not recorded. */
-function isSound({ dex, choice }: CexDexReading): boolean {
-  return dex.source === 'dex_pool' || choice.weakness === null
-}
-
 /** The pool, or each oracle network that may be chosen; each has its own series. */
 function comparedWith({ dex, choice }: CexDexReading): readonly (readonly [string, number])[] {
   if (dex.source === 'dex_pool') return [[dexName(dex), dex.priceUsd]]
   return comparableOracles(choice).map(({ network, priceUsd }) => [network, priceUsd])
-}
-
-function coinOf(series: string): string {
-  return series.split('/')[1] ?? ''
-}
-
-function seriesOf(coin: string, dex: string): string {
-  return `cex-dex/${coin}/${dex}`
 }
 
 export const cexDexMeasure = marketTracker('cex-dex/measure', () => new CexDexMeasure())

@@ -4,6 +4,7 @@ import { divergenceDirections } from '../../external/divergence-direction.ts'
 import { DAY_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import { SWAP_USD } from '../../external/pool-prices.ts'
 import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 import { LAG_SECONDS_MAX } from './lead-lag.ts'
 import { takerFees } from './taker-fees.ts'
 
@@ -268,5 +269,6 @@ export const CexDexAnswer = Type.Object({
     ),
   ),
   interpretation: Type.String({ description: 'Summary in one sentence.' }),
+  track_record: recordMember,
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_cex_dex') }),
 })

@@ -24,6 +24,11 @@ import { lowCoverage } from '../../render/coverage-floor.ts'
 import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+} from '../../track-record-statistics/record-member.ts'
 import type { Edge } from './cex-dex-edges.ts'
 import { edgesOf, perpSide, poolSide } from './cex-dex-edges.ts'
 import { cexDexInterpretation, severityOf } from './cex-dex-labels.ts'
@@ -64,7 +69,10 @@ export const cexDex: CoinAnalysis = {
     document: CexDexAnswer,
     defaultView: '',
     viewParameters: [],
-    compactOmits: ['exchanges', 'oracle_networks', 'onchain'],
+    compactOmits: [
+      ...['exchanges', 'oracle_networks', 'onchain'],
+      ...compactRecordOmits('track_record'),
+    ],
     // Each input has its own age limit; that of an oracle feed follows from its heartbeat.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
     coverageFloor: {
@@ -95,6 +103,7 @@ export const cexDex: CoinAnalysis = {
         executable: executable(edges(reading, coin, market, nowMs)),
         stats_24h: stats(day, reading.divergenceBps),
         interpretation: cexDexInterpretation(name, reading),
+        track_record: recordOfCoin(coin, market, shownRules.cexDex),
       }
       return {
         members,

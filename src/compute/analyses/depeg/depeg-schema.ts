@@ -5,6 +5,7 @@ import { pegClasses } from '../../external/depeg/peg-price.ts'
 import { pegSourceFaults } from '../../external/depeg/peg-source.ts'
 import { pegStatuses } from '../../external/depeg/peg-status.ts'
 import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 export const riskLevels = ['low', 'medium', 'high', 'critical'] as const
 const oracleStatuses = ['up', 'degraded', 'down', 'unknown'] as const
@@ -236,5 +237,6 @@ export const DepegAnswer = Type.Object({
       description: 'Lowest trade on Kraken in March 2023, basis points.',
     }),
   }),
+  track_record: recordMember,
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_depeg') }),
 })

@@ -13,6 +13,7 @@ import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
 import { percentileOf, statisticsOf, zScoreOf } from '../../statistics/series-statistics.ts'
+import { compactRecordOmits } from '../../track-record-statistics/record-member.ts'
 import { DepegAnswer, riskLevels } from './depeg-schema.ts'
 import type { GatheredPeg, PegHistory } from './gathered-peg.ts'
 import { gatherPeg } from './gathered-peg.ts'
@@ -52,6 +53,7 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
     document: DepegAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: compactRecordOmits('track_record'),
     // Each answer sets a stricter limit, by its own sources.
     inputAgeMsMax: 26 * HOUR_MS,
     coverageFloor: {
@@ -99,6 +101,7 @@ export const depeg: MarketAnalysis<GatheredPeg> = {
         ...sourceMembers(builder, sources),
         ...historyMembers(gathered.history, peg),
         ...surroundings(gathered, peg),
+        track_record: gathered.record,
       }
       return {
         members,

@@ -5,6 +5,8 @@ import { chainParities } from '../../external/depeg/peg-markets.ts'
 import type { PegStatusName } from '../../external/depeg/peg-status.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { MEASURE_DAYS_MAX } from '../../market/measure-log.ts'
+import type { RecordMember } from '../../track-record-statistics/record-member.ts'
+import { recordOfMarket, shownRules } from '../../track-record-statistics/record-member.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
@@ -23,6 +25,7 @@ export type GatheredPeg = {
   readonly parities: readonly ChainParity[]
   readonly supply: Supply | null
   readonly history: PegHistory
+  readonly record: RecordMember
 }
 
 type Supply = {
@@ -68,6 +71,7 @@ export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
             asOfMs: Math.min(supply.timeExchangeMs, supply.timeReceivedMs),
           },
     history: historyOf(log, nowMs),
+    record: recordOfMarket(market, shownRules.peg),
   }
 }
 

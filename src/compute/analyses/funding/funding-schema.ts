@@ -69,6 +69,13 @@ export const FundingAnswer = Type.Object({
       }),
     ),
     track_record: recordMember,
+    reverting_rate: nullable(
+      Type.Number({
+        description:
+          'Next hourly rate, a fraction, as the last rate drawn to the median of the month (AR(1) by the last week); null while the last hour is not settled or below 48 pairs of hours.',
+      }),
+    ),
+    reverting_track_record: recordMember,
     next_funding_iso: Iso,
     lookback_hours: Type.Integer({
       minimum: 1,

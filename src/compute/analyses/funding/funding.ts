@@ -16,6 +16,7 @@ import {
 import type { FundingTilt } from '../../funding/funding-tilt.ts'
 import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../funding/funding-tilt.ts'
 import { dexKindOf, fundingPremium } from '../../funding/premium.ts'
+import { revertingMedian } from '../../funding/reverting-rate.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -73,7 +74,10 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
     document: FundingAnswer,
     defaultView: lookbackViewKey(defaultLookbackHours),
     viewParameters: [lookbackParameter],
-    compactOmits: compactRecordOmits('funding.track_record'),
+    compactOmits: [
+      ...compactRecordOmits('funding.track_record'),
+      ...compactRecordOmits('funding.reverting_track_record'),
+    ],
     inputAgeMsMax: 300_000,
     coverageFloor: {
       counts: 'hours of funding',
@@ -152,6 +156,8 @@ function surroundings(
     funding: {
       ...current(coin, context),
       track_record: recordOfCoin(coin, market, shownRules.funding),
+      reverting_rate: orNull(revertingMedian(measured.windows, context.timeExchangeMs), rate),
+      reverting_track_record: recordOfCoin(coin, market, shownRules.reverting),
     },
   }
   const after = {

@@ -15,6 +15,7 @@ import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 import { interestTrends, positioningOf } from '../../open-interest/positioning.ts'
 import { regimeTracker } from '../../regime/regime.ts'
 import type { Regime } from '../../regime/regime-rule.ts'
+import { recordOfCoin, shownRules } from '../../track-record-statistics/record-member.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
 
 export const skipReasons = ['insufficient_candles', 'stale_data', 'delisted'] as const
@@ -47,6 +48,8 @@ const numberNames = [
   /** As in /cex-dex. */
   'cexDexBps',
   'cexDexNoiseBps',
+  /** Parts of the signal strength with a supporting record: 1 confluence, 2 RSI, 4 z-score, added up. */
+  'supportedParts',
   'candlesConfirmedAtMs',
   'priceConfirmedAtMs',
   'contextReceivedAtMs',
@@ -106,6 +109,7 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
       ...closes,
       ...numbersOf(coin, { atrPct, cascade, venueMs: market.venueMs }, nowMs),
       ...divergenceOf(coin, market, nowMs),
+      supportedParts: supportedPartsOf(coin, market),
     }
     for (const name of numberNames) numbers[name][row] = found[name]
   }
@@ -155,7 +159,10 @@ function numbersOf(
     venueMs,
   }: { readonly atrPct: number; readonly cascade: CascadeLevel | null; readonly venueMs: number },
   nowMs: number,
-): Omit<Numbers<number>, 'close1h' | 'close4h' | 'cexDexBps' | 'cexDexNoiseBps'> {
+): Omit<
+  Numbers<number>,
+  'close1h' | 'close4h' | 'cexDexBps' | 'cexDexNoiseBps' | 'supportedParts'
+> {
   const { context } = coin
   const tilt = fundingTilt(coin)
   const positioning = positioningOf(coin)
@@ -180,6 +187,14 @@ function numbersOf(
     priceConfirmedAtMs: coin.priceConfirmedAtMs,
     contextReceivedAtMs: context?.timeReceivedMs ?? unknown,
   }
+}
+
+function supportedPartsOf(coin: CoinMarket, market: MarketState): number {
+  const rules = [shownRules.confluence, shownRules.rsi, shownRules.zscore]
+  return rules.reduce((sum, rule, part) => {
+    const { status } = recordOfCoin(coin, market, rule)
+    return status === 'supported' ? sum + 2 ** part : sum
+  }, 0)
 }
 
 function divergenceOf(coin: CoinMarket, market: MarketState, nowMs: number) {

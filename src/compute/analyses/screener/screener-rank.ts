@@ -35,6 +35,8 @@ export type Ranked = {
   readonly price: number
   readonly change24hPct: number | null
   readonly signalStrength: number
+  /** Of the parts whose record supports them; null without any. */
+  readonly strengthSupported: number | null
   readonly bias: TrendLabel
   readonly confluenceScore: number
   readonly rsi: number
@@ -76,19 +78,20 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
   const derivatives = derivativeVotesAt(at('fundingVote'), at('interestVote'))
   const confluence = confluenceOf(new Map([['1h', votes1h]]), derivatives)
   const rsi = hour.rsi_14 ?? Number.NaN
+  const parts = strengthParts({
+    net: confluence.net,
+    rsi: hasNotMoved(hour.bollinger) ? null : rsi,
+    zscore: hour.zscore_100,
+    isAligned: isAligned(votes1h, candleVotes(four, at('close4h'))),
+  })
+  const supportedParts = parts.filter((_, part) => (at('supportedParts') & (2 ** part)) !== 0)
   return {
     coin,
     unit: columns.units[row] ?? null,
     price: at('price'),
     change24hPct: changePct(at('price'), at('prevDayPrice')),
-    signalStrength: score(
-      signalStrength({
-        net: confluence.net,
-        rsi: hasNotMoved(hour.bollinger) ? null : rsi,
-        zscore: hour.zscore_100,
-        isAligned: isAligned(votes1h, candleVotes(four, at('close4h'))),
-      }),
-    ),
+    signalStrength: score(sumOf(parts)),
+    strengthSupported: supportedParts.length === 0 ? null : score(sumOf(supportedParts)),
     bias: confluence.bias,
     confluenceScore: confluence.score,
     rsi,
@@ -114,24 +117,27 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
 }
 
 /**
- * Signal strength, 0 to 1: agreement of the signals on 1h, distance of RSI from 50, distance of the close from its
- * mean, and agreement of 1h and 4h.
+ * Parts of the signal strength, which is from 0 to 1: agreement of the signals on 1h, with that of 1h and 4h; distance of
+ * RSI from 50; distance of the close from its mean.
  */
-function signalStrength(of: {
+function strengthParts(of: {
   readonly net: number
   /** null while the last 20 closes are equal. */
   readonly rsi: number | null
   /** null in a flat window. */
   readonly zscore: number | null
   readonly isAligned: boolean
-}): number {
+}): readonly [confluence: number, rsi: number, zscore: number] {
   const { net, rsi, alignment, zscore } = strengthWeights
-  return (
-    net * Math.abs(of.net) +
-    rsi * Math.min(Math.abs((of.rsi ?? RSI_MIDDLE) - RSI_MIDDLE) / RSI_MIDDLE, 1) +
-    zscore * Math.min(Math.abs(of.zscore ?? 0) / ZSCORE_SCALE, 1) +
-    alignment * (of.isAligned ? 1 : 0)
-  )
+  return [
+    net * Math.abs(of.net) + alignment * (of.isAligned ? 1 : 0),
+    rsi * Math.min(Math.abs((of.rsi ?? RSI_MIDDLE) - RSI_MIDDLE) / RSI_MIDDLE, 1),
+    zscore * Math.min(Math.abs(of.zscore ?? 0) / ZSCORE_SCALE, 1),
+  ]
+}
+
+function sumOf(parts: readonly number[]): number {
+  return parts.reduce((sum, part) => sum + part, 0)
 }
 
 /** Whether the candle signals of 1h and 4h have the same bias, not neutral. */

@@ -59,6 +59,14 @@ const CompactRow = Type.Object(compactMembers, { additionalProperties: false })
 
 const FullRow = Type.Object({
   ...compactMembers,
+  signal_strength_supported: Type.Optional(
+    Type.Number({
+      minimum: 0,
+      maximum: 1,
+      description:
+        'Sum of the terms of signal_strength whose records (confluence.bias, vote.rsi, vote.zscore over 4 h, /track-record) are supported; absent without any.',
+    }),
+  ),
   confluence_score: Score,
   rsi_14: Type.Number({
     minimum: 0,
@@ -124,6 +132,10 @@ export const ScreenerAnswer = Type.Object({
     bullish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
     bearish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
     neutral_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
+    strength_supported_count: Type.Integer({
+      minimum: 0,
+      description: 'Number of coins with signal_strength_supported.',
+    }),
     median_funding_annualized_pct: Type.Number({
       description: 'Median funding rate of all scanned coins, percent per year.',
     }),

@@ -524,6 +524,7 @@ function manyCoins(count: number, skipped: number): ScreenerColumns {
       liquidatedUsd: column((row) => 123_456_789.12 * wobble(row)),
       cexDexBps: column((row) => 100 * Math.sin(row)),
       cexDexNoiseBps: column(() => 12.3456),
+      supportedParts: column(() => 0),
       candlesConfirmedAtMs: column((row) => NOW_MS - 17 * row),
       priceConfirmedAtMs: column((row) => NOW_MS - 13 * row),
       contextReceivedAtMs: column((row) => NOW_MS - 13 * row),

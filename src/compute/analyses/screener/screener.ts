@@ -162,6 +162,9 @@ function fullRow(builder: DocumentBuilder, coin: Ranked) {
     ...(dexKindOf(coin.coin) === 'builder' && { quote_unit: coin.unit }),
     change_24h_pct: orNull(coin.change24hPct, percent),
     signal_strength: coin.signalStrength,
+    ...(coin.strengthSupported !== null && {
+      signal_strength_supported: coin.strengthSupported,
+    }),
     confluence_bias: coin.bias,
     confluence_score: score(coin.confluenceScore),
     rsi_14: percent(coin.rsi),
@@ -209,6 +212,7 @@ function summaryOf(
       bullish_count: count('bullish'),
       bearish_count: count('bearish'),
       neutral_count: count('neutral'),
+      strength_supported_count: ranked.filter(({ strengthSupported: of }) => of !== null).length,
       median_funding_annualized_pct: percent(statisticsOf(Float64Array.from(funding)).median),
       vol_regime: volatilityRegimeOf(statisticsOf(numbers.volatilityPercentile).median),
       vol_window_hours: Math.floor(statisticsOf(numbers.volatilityHours).median),

@@ -1,13 +1,14 @@
 import { Type } from 'typebox'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
-import { dexMembers } from '../../render/quote-unit.ts'
-import { SPREAD_MINUTES_MIN } from './spread-history.ts'
 import {
   CALIBRATIONS_MIN,
   EXECUTIONS_MIN,
   MODEL_RATIOS_MIN,
   WINDOW_MINUTES,
-} from './trade-costs.ts'
+} from '../../execution/trade-costs.ts'
+import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import { dexMembers } from '../../render/quote-unit.ts'
+import { recordMember } from '../../track-record-statistics/record-member.ts'
+import { SPREAD_MINUTES_MIN } from './spread-history.ts'
 
 const Usd = nullable(
   Type.Number({
@@ -232,6 +233,7 @@ export const SpreadAnswer = Type.Object({
     trade_costs: TradeCostsAnswer,
     vs_24h: Versus24h,
     calibration: Calibration,
+    track_record: recordMember,
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_spread') }),
 })

@@ -7,8 +7,12 @@ import type { BookSide } from '../../book/book-walk.ts'
 import { depthUsd, imbalanceWithin, sizeWithin, visibleBps, walk } from '../../book/book-walk.ts'
 import type { ImpactPrices } from '../../book/impact-prices.ts'
 import { impactPrices } from '../../book/impact-prices.ts'
+import { ORDER_NOTIONALS_USD } from '../../execution/first-costs.ts'
+import type { SlippageCalibration, TakerCosts } from '../../execution/trade-costs.ts'
+import { CALIBRATED_USD_MIN, tradeCosts } from '../../execution/trade-costs.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { bookInput, contextInput, optional } from '../../market/inputs.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
 import { completenessWarnings } from '../../render/completeness.ts'
 import { percentOf } from '../../render/count-digits.ts'
@@ -17,15 +21,17 @@ import type { Written } from '../../render/document-builder.ts'
 import { DocumentBuilder } from '../../render/document-builder.ts'
 import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { bps, orNull, percent, price, score } from '../../render/significance.ts'
+import {
+  compactRecordOmits,
+  recordOfCoin,
+  shownRules,
+} from '../../track-record-statistics/record-member.ts'
 import type { SpreadComparison } from './spread-history.ts'
 import { spreadHistory } from './spread-history.ts'
 import { SpreadAnswer } from './spread-schema.ts'
-import type { SlippageCalibration, TakerCosts } from './trade-costs.ts'
-import { CALIBRATED_USD_MIN, tradeCosts } from './trade-costs.ts'
 
 const BPS = 10_000
 const BOOK_SIDES = 2
-const NOTIONALS_USD = [10_000, 50_000, 100_000, 500_000] as const
 /** Distance from mid for the imbalance and the largest order. */
 const COMPARED_BPS = 10
 const SCORED_NOTIONAL_USD = 100_000
@@ -56,15 +62,16 @@ export const spread: CoinAnalysis & Component<SpreadFacts> = {
     document: SpreadAnswer,
     defaultView: '',
     viewParameters: [],
+    compactOmits: compactRecordOmits('spread.track_record'),
     inputAgeMsMax: 60_000,
     coverageFloor: { counts: 'sides of the order book', least: 'both sides of the order book' },
   },
   inputs: ['book', 'context'],
-  trackers: [tradeCosts, spreadHistory],
+  trackers: [spreadHistory],
 
-  render(coin, rendering) {
+  render(coin, rendering, market) {
     const builder = new DocumentBuilder()
-    builder.settle('', writeSpread(builder, coin, rendering))
+    builder.settle('', writeSpread(builder, coin, rendering, market))
     return builder.build(rendering)
   },
 
@@ -75,6 +82,7 @@ function writeSpread(
   builder: DocumentBuilder,
   coin: CoinMarket,
   rendering: Rendering,
+  market: MarketState,
 ): Written<SpreadFacts> | NoAnswer {
   const { book } = coin
   const sides = [book?.bids ?? [], book?.asks ?? []].filter(({ length }) => length > 0)
@@ -86,7 +94,10 @@ function writeSpread(
   const body = builder.value({
     ...coinMembers(builder, coin, rendering.renderedAtMs),
     mid_price: price(measured.mid),
-    spread: measured.spread,
+    spread: {
+      ...measured.spread,
+      track_record: recordOfCoin(coin, market, shownRules.slippage),
+    },
     meta: answerMeta(builder, {
       offering: spread.contract.offering,
       rendering,
@@ -121,7 +132,7 @@ function measure(book: BookEvent, coin: CoinMarket) {
   const bids: BookSide = { levels: book.bids, mid, direction: -1 }
   const slippage = Number.isNaN(collateral.usdPerUnit)
     ? []
-    : NOTIONALS_USD.map((notional_usd) => ({
+    : ORDER_NOTIONALS_USD.map((notional_usd) => ({
         notional_usd,
         ...slippageFor(bids, asks, notional_usd / collateral.usdPerUnit, calibration.modelScale),
       }))

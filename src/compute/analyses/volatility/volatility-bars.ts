@@ -6,14 +6,6 @@ import { CLOSING_GRACE_MS } from '../../candles/candle-ladder.ts'
 import type { CoinTracker, TrackedCoin } from '../../market/coin-tracker.ts'
 import { coinTracker } from '../../market/coin-tracker.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
-import { blendedForecast } from '../../volatility/blended-forecast.ts'
-import type { HarForecast } from '../../volatility/har-forecast.ts'
-import { harForecast } from '../../volatility/har-forecast.ts'
-import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
-import { CLOSES_READ } from '../../volatility/hourly-closes.ts'
-import type { SpreadForecast } from '../../volatility/spread-forecast.ts'
-import type { VolatilityRank } from '../../volatility/volatility-rank.ts'
-import { volatilityRank } from '../../volatility/volatility-rank.ts'
 import type { PriceBars, RealisedVolatility, VolatilityWindow } from './realised-volatility.ts'
 import { barsOf, realisedVolatility, volatilityWindows } from './realised-volatility.ts'
 
@@ -22,13 +14,6 @@ const KEPT = { '15m': barsOf('24h') + 1, '1h': barsOf('7d') + 1 } as const
 type BarLength = keyof typeof KEPT
 const [OPEN, HIGH, LOW, CLOSE] = [0, 1, 2, 3]
 const SAVED_FIELDS = 5
-
-/** Measures that change once an hour. */
-export type HourlyVolatility = {
-  readonly rank: VolatilityRank
-  readonly forecast: HarForecast
-  readonly blend: SpreadForecast | null
-}
 
 /**
  * Closed 15m bars of the last day and 1h bars of the last week of one coin. 15m bars are saved, because history has no
@@ -41,7 +26,6 @@ export class VolatilityBars implements CoinTracker {
     '1h': new StepRing(timeframeMs['1h'], KEPT['1h'], 4),
   }
   readonly #newest: Record<BarLength, number> = { '15m': Number.NaN, '1h': Number.NaN }
-  #hourly: (HourlyVolatility & { readonly revision: number }) | null = null
 
   /** Realised volatility of the last closed bars of each window. */
   realised(): Readonly<Record<VolatilityWindow, RealisedVolatility>> {
@@ -50,20 +34,6 @@ export class VolatilityBars implements CoinTracker {
       return realisedVolatility(this.#bars(barMs === timeframeMs['1h'] ? '1h' : '15m'), windowMs)
     }
     return { '1h': of('1h'), '4h': of('4h'), '24h': of('24h'), '7d': of('7d') }
-  }
-
-  /** Rank and forecast, computed once for each state of the closes: a forecast takes about a millisecond. */
-  hourly(closes: HourlyCloses): HourlyVolatility {
-    const { revision, newestHour } = closes
-    if (this.#hourly?.revision === revision) return this.#hourly
-    const known = Float64Array.from(
-      { length: Number.isNaN(newestHour) ? 0 : CLOSES_READ },
-      (_, at) => closes.close(newestHour - CLOSES_READ + 1 + at),
-    )
-    const forecast = harForecast(known)
-    const blend = blendedForecast(forecast, known)
-    this.#hourly = { revision, rank: volatilityRank(known), forecast, blend }
-    return this.#hourly
   }
 
   apply(event: CoinEvent): void {

@@ -33,6 +33,11 @@ describe('schema of the volatility answer', () => {
     expect(window.Check({ ...unknown, bars: 0 })).toBe(true)
     expect(window.Check({ ...known, bars: 97 })).toBe(false)
     const forecast = Compile(forecast_24h)
+    const record = {
+      ...{ rule: 'volatility.har@1', horizon_hours: 24, status: 'measuring', n_eff: 0 },
+      ...{ probability: null, lift: null, lift_low: null, skill: null },
+      ...{ since: null, evidence: null },
+    }
     const empty = {
       volatility_pct: null,
       method: 'har_log_ridge',
@@ -40,14 +45,11 @@ describe('schema of the volatility answer', () => {
       out_of_sample_error_pct: null,
       naive_error_pct: null,
       evaluations: 0,
-      track_record: {
-        ...{ rule: 'volatility.har@1', horizon_hours: 24, status: 'measuring', n_eff: 0 },
-        ...{ probability: null, lift: null, lift_low: null, skill: null },
-        ...{ since: null, evidence: null },
-      },
+      track_record: record,
       blend_pct: null,
       blend_low_pct: null,
       blend_high_pct: null,
+      blend_track_record: { ...record, rule: 'volatility.blend@1' },
     }
     expect(forecast.Check(empty)).toBe(true)
     expect(forecast.Check({ ...empty, method: 'guess' })).toBe(false)

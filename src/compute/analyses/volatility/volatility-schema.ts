@@ -129,6 +129,7 @@ export const VolatilityAnswer = Type.Object({
           description: 'Upper end of that interval, percent per year. null with blend_pct.',
         }),
       ),
+      blend_track_record: recordMember,
     },
     { description: 'Forecast of realised volatility over the next 24 hours.' },
   ),

@@ -12,6 +12,7 @@ import { renderCoin } from '../../testing/render-coin.ts'
 import { BOUNDARY_MS, context, history, NOW_MS, universe, wave } from '../../testing/tape.ts'
 import { harForecast } from '../../volatility/har-forecast.ts'
 import { CLOSES_READ, HourlyCloses } from '../../volatility/hourly-closes.ts'
+import { hourlyForecasts } from '../../volatility/hourly-forecasts.ts'
 import { volatilityRank } from '../../volatility/volatility-rank.ts'
 import type { VolatilityWindow } from './realised-volatility.ts'
 import { barsMin, volatilityWindows } from './realised-volatility.ts'
@@ -158,10 +159,10 @@ describe('bars of volatility', () => {
   })
 
   test('give one forecast for one state of the closes', () => {
-    const bars = new VolatilityBars()
+    const forecasts = hourlyForecasts.create()
     const closes = new HourlyCloses()
     closes.apply(hourly())
-    expect(bars.hourly(closes)).toBe(bars.hourly(closes))
+    expect(forecasts.of(closes)).toBe(forecasts.of(closes))
   })
 })
 

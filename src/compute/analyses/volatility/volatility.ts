@@ -16,6 +16,7 @@ import {
 import type { HarForecast } from '../../volatility/har-forecast.ts'
 import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
+import { hourlyForecasts } from '../../volatility/hourly-forecasts.ts'
 import type { SpreadForecast } from '../../volatility/spread-forecast.ts'
 import { RANK_WINDOW_HOURS } from '../../volatility/volatility-rank.ts'
 import type { RealisedVolatility } from './realised-volatility.ts'
@@ -47,7 +48,10 @@ export const volatility: CoinAnalysis = {
     document: VolatilityAnswer,
     defaultView: '',
     viewParameters: [],
-    compactOmits: compactRecordOmits('forecast_24h.track_record'),
+    compactOmits: [
+      ...compactRecordOmits('forecast_24h.track_record'),
+      ...compactRecordOmits('forecast_24h.blend_track_record'),
+    ],
     inputAgeMsMax: 300_000,
     coverageFloor: {
       counts: '15m candles',
@@ -70,7 +74,7 @@ export const volatility: CoinAnalysis = {
         need: barsMin(BARS_24H),
       })
       if (below !== null) return below
-      const { rank, forecast, blend } = bars.hourly(coin.of(hourlyCloses))
+      const { rank, forecast, blend } = coin.of(hourlyForecasts).of(coin.of(hourlyCloses))
       const completeness = {
         records: { have: realised['24h'].bars + realised['7d'].bars, need: BARS_24H + BARS_7D },
         history: { have: forecast.fittedOnHours, need: HAR_CLOSES_MAX },
@@ -96,6 +100,7 @@ export const volatility: CoinAnalysis = {
         forecast_24h: {
           ...shownForecast(forecast, blend),
           track_record: recordOfCoin(coin, market, shownRules.volatility),
+          blend_track_record: recordOfCoin(coin, market, shownRules.blend),
         },
       }
       return {

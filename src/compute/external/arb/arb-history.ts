@@ -27,7 +27,8 @@ const SECONDS_PER_MINUTE = 60
 const GAS_DEVIATION_MIN = 0.1
 const UNUSUAL_Z = 3
 
-const arbSeries = {
+/** Names of the minute series in the measure log. */
+export const arbSeries = {
   gap: (asset: ArbAsset, chain: Chain) => `arb/${asset}/${chain}`,
   reference: (asset: ArbAsset) => `arb/${asset}/reference`,
   gas: (chain: Chain) => `arb/${chain}/gas`,

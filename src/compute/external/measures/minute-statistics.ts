@@ -3,11 +3,11 @@ import { percentileOf, statisticsOf } from '../../statistics/series-statistics.t
 
 const MINUTE_MS = 60_000
 const HOUR_MINUTES = 60
-const DAY_MINUTES = 1_440
-const WEEK_MINUTES = 10_080
+export const DAY_MINUTES = 1_440
+export const WEEK_MINUTES = 10_080
 
 /** Factor from the median absolute deviation to the standard deviation of a normal distribution. */
-const DEVIATIONS_PER_MAD = 1.4826
+export const DEVIATIONS_PER_MAD = 1.4826
 /** With fewer minutes a rank has no meaning. */
 export const HOUR_MINUTES_MIN = 30
 export const DAY_MINUTES_MIN = 240
@@ -53,7 +53,9 @@ export function seriesSummary(log: MeasureLog, series: string, nowMs: number): S
     hour: window(HOUR_MINUTES, HOUR_MINUTES_MIN),
     day: window(DAY_MINUTES, DAY_MINUTES_MIN),
     week: { ...week, percentile: (value) => log.percentile(series, weekFromMs, nowMs, value) },
-    halfLifeSeconds: halfLifeSeconds(log, series, nowMs),
+    halfLifeSeconds: halfLifeSeconds(
+      minutesBefore(nowMs, DAY_MINUTES, (timeMs) => log.near(series, timeMs, 0)),
+    ),
   }
 }
 
@@ -88,15 +90,14 @@ export function rankOf({ n, nMin, percentile }: WindowStatistics, value: number)
 /**
  * ln 0.5 / ln phi minutes, with phi the slope of the least-squares line from each minute to the next. Minutes beside a
  * gap form no pair.
+ * @param minutes of a day, NaN where missing
  */
-function halfLifeSeconds(log: MeasureLog, series: string, nowMs: number): number {
-  const lastMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
+export function halfLifeSeconds(minutes: Float64Array): number {
   let [n, sumX, sumY, sumXX, sumXY] = [0, 0, 0, 0, 0]
   let before = Number.NaN
   // Subtracting a pivot avoids cancellation for a nearly constant series far from zero.
   let pivot = Number.NaN
-  for (let back = DAY_MINUTES - 1; back >= 0; back -= 1) {
-    const told = log.near(series, lastMs - back * MINUTE_MS, 0)
+  for (const told of minutes) {
     if (Number.isNaN(pivot)) pivot = told
     const value = told - pivot
     if (!Number.isNaN(before) && !Number.isNaN(value)) {
@@ -112,4 +113,16 @@ function halfLifeSeconds(log: MeasureLog, series: string, nowMs: number): number
   const slope = (n * sumXY - sumX * sumY) / (n * sumXX - sumX * sumX)
   const isReverting = slope > 0 && slope < 1
   return isReverting ? (Math.log(0.5) / Math.log(slope)) * 60 : Number.NaN
+}
+
+/** Minutes up to an instant, oldest first; NaN where missing. @param valueAt value of the minute of an instant */
+export function minutesBefore(
+  nowMs: number,
+  count: number,
+  valueAt: (timeMs: number) => number,
+): Float64Array {
+  const lastMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
+  return Float64Array.from({ length: count }, (_, at) =>
+    valueAt(lastMs - (count - 1 - at) * MINUTE_MS),
+  )
 }

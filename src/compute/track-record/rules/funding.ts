@@ -1,6 +1,7 @@
 import { quantileLevels } from '../../../domain/track-record.ts'
-import type { FundingHour } from '../../funding/funding-series.ts'
-import { fundingSeries, MONTH_HOURS, recordsOf, WEEK_HOURS } from '../../funding/funding-series.ts'
+import { fundingSeries } from '../../funding/funding-series.ts'
+import type { SettledWeek } from '../../funding/reverting-rate.ts'
+import { revertingRate, settledWeek } from '../../funding/reverting-rate.ts'
 import type { Moment, Rule } from '../rule.ts'
 import { HOUR_MS } from '../rule.ts'
 
@@ -8,16 +9,7 @@ import { HOUR_MS } from '../rule.ts'
 const QUARTER = 1
 /** Share of the hour that the estimate does not contain; the variance of its error is about this share of an hour's. */
 const OPEN_SHARE = 0.75
-const CHANGES_MIN = 48
 const CONTEXT_AGE_MS_MAX = 300_000
-
-type Settled = {
-  readonly hours: readonly FundingHour[]
-  /** Median of the month. */
-  readonly usualRate: number
-  /** Between successive hours, ascending. */
-  readonly changes: readonly number[]
-}
 
 /**
  * The rate of the next settlement against persistence with the spread of a week's hourly changes: the published running
@@ -25,27 +17,21 @@ type Settled = {
  * as the hours of the week were, with the spread of its errors in that week.
  */
 export const fundingRules: readonly Rule[] = [
-  fundingRule('funding.next@1', ({ changes }, { coin, nowMs }) => {
+  fundingRule('funding.next@1', (week, { coin, nowMs }) => {
     const { context } = coin
     if (context === null || nowMs - context.timeReceivedMs > CONTEXT_AGE_MS_MAX) return null
     const openSpread = Math.sqrt(OPEN_SHARE)
-    return spreadOf(changes).map((change) => context.fundingRateHourly + change * openSpread)
+    return changesOf(week).map((change) => context.fundingRateHourly + change * openSpread)
   }),
-  fundingRule('funding.reverting@1', ({ hours, usualRate }) => {
-    const pairs = pairsOf(hours).map(([before, after]) => [before - usualRate, after - usualRate])
-    const products = pairs.reduce((sum, [before = 0, after = 0]) => sum + before * after, 0)
-    const squares = pairs.reduce((sum, [before = 0]) => sum + before ** 2, 0)
-    const kept = squares > 0 ? Math.min(1, Math.max(0, products / squares)) : 1
-    const errors = pairs.map(([before = 0, after = 0]) => after - kept * before)
-    const last = hours.at(-1)?.rateHourly ?? Number.NaN
-    const centre = usualRate + kept * (last - usualRate)
-    return spreadOf(errors.sort((one, other) => one - other)).map((error) => centre + error)
+  fundingRule('funding.reverting@1', (week) => {
+    const { centre, errors } = revertingRate(week)
+    return spreadOf(errors).map((error) => centre + error)
   }),
 ]
 
 function fundingRule(
   id: Rule['id'],
-  valuesOf: (settled: Settled, moment: Moment) => readonly number[] | null,
+  valuesOf: (week: SettledWeek, moment: Moment) => readonly number[] | null,
 ): Rule {
   return {
     id,
@@ -53,11 +39,11 @@ function fundingRule(
     quarter: QUARTER,
     horizonMs: () => HOUR_MS,
     make(moment) {
-      const settled = settledOf(moment)
-      const values = settled === null ? null : valuesOf(settled, moment)
-      if (settled === null || values === null) return null
-      const last = settled.hours.at(-1)?.rateHourly ?? Number.NaN
-      const control = spreadOf(settled.changes).map((change) => last + change)
+      const { coin, atMs } = moment
+      const week = settledWeek(coin.of(fundingSeries).windows(atMs), atMs)
+      const values = week === null ? null : valuesOf(week, moment)
+      if (week === null || values === null) return null
+      const control = changesOf(week).map((change) => week.lastRate + change)
       return { statement: { form: 'quantiles', values, control }, reference: [] }
     },
     outcome({ madeAtMs }, { coin }) {
@@ -69,25 +55,10 @@ function fundingRule(
   }
 }
 
-/** null while the last hour is not settled, or with fewer than two days of hours. */
-function settledOf({ coin, atMs }: Moment): Settled | null {
-  const windows = coin.of(fundingSeries).windows(atMs)
-  const hours = recordsOf(windows, WEEK_HOURS).filter(({ isSettled }) => isSettled)
-  const changes = pairsOf(hours)
-    .map(([before, after]) => after - before)
-    .sort((one, other) => one - other)
-  const last = hours.at(-1)
-  if (last === undefined || last.timeMs < atMs - HOUR_MS || changes.length < CHANGES_MIN)
-    return null
-  return { hours, usualRate: windows.over(MONTH_HOURS).median, changes }
-}
-
-/** Rates of successive hours. */
-function pairsOf(hours: readonly FundingHour[]): readonly (readonly [number, number])[] {
-  return hours.flatMap(({ timeMs, rateHourly }, at) => {
-    const before = hours[at - 1]
-    return before?.timeMs === timeMs - HOUR_MS ? [[before.rateHourly, rateHourly] as const] : []
-  })
+/** Spread of the changes between successive hours. */
+function changesOf({ pairs }: SettledWeek): readonly number[] {
+  const changes = pairs.map(([before, after]) => after - before)
+  return spreadOf(changes.sort((one, other) => one - other))
 }
 
 function spreadOf(ascending: readonly number[]): readonly number[] {

@@ -12,7 +12,7 @@ import { realisedVolatility } from './volatility.ts'
 export const regimeRule: Rule = {
   id: 'regime.risk@1',
   form: 'rank',
-  coin: 'BTC',
+  coins: ['BTC'],
   horizonMs: () => DAY_MS,
   make({ coin, market, nowMs }) {
     const drivers = market.of(regimeTracker).current(nowMs)?.drivers ?? null

@@ -2,12 +2,10 @@ import { timeframeMs } from '../../../domain/timeframe.ts'
 import type { Claim } from '../../../domain/track-record.ts'
 import { logNormalQuantiles } from '../../statistics/log-normal-quantiles.ts'
 import { annualisedVolatilityPct } from '../../volatility/annualised-volatility.ts'
-import { blendedForecast, spreadOfHar } from '../../volatility/blended-forecast.ts'
-import { ewmaForecast } from '../../volatility/ewma-forecast.ts'
-import type { HarForecast } from '../../volatility/har-forecast.ts'
-import { HAR_CLOSES_MAX, harForecast } from '../../volatility/har-forecast.ts'
-import type { HourlyCloses } from '../../volatility/hourly-closes.ts'
+import { spreadOfHar } from '../../volatility/blended-forecast.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
+import type { HourlyVolatility } from '../../volatility/hourly-forecasts.ts'
+import { hourlyForecasts } from '../../volatility/hourly-forecasts.ts'
 import { hourlyVariance, meanVariance } from '../../volatility/hourly-variance.ts'
 import type { SpreadForecast } from '../../volatility/spread-forecast.ts'
 import type { Observed, Rule, ValueOutcome } from '../rule.ts'
@@ -20,22 +18,22 @@ const DAY_HOURS = 24
  * errors: both forecasts of `/volatility`.
  */
 export const volatilityRules: readonly Rule[] = [
-  volatilityRule('volatility.har@1', spreadOfHar),
-  volatilityRule('volatility.blend@1', blendedForecast),
+  volatilityRule('volatility.har@1', ({ forecast }) => spreadOfHar(forecast)),
+  volatilityRule('volatility.blend@1', ({ blend }) => blend),
 ]
 
 function volatilityRule(
   id: Rule['id'],
-  forecastOf: (har: HarForecast, closes: Float64Array) => SpreadForecast | null,
+  forecastOf: (hourly: HourlyVolatility) => SpreadForecast | null,
 ): Rule {
   return {
     id,
     form: 'quantiles',
     horizonMs: () => DAY_MS,
     make({ coin }) {
-      const closes = closesOf(coin.of(hourlyCloses))
-      const forecast = forecastOf(harForecast(closes), closes)
-      const ewma = ewmaForecast(closes)
+      const hourly = coin.of(hourlyForecasts).of(coin.of(hourlyCloses))
+      const forecast = forecastOf(hourly)
+      const { ewma } = hourly
       if (forecast === null || ewma === null) return null
       return {
         statement: {
@@ -58,10 +56,4 @@ export function realisedVolatility({ madeAtMs }: Claim, { bars }: Observed): Val
   if (closes.some(Number.isNaN)) return null
   const variance = meanVariance(hourlyVariance(closes), DAY_HOURS, DAY_HOURS)
   return { kind: 'value', value: annualisedVolatilityPct(variance, timeframeMs['1h']) }
-}
-
-/** The newest hours; all NaN before any. */
-function closesOf(hourly: HourlyCloses): Float64Array {
-  const first = hourly.newestHour - HAR_CLOSES_MAX + 1
-  return Float64Array.from({ length: HAR_CLOSES_MAX }, (_, at) => hourly.close(first + at))
 }

@@ -5,13 +5,14 @@ import type {
   TopOfBookEvent,
   TradeEvent,
   TradeGapEvent,
-} from '../../../domain/event.ts'
-import type { BookSide } from '../../book/book-walk.ts'
-import { walk } from '../../book/book-walk.ts'
-import type { CoinTracker } from '../../market/coin-tracker.ts'
-import { coinTracker } from '../../market/coin-tracker.ts'
-import { joinSections, splitSections } from '../../market/saved-sections.ts'
-import { StepRing } from '../../statistics/step-ring.ts'
+} from '../../domain/event.ts'
+import type { BookSide } from '../book/book-walk.ts'
+import { walk } from '../book/book-walk.ts'
+import type { CoinTracker } from '../market/coin-tracker.ts'
+import { coinTracker } from '../market/coin-tracker.ts'
+import { joinSections, splitSections } from '../market/saved-sections.ts'
+import { StepRing } from '../statistics/step-ring.ts'
+import { FirstCosts } from './first-costs.ts'
 import { RecentMids } from './recent-mids.ts'
 import { RecentValues } from './recent-values.ts'
 
@@ -83,6 +84,11 @@ export type SlippageCalibration = {
   readonly modelScale: number
 }
 
+export type CostQuantiles = {
+  readonly byBook: readonly number[]
+  readonly byRootLaw: readonly number[]
+}
+
 /**
  * All trades with one timestamp and side: one order, or several of one block. They are measured together, because a
  * second order would otherwise be compared with a book that the first has already taken from.
@@ -126,6 +132,9 @@ export class TradeCosts implements CoinTracker {
   #minutes = new StepRing(MINUTE_MS, WINDOW_MINUTES, MINUTE_FIELDS)
   readonly #errors = new RecentValues(ERRORS_MAX)
   readonly #ratios = new RecentValues(RATIOS_MAX)
+  /** Costs of the same executions, each divided by the root of its notional. */
+  readonly #rootRatios = new RecentValues(ERRORS_MAX)
+  #firstCosts = new FirstCosts()
   #modelScale = 1
   /** Cached until an execution changes it. */
   #calibration: SlippageCalibration | null = null
@@ -189,6 +198,27 @@ export class TradeCosts implements CoinTracker {
     return this.#calibration
   }
 
+  /** Costs by size and quarter of an hour. */
+  get firstCosts(): Pick<FirstCosts, 'at' | 'sizesSeen'> {
+    return this.#firstCosts
+  }
+
+  /**
+   * Quantiles of what an order costs, bps: by the book, with the errors of past estimates, and by the square-root law,
+   * with the coefficients that the same executions had. null without a book and with fewer than
+   * {@link CALIBRATIONS_MIN} executions.
+   */
+  costQuantiles(side: BookSide, notional: number, levels: readonly number[]): CostQuantiles | null {
+    const { slippageBps } = walk(side, notional, this.#modelScale)
+    if (slippageBps === null) return null
+    if (Math.min(this.#errors.count, this.#rootRatios.count) < CALIBRATIONS_MIN) return null
+    const root = Math.sqrt(notional)
+    return {
+      byBook: levels.map((level) => slippageBps + this.#errors.quantile(level)),
+      byRootLaw: levels.map((level) => root * this.#rootRatios.quantile(level)),
+    }
+  }
+
   /** Without quotes, which are too old after a restart. */
   save(): Float64Array {
     return joinSections([
@@ -198,12 +228,17 @@ export class TradeCosts implements CoinTracker {
       this.#ratios.save(),
       this.#pending.flatMap(pendingFields),
       this.#open === null ? [] : openFields(this.#open),
+      this.#firstCosts.save(),
+      this.#rootRatios.save(),
     ])
   }
 
   restore(saved: Float64Array): boolean {
-    const [header, minutes, errors, ratios, pending, open, ...others] = splitSections(saved) ?? []
-    if (header?.length !== HEADER_FIELDS || header[0] !== LAYOUT || others.length > 0) return false
+    const [header, minutes, errors, ratios, pending, open, ...claimed] = splitSections(saved) ?? []
+    if (header?.length !== HEADER_FIELDS || header[0] !== LAYOUT) return false
+    // Version 0.1.0 has none of the last two sections.
+    const [firstCosts, rootRatios, ...others] = claimed
+    if (others.length > 0) return false
     if (!minutes || !errors || !ratios || !pending || !open) return false
     this.#newestTradeMs = header[1] as number
     // The venue may replay them.
@@ -215,6 +250,8 @@ export class TradeCosts implements CoinTracker {
       this.#minutes.set(step as number, row)
     this.#errors.restore(errors)
     this.#ratios.restore(ratios)
+    this.#firstCosts.restore(firstCosts ?? [])
+    this.#rootRatios.restore(rootRatios ?? new Float64Array())
     this.#scaleModel()
     this.#calibration = null
     this.#pending = rowsOf(pending, PENDING_FIELDS).map(pendingOf)
@@ -271,6 +308,7 @@ export class TradeCosts implements CoinTracker {
     this.#newestTradeMs = Number.NEGATIVE_INFINITY
     this.#countedUntilMs = Number.NEGATIVE_INFINITY
     this.#lostUntilMs = Number.NEGATIVE_INFINITY
+    this.#firstCosts = new FirstCosts()
     this.#newestMs = timeMs
   }
 
@@ -281,8 +319,9 @@ export class TradeCosts implements CoinTracker {
   }
 
   /** Replayed trades up to the end of the gap may be incomplete. */
-  #gap({ toMs }: TradeGapEvent): void {
+  #gap({ fromMs, toMs }: TradeGapEvent): void {
     this.#open = null
+    this.#firstCosts.lose(fromMs, toMs)
     this.#countedUntilMs = Math.max(this.#countedUntilMs, toMs)
     this.#lostUntilMs = Math.max(this.#lostUntilMs, toMs)
   }
@@ -312,10 +351,12 @@ export class TradeCosts implements CoinTracker {
     const execution = this.#open
     this.#open = null
     if (execution === null || Number.isNaN(execution.midBefore)) return
-    const { timeMs, midBefore, notionalUsd, usdDistance } = execution
+    const { timeMs, direction, midBefore, notionalUsd, sizeBase, usdDistance } = execution
     this.#add(timeMs, [1, notionalUsd, ((2 * usdDistance) / midBefore) * BPS, 0, 0, 0])
-    this.#calibrate(execution)
-    const { direction, usdPrice } = execution
+    const paidBps = direction * (notionalUsd / sizeBase / midBefore - 1) * BPS
+    this.#firstCosts.add(timeMs, direction, notionalUsd, paidBps)
+    this.#calibrate(execution, paidBps)
+    const { usdPrice } = execution
     this.#pending.push({ timeMs, direction, midBefore, notionalUsd, usdPrice })
     if (this.#pending.length > PENDING_MAX) this.#pending.shift()
   }
@@ -335,14 +376,13 @@ export class TradeCosts implements CoinTracker {
     if (done > 0) this.#pending.splice(0, done)
   }
 
-  #calibrate(execution: Execution): void {
-    const { side, direction, midBefore, notionalUsd, sizeBase, timeMs } = execution
+  #calibrate({ side, notionalUsd, timeMs }: Execution, paidBps: number): void {
     if (side === null || notionalUsd < CALIBRATED_USD_MIN) return
     const estimate = walk(side, notionalUsd, this.#modelScale)
     const unscaledBps = walk(side, notionalUsd).slippageBps
     if (estimate.slippageBps === null || unscaledBps === null) return
-    const paidBps = direction * (notionalUsd / sizeBase / midBefore - 1) * BPS
     this.#errors.push(paidBps - estimate.slippageBps)
+    this.#rootRatios.push(paidBps / Math.sqrt(notionalUsd))
     this.#calibratedAtMs = timeMs
     this.#calibration = null
     if (estimate.method !== 'model' || unscaledBps <= 0) return
@@ -379,7 +419,7 @@ export class TradeCosts implements CoinTracker {
 }
 
 /** The side of the book that a taker of that direction meets; null for a one-sided book. */
-function sideOf({ bids, asks }: BookEvent, direction: 1 | -1): BookSide | null {
+export function sideOf({ bids, asks }: BookEvent, direction: 1 | -1): BookSide | null {
   const mid = midOfBest(bids[0], asks[0])
   return Number.isNaN(mid) ? null : { levels: direction === 1 ? asks : bids, mid, direction }
 }

@@ -1,4 +1,4 @@
-import { statisticsOf } from '../../statistics/series-statistics.ts'
+import { statisticsOf } from '../statistics/series-statistics.ts'
 
 /** Ring of the newest values of a series, with exact quantiles. */
 export class RecentValues {
@@ -27,7 +27,7 @@ export class RecentValues {
   }
 
   /** Smallest value that is not below `share` of the mapped values; NaN without values. */
-  quantile(share: number, of: (value: number) => number): number {
+  quantile(share: number, of: (value: number) => number = (value) => value): number {
     const ascending = this.#values.subarray(0, this.#count).map(of).toSorted()
     return ascending[Math.max(0, Math.ceil(share * this.#count) - 1)] ?? Number.NaN
   }

@@ -1,8 +1,8 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { naiveSpread } from '../../../../test/golden/naive-spread.ts'
-import type { BookEvent, CoinEvent, TradeEvent } from '../../../domain/event.ts'
+import { naiveSpread } from '../../../test/golden/naive-spread.ts'
+import type { BookEvent, CoinEvent, TradeEvent } from '../../domain/event.ts'
 import { TradeCosts } from './trade-costs.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
