@@ -48,7 +48,7 @@ const settings = {
   to: setting(
     '--to <url>',
     'PERPSCOPE_LEDGER_TO',
-    'with move: the database that ledger.db is copied into; prefer the variable for a URL with a password',
+    'with move: the database that ledger.db and channels.db are copied into; prefer the variable for a URL with a password',
   ),
 }
 

@@ -6,20 +6,24 @@ import { moveLedger } from '../payment/ledger/ledger-move.ts'
 import { connectLedger } from './connect-ledger.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 
-/** `perpscope ledger move`: copies ledger.db into PostgreSQL. */
+/** `perpscope ledger move`: copies ledger.db and channels.db into PostgreSQL. */
 export async function move(
   { to, dataDir }: LedgerOptions,
   write: (text: string) => void,
 ): Promise<void> {
   if (to === undefined) throw new ConfigError('perpscope ledger move needs --to: the database')
   loadSqlite()
-  const path = join(dataDir, 'ledger.db')
+  const files = { ledger: join(dataDir, 'ledger.db'), channels: join(dataDir, 'channels.db') }
   const db = connectLedger(to)
   try {
-    const { payments, amount, digest } = await moveLedger(path, db)
+    const { payments, amount, digest, failedSettlements, channels, vouchers } = await moveLedger(
+      files,
+      db,
+    )
     write(
-      `${path}: ${payments} payments of ${usdcDecimal(amount)} USDC are in PostgreSQL, compared by SHA-256 ${digest}\n` +
-        'Start every service with --ledger from now on; the file is not served again.\n',
+      `${files.ledger}: ${payments} payments of ${usdcDecimal(amount)} USDC are in PostgreSQL, compared by SHA-256 ${digest}\n` +
+        `Copied and compared as well: ${failedSettlements} failed settlements, ${channels} payment channels, ${vouchers} vouchers.\n` +
+        'Start every service with --ledger from now on; the files are not served again.\n',
     )
   } finally {
     await db.close()

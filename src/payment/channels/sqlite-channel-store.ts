@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import Database from 'better-sqlite3'
 import type { Hex } from 'viem'
 import { OperatingError } from '../../domain/errors.ts'
+import { MOVED_VERSION } from '../ledger/sqlite-schema.ts'
 import type { ChannelConfig, ChannelState } from './channel.ts'
 import type {
   Channel,
@@ -273,6 +274,11 @@ function checkWhole(db: Database.Database, path: string): void {
 
 function checkVersion(db: Database.Database, path: string): void {
   const version = versionOf(db)
+  if (version === MOVED_VERSION)
+    throw new OperatingError(
+      'ledger_moved',
+      `${path} was moved to PostgreSQL: its channels are there. Give the database by --ledger.`,
+    )
   if (version !== SCHEMA_VERSION)
     throw new OperatingError(
       'channels_version',
