@@ -1,6 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { getHeapStatistics } from 'node:v8'
 import type { ThreadUsage } from '../domain/desk-reports.ts'
+import { isWithoutDescriptors } from './file-descriptors.ts'
 
 /** Period of the timer whose lateness is measured; delays below it are invisible. */
 const RESOLUTION_MS = 20
@@ -8,6 +9,7 @@ const RESOLUTION_MS = 20
 /** Measures this thread. Each reading covers the time since the previous one. */
 export class ThreadMeter {
   readonly #delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
+  readonly #arrayBufferBytes = lastReading(() => process.memoryUsage().arrayBuffers)
 
   constructor() {
     this.#delays.enable()
@@ -26,13 +28,29 @@ export class ThreadMeter {
             maxMs: delayMs(delays.max),
           }
     delays.reset()
-    const { heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage()
+    const heap = getHeapStatistics()
     return {
       loopDelay,
-      ...{ heapUsedBytes: heapUsed, heapTotalBytes: heapTotal },
-      heapLimitBytes: getHeapStatistics().heap_size_limit,
-      ...{ externalBytes: external, arrayBufferBytes: arrayBuffers },
+      ...{ heapUsedBytes: heap.used_heap_size, heapTotalBytes: heap.total_heap_size },
+      heapLimitBytes: heap.heap_size_limit,
+      ...{ externalBytes: heap.external_memory, arrayBufferBytes: this.#arrayBufferBytes() },
     }
+  }
+}
+
+/**
+ * A reading for which Node opens a file of /proc. Without a free file descriptor it fails, and the one before stands for
+ * it: a measurement must not end what it measures.
+ */
+export function lastReading(read: () => number): () => number {
+  let last = 0
+  return () => {
+    try {
+      last = read()
+    } catch (cause) {
+      if (!isWithoutDescriptors(cause)) throw cause
+    }
+    return last
   }
 }
 

@@ -15,7 +15,7 @@ import type { Channel } from '../../payment/channels/channel-store.ts'
 import type { Ledger } from '../../payment/ledger/ledger.ts'
 import { DoctorRun, doctorCommand } from '../doctor-run.ts'
 import { systemClock } from '../system-clock.ts'
-import { ThreadMeter } from '../thread-usage.ts'
+import { lastReading, ThreadMeter } from '../thread-usage.ts'
 import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
@@ -45,7 +45,7 @@ export function deskOf(
     health: healthReports({
       ...{ clock, version, role: options.role, contracts, engine, requests, checks },
       usage: () => meter.read(),
-      residentBytes: () => process.memoryUsage.rss(),
+      residentBytes: lastReading(() => process.memoryUsage.rss()),
       disk: () => diskOf(options.dataDir),
     }),
     money,

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { devNull } from 'node:os'
 import type { Logger } from 'pino'
+import { isWithoutDescriptors } from '../file-descriptors.ts'
 import { watchOf } from '../sales-readiness.ts'
 import type { ServicePart } from './running-service.ts'
 
@@ -18,9 +19,8 @@ export function openFault(open: () => void = openNothing): string | null {
     open()
     return null
   } catch (cause) {
-    const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    if (!/^(EMFILE|ENFILE)$/.test(code)) throw cause
-    return `${code}: too many open files; new connections are dropped. Raise LimitNOFILE= of the unit, or ulimit -n`
+    if (!isWithoutDescriptors(cause)) throw cause
+    return `${cause.code}: too many open files; new connections are dropped. Raise LimitNOFILE= of the unit, or ulimit -n`
   }
 }
 
