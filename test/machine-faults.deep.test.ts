@@ -1,24 +1,33 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
 import { Agent, get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { buy, newPayment, PRICE } from './support/killed-sales.ts'
 import type { Rig } from './support/service.ts'
-import { childrenOf, startRig, until, untilAnswerable } from './support/service.ts'
+import { childrenOf, runCommand, startRig, until, untilAnswerable } from './support/service.ts'
 
 /** What remains writable of every file: nothing that SQLite could use. */
 const FILE_BYTES_MAX = 4_096
 
+/** Of the package libfaketime, which sets the clock of one process. */
+const FAKETIME = '/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1'
+
 function hasPrlimit(): boolean {
-  try {
-    execFileSync('prlimit', ['--version'])
-    return true
-  } catch {
-    return false
-  }
+  return spawnSync('prlimit', ['--version']).status === 0
+}
+
+/** Also where this process is root without the right to mount. */
+function canMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-mount-'))
+  const { status } = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', folder])
+  if (status === 0) execFileSync('umount', [folder])
+  rmSync(folder, { recursive: true })
+  return status === 0
 }
 
 describe.skipIf(!hasPrlimit())('a service on a machine', () => {
@@ -82,9 +91,21 @@ describe.skipIf(!hasPrlimit())('a service on a machine', () => {
     const news = await Promise.all(Array.from({ length: 60 }, () => status(undefined)))
     expect(news).toContain(null)
     expect(await status(kept), 'on an open connection').toBe(200)
+    // Heartbeats and metrics of several seconds, some of which would open files.
+    const untilSeconds = (await upSeconds(kept)) + 8
+    await until('time passes', async () => (await upSeconds(kept)) >= untilSeconds)
     execFileSync('prlimit', [...ofService(), `--nofile=${limit}:`])
     await until('new connections are taken', async () => (await status(undefined)) === 200)
+    const { warnings } = await admin('/desk/control')
+    expect(JSON.stringify(warnings)).not.toMatch(/engine-(exited|killed)/)
   })
+
+  async function upSeconds(agent: Agent): Promise<number> {
+    const [message] = (await once(get(`${rig.url}/health`, { agent }), 'response')) as [
+      IncomingMessage,
+    ]
+    return (JSON.parse(await text(message)) as { uptime_seconds: number }).uptime_seconds
+  }
 
   /** null for a dropped connection. */
   async function status(agent: Agent | undefined): Promise<number | null> {
@@ -99,4 +120,124 @@ describe.skipIf(!hasPrlimit())('a service on a machine', () => {
   function ofService(): readonly string[] {
     return ['--pid', String(pid)]
   }
+})
+
+describe.skipIf(!existsSync(FAKETIME))('a service whose clock is set', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-clock-'))
+  const offset = join(folder, 'offset')
+  let rig: Rig
+
+  beforeAll(async () => {
+    setClock(0)
+    rig = await startRig({
+      flags: ['--log-level', 'warn'],
+      env: {
+        LD_PRELOAD: FAKETIME,
+        FAKETIME_TIMESTAMP_FILE: offset,
+        FAKETIME_NO_CACHE: '1',
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      },
+    })
+    await untilAnswerable(rig.url, 'BTC')
+  })
+
+  afterAll(async () => {
+    await rig?.close()
+    rmSync(folder, { recursive: true })
+  })
+
+  test.each([3_600, -3_600])(
+    'by %i s sells nothing, says so in one line, and sells again once it is right',
+    async (seconds) => {
+      await until('it is sold', async () => (await pulse()).status === 402)
+      const before = (await linesOfClock()).length
+      setClock(seconds)
+      await until('nothing is quoted', async () => (await pulse()).status === 503)
+      const refused = await pulse()
+      expect(await refused.json()).toMatchObject({
+        ...{ code: 'service_not_ready', check: 'clock', charged: false },
+      })
+      expect(refused.headers.get('retry-after')).toBe('5')
+      const ready = await (await fetch(`${rig.adminUrl}/readyz?verbose`)).json()
+      expect(ready).toMatchObject({ reasons: expect.arrayContaining(['clock']) })
+      await until('it is logged', async () => (await linesOfClock()).length > before)
+      expect((await linesOfClock()).length - before).toBe(1)
+      setClock(0)
+      await until('it is sold again', async () => (await pulse()).status === 402)
+    },
+  )
+
+  const pulse = () => fetch(`${rig.url}/pulse/BTC`)
+
+  async function linesOfClock(): Promise<readonly object[]> {
+    const report = await (await fetch(`${rig.adminUrl}/desk/control`)).json()
+    const { warnings } = report as { readonly warnings: readonly object[] }
+    return warnings.filter((line) => JSON.stringify(line).includes('clock-stepped'))
+  }
+
+  function setClock(seconds: number): void {
+    writeFileSync(offset, `${seconds < 0 ? '' : '+'}${seconds}\n`)
+  }
+})
+
+describe.skipIf(!canMount())('a service with a disk of its own', () => {
+  const disk = mkdtempSync(join(tmpdir(), 'perpscope-disk-'))
+
+  beforeAll(() => {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk])
+  })
+
+  afterAll(() => {
+    execFileSync('umount', [disk])
+    rmSync(disk, { recursive: true })
+  })
+
+  test('charges nothing while it is full, and sells again once there is room', async () => {
+    const rig = await startRig({ flags: ['--data-dir', disk, '--log-level', 'warn'] })
+    onTestFinished(() => rig.close())
+    await untilAnswerable(rig.url, 'BTC')
+    let payment = ''
+    const filler = join(disk, 'filler')
+    fill(filler)
+    // Sales that fit into the present log of the ledger are still made.
+    await until('a sale is refused', async () => {
+      payment = await newPayment(rig)
+      const reply = await buy(rig, payment)
+      if (reply.status === 200) return false
+      const body = (await reply.json()) as { readonly charged: boolean | null }
+      expect(body.charged, JSON.stringify(body)).toBe(false)
+      return reply.status === 503
+    })
+    await until('the ledger is reported', async () => {
+      const ready = await (await fetch(`${rig.adminUrl}/readyz`)).json()
+      return (ready as { reasons: readonly string[] }).reasons.includes('ledger_writable')
+    })
+    expect((await fetch(`${rig.url}/coins`)).status).toBe(200)
+    rmSync(filler)
+    await until('the same payment buys', async () => (await buy(rig, payment)).status === 200)
+  })
+
+  /** The service may take some of the room first. */
+  function fill(path: string): void {
+    const { bavail, bsize } = statfsSync(disk)
+    try {
+      writeFileSync(path, Buffer.alloc(bavail * bsize))
+    } catch (cause) {
+      expect(cause).toMatchObject({ code: 'ENOSPC' })
+    }
+  }
+
+  test('that is read-only at the start refuses it in one line', async () => {
+    execFileSync('mount', ['-o', 'remount,ro', disk])
+    onTestFinished(() => {
+      execFileSync('mount', ['-o', 'remount,rw', disk])
+    })
+    const { code, errors } = await runCommand([
+      ...['serve', '--payment', 'open', '--source', 'http://127.0.0.1:9', '--outside', 'off'],
+      ...['--data-dir', disk, '--port', '0', '--admin-port', '0'],
+    ])
+    expect(code).toBe(1)
+    expect(errors).toMatch(/read-only/)
+    expect(errors.trim().split('\n')).toHaveLength(1)
+  })
 })

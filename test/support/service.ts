@@ -52,11 +52,14 @@ export type RigOptions = {
   readonly solana?: boolean
   /** Additional flags of `serve`. */
   readonly flags?: readonly string[]
+  /** Additional variables of `serve`. */
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export async function startRig({
   solana: withSolana = false,
   flags = [],
+  env = {},
 }: RigOptions = {}): Promise<Rig> {
   if (!existsSync(MAIN)) throw new Error(`${MAIN} is missing: run "npm run build" first`)
   const cleanups: (() => Promise<unknown>)[] = []
@@ -103,6 +106,7 @@ export async function startRig({
           {
             PERPSCOPE_FACILITATOR_KEY: chain.accounts.facilitator.privateKey,
             ...solanaKey(solana),
+            ...env,
           },
         )
         await until(`${rig.url}/health answers`, async () => (await fetch(`${rig.url}/health`)).ok)
