@@ -278,15 +278,15 @@ test('simulate starts a chain on which a service can be tried', async () => {
   const folder = join(await newFolder(), 'practice')
   const upstreams = launch(MAIN, ['simulate', ...fewCoins, '--chain', folder], 'pipe')
   onTestFinished(() => end(upstreams))
-  const { base } = JSON.parse(await firstLineOf(upstreams)) as { base: Practice }
-  const answer = await fetch(base.rpc, {
+  const { chain } = JSON.parse(await firstLineOf(upstreams)) as { chain: Practice }
+  const answer = await fetch(chain.rpc, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' }),
   })
   expect(await answer.json()).toMatchObject({ result: '0x2105' })
-  expect(base.pay_to).toMatch(/^0x[0-9a-fA-F]{40}$/)
-  for (const file of [base.gas_key_file, base.wallet_key_file]) {
+  expect(chain.pay_to).toMatch(/^0x[0-9a-fA-F]{40}$/)
+  for (const file of [chain.gas_key_file, chain.wallet_key_file]) {
     expect(await readFile(file, 'utf8')).toMatch(/^0x[0-9a-f]{64}\n$/)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   }

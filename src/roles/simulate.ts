@@ -70,7 +70,7 @@ export async function simulate(
         start_ms: startMs,
         ...(venue.clockShiftMs === undefined ? {} : { clock_shift_ms: venue.clockShiftMs }),
       },
-      ...(chain !== null && { base: chain.shown }),
+      ...(chain !== null && { chain: chain.shown }),
       ...Object.fromEntries(external.ids.map((id) => [id, `${venue.externalUrl}${id}`])),
     })}\n`,
   )
