@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -65,6 +66,21 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
     )
     expect(answers.map(({ size }) => size)).toEqual(wallets.map(() => 1))
     expect((await received()) - before).toBe(PRICE * BigInt(wallets.length))
+  })
+
+  test('what each of them sold is in one proof log, which both answer alike', async () => {
+    const wallets = await payments(6)
+    const bodies = await Promise.all(
+      wallets.map(async (payment, at) => (await buy(at % 2 === 0 ? one : other, payment)).text()),
+    )
+    for (const body of bodies) {
+      const path = `/proof/${createHash('sha256').update(body).digest('hex')}`
+      const proven = async ({ url }: ClusterProcess) =>
+        (await (await fetch(url + path)).json()) as { readonly state: string }
+      await until('it is in the log', async () => (await proven(one)).state !== 'unknown')
+      expect(await proven(one)).toMatchObject({ state: 'open', kind: 'answer' })
+      expect(await proven(other)).toEqual(await proven(one))
+    }
   })
 
   test('what a killed gateway sold or left open, the other one answers', async () => {

@@ -473,6 +473,7 @@ describe('perpscope doctor', () => {
     let text = ''
     const options: DoctorOptions = {
       role: 'all',
+      anchorProofs: 'off',
       source: sourceOf(venue),
       host: '127.0.0.1',
       port: ANY_PORT,

@@ -62,7 +62,7 @@ function urlProblems({ host, port, publicUrl }: ListenOptions): readonly string[
 }
 
 function evmProblems(options: PaymentSettings): readonly string[] {
-  const { facilitatorUrl, rpcUrl, facilitatorKey, paymentChannels } = options
+  const { facilitatorUrl, rpcUrl, facilitatorKey, paymentChannels, anchorProofs } = options
   const settlesItself = rpcUrl !== undefined && facilitatorKey !== undefined
   const problems: string[] = []
   if (facilitatorUrl === undefined && !settlesItself)
@@ -78,6 +78,10 @@ function evmProblems(options: PaymentSettings): readonly string[] {
   if (paymentChannels === 'on' && !settlesItself)
     problems.push(
       '--payment-channels on needs --rpc-url and --facilitator-key: the service submits the claims',
+    )
+  if (anchorProofs === 'on' && !settlesItself)
+    problems.push(
+      '--anchor-proofs on needs --rpc-url and --facilitator-key: the service sends the transaction',
     )
   return problems
 }

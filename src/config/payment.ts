@@ -112,6 +112,17 @@ const contractWalletSettings = section('Payment on Base', {
     .default(CONTRACT_GAS_PER_HOUR, CONTRACT_GAS_PER_HOUR.toString()),
 })
 
+const anchorSettings = section('Payment on Base', {
+  anchorProofs: setting(
+    '--anchor-proofs <on|off>',
+    'PERPSCOPE_ANCHOR_PROOFS',
+    'once a day send a transaction of --facilitator-key to itself with the newest chain value of /proof, for at most ' +
+      '0.0003 ether; needs --rpc-url and --facilitator-key',
+  )
+    .onOff()
+    .default('off'),
+})
+
 const solanaSettings = section('Payment on Solana', {
   solanaPayTo: setting(
     '--solana-pay-to <address>',
@@ -226,6 +237,7 @@ export const paymentSettings = {
   ...facilitatorSettings,
   ...outcomeSettings,
   ...contractWalletSettings,
+  ...anchorSettings,
   ...solanaSettings,
   ...channelSettings,
   ...salesSettings,
@@ -244,7 +256,10 @@ export const payeeSettings = {
 export type FacilitatorOptions = ValuesOf<typeof facilitatorSettings>
 
 export type EvmPaymentSettings = ValuesOf<
-  typeof baseSettings & typeof outcomeSettings & typeof contractWalletSettings
+  typeof baseSettings &
+    typeof outcomeSettings &
+    typeof contractWalletSettings &
+    typeof anchorSettings
 >
 
 export type SolanaPaymentSettings = ValuesOf<typeof outcomeSettings & typeof solanaSettings>

@@ -5,6 +5,8 @@ import { zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { ConfigError } from '../config/config-error.ts'
 import type { EvmPaymentSettings } from '../config/payment.ts'
+import type { ProofLog } from '../domain/answer-proof.ts'
+import { reasonOf } from '../domain/errors.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
 import { examineChain } from '../payment/evm/chain-checks.ts'
 import { chainOutcome, evmTransactionPays } from '../payment/evm/chain-outcome.ts'
@@ -19,6 +21,7 @@ import type { PaymentNetwork } from '../payment/evm/networks.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
 import type { NodeClient } from '../payment/evm/node-client.ts'
 import { nodeClient } from '../payment/evm/node-client.ts'
+import type { ProofAnchor } from '../payment/evm/proof-anchor.ts'
 import { settlementProbe } from '../payment/evm/settlement-probe.ts'
 import { TransferSimulation } from '../payment/evm/transfer-simulation.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
@@ -82,6 +85,9 @@ export async function evmPayment(
   if (node !== null && known !== null)
     await examine(node, network, gasAccount, log, unanswered(known, facilitator !== null))
   if (facilitator !== null) measureGas(facilitator, metrics)
+  const anchoring = options.anchorProofs === 'on' ? watching?.anchoring : undefined
+  if (facilitator !== null && anchoring !== undefined)
+    anchoring.anchors.push(anchorOf(facilitator, anchoring.proofs, log))
   if (facilitator !== null) watchSuspension(facilitator, metrics, log)
   if (facilitator !== null && hosted !== null)
     log.warn(
@@ -109,6 +115,15 @@ export async function evmPayment(
     ...(facilitator === null ? {} : { payers: facilitator.payers }),
   })
   return { method, facilitator }
+}
+
+function anchorOf(facilitator: LocalFacilitator, proofs: ProofLog, log: Logger): ProofAnchor {
+  return facilitator.proofAnchor({
+    proofs,
+    onAnchored: (transaction) => log.info({ transaction }, 'the proof log is anchored'),
+    onFailure: (cause) =>
+      log.warn({ reason: reasonOf(cause) }, 'the proof log is not anchored; sales go on'),
+  })
 }
 
 function probeOf(

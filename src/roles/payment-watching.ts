@@ -1,5 +1,7 @@
+import type { ProofLog } from '../domain/answer-proof.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
 import type { AccountTurns } from '../payment/evm/account-turns.ts'
+import type { ProofAnchor } from '../payment/evm/proof-anchor.ts'
 import type { FailedSettlements } from '../payment/failed-settlements.ts'
 import type { HealthMonitor } from '../payment/health-monitor.ts'
 import type { RecordCost } from '../payment/ledger/transaction-costs.ts'
@@ -20,4 +22,6 @@ export type Watching = {
   readonly failures: FailedSettlements
   readonly turnsOf: TurnsOf
   readonly recordCost: RecordCost
+  /** The log, and what anchors it on a chain from its `start` on. */
+  readonly anchoring?: { readonly proofs: ProofLog; readonly anchors: ProofAnchor[] }
 }

@@ -20,6 +20,8 @@ import { CONTRACT_GAS_PER_HOUR } from './gas-limits.ts'
 import type { PaymentNetwork } from './networks.ts'
 import { nodeClient } from './node-client.ts'
 import { payerCode } from './payer-code.ts'
+import type { ProofAnchorOptions } from './proof-anchor.ts'
+import { ProofAnchor } from './proof-anchor.ts'
 import { receiptOf } from './receipts.ts'
 import { Settlements } from './settlements.ts'
 import { settlementCost } from './transaction-cost.ts'
@@ -47,6 +49,8 @@ export type LocalFacilitator = Facilitator<ExactEvmPayment> & {
   /** Pays the gas. */
   readonly gasAccount: Address
   readonly payers: ContractPayers
+  /** Anchors a proof log on this chain, from the gas account. */
+  proofAnchor(options: Pick<ProofAnchorOptions, 'proofs' | 'onAnchored' | 'onFailure'>): ProofAnchor
   /** Balance of the gas account, wei. Rejects when the node does not answer. */
   gasBalance(): Promise<bigint>
 }
@@ -90,6 +94,10 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
   return {
     gasAccount: account.address,
     payers,
+    proofAnchor: (anchored) =>
+      new ProofAnchor({
+        ...{ ...anchored, network: network.network, node, sender, account: account.address, clock },
+      }),
     gasBalance: () => node.getBalance({ address: account.address }),
     screen: (payment) => screening.screen(payment),
     async verify(payment) {

@@ -1,6 +1,7 @@
 import type { Hex, PrivateKeyAccount, TransactionReceipt } from 'viem'
 import { keccak256 } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
+import { OperatingError } from '../../domain/errors.ts'
 import type { AccountTurns } from './account-turns.ts'
 import type { Fees } from './gas-fees.ts'
 import { GasFees } from './gas-fees.ts'
@@ -25,6 +26,8 @@ export type BroadcastTransaction = {
 export type SendOptions = {
   /** Whether the node may answer after the transaction is mined, which saves requests. */
   readonly untilMined: boolean
+  /** Most that the transaction may cost, wei; without it the fees alone are bounded. */
+  readonly costMax?: bigint
   /** Gets each hash before it is sent, because the reply can be lost. */
   readonly onSigned: (hash: Hex) => void
 }
@@ -55,13 +58,16 @@ export class TransactionSender {
 
   async send(
     call: ContractCall,
-    { untilMined, onSigned }: SendOptions,
+    { untilMined, costMax, onSigned }: SendOptions,
   ): Promise<BroadcastTransaction> {
     const [fees, isSync] = await Promise.all([
       this.#fees.current(),
       // A node that waits for a block does not report that it took the nonce, so it would hold the turn of the others.
       untilMined && !this.#turns.isShared && this.#offersSync(),
     ])
+    const cost = call.gas * fees.maxFeePerGas
+    if (costMax !== undefined && cost > costMax)
+      throw new OperatingError('gas_too_dear', `${cost} wei exceed the limit of ${costMax} wei`)
     const transaction = { ...call, ...fees }
     let first: Hex | null = null
     try {

@@ -9,6 +9,7 @@ import type { SteadyClock } from '../../domain/steady-clock.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import type { Channel } from '../../payment/channels/channel-store.ts'
 import type { ClockCheck } from '../../payment/clock-check.ts'
+import type { ProofAnchor } from '../../payment/evm/proof-anchor.ts'
 import { OfferReceipts } from '../../payment/extensions/offer-receipt.ts'
 import type { HealthFault, HealthMonitor } from '../../payment/health-monitor.ts'
 import { InFlightPayments } from '../../payment/in-flight-payments.ts'
@@ -101,6 +102,7 @@ async function sellingWith(
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const channels = await paymentChannels(options, log, metrics, books)
   const watches: HealthMonitor[] = []
+  const anchors: ProofAnchor[] = []
   const exact =
     books === null
       ? []
@@ -110,6 +112,7 @@ async function sellingWith(
           failures: books.failures,
           turnsOf: books.turnsOf,
           recordCost: books.recordCost,
+          anchoring: { proofs: books.proofs, anchors },
         })
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness
@@ -154,7 +157,7 @@ async function sellingWith(
         })
   // Sales stop by the check itself; this is its line of log.
   const clockWatch = watchOf('the clock', () => clockCheck.fault?.reason ?? null, log)
-  const parts = [ledgerWatch, clockWatch, ...watches, hosted, channels].filter(
+  const parts = [ledgerWatch, clockWatch, ...watches, ...anchors, hosted, channels].filter(
     (part) => part !== null,
   )
   return {

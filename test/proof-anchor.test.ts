@@ -1,0 +1,159 @@
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bytesToHex, createTestClient, http, parseGwei, publicActions } from 'viem'
+import { base as baseChain } from 'viem/chains'
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { gatewayFixture } from '../src/api/testing/gateway-fixture.ts'
+import type { VerifyOptions } from '../src/config/verify.ts'
+import { claimText } from '../src/domain/claim-text.ts'
+import type { Claim } from '../src/domain/track-record.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import type { ProofAnchor } from '../src/payment/evm/proof-anchor.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import { verify } from '../src/roles/verify.ts'
+import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { SqliteProofLog } from '../src/store/proof-log.ts'
+import { ManualClock } from './support/manual-clock.ts'
+
+const HOUR_MS = 3_600_000
+const START_MS = Date.UTC(2026, 0, 1, 12, 50)
+const DEAD_URL = 'http://127.0.0.1:9'
+
+const claim: Claim = {
+  ...{ rule: 'vote.trend@1', coin: 'BTC', coinClass: 'majors' },
+  ...{ madeAtMs: START_MS - 300_000, horizonMs: 24 * HOUR_MS, reference: [1] },
+  statement: { form: 'event', probability: 0.55, control: 0.5 },
+}
+const digest = createHash('sha256').update(claimText(claim)).digest()
+
+let chain: EvmChain
+let folder: string
+let clock: ManualClock
+let proofs: SqliteProofLog
+let anchored: string[]
+let failures: unknown[]
+
+beforeAll(async () => {
+  chain = await startEvmChain({ clock: systemClock })
+})
+afterAll(() => chain?.close())
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'perpscope-anchor-'))
+  clock = new ManualClock(START_MS)
+  proofs = new SqliteProofLog(join(folder, 'proofs.db'), () => clock.nowMs())
+  anchored = []
+  failures = []
+  await proofs.add('claim', [digest])
+  clock.advance(HOUR_MS)
+  await proofs.add('answer', [Buffer.alloc(32, 1)])
+  clock.advance(HOUR_MS)
+  onTestFinished(() => {
+    proofs.close()
+    rmSync(folder, { recursive: true })
+  })
+})
+
+function anvil() {
+  const transport = http(chain.rpcUrl)
+  return createTestClient({ mode: 'anvil', chain: baseChain, transport }).extend(publicActions)
+}
+
+function anchorAt(rpcUrl = chain.rpcUrl): ProofAnchor {
+  const { privateKey } = chain.accounts.facilitator
+  return localFacilitator({ network: base, rpcUrl, privateKey, clock }).proofAnchor({
+    proofs,
+    onAnchored: (transaction) => anchored.push(transaction),
+    onFailure: (cause) => failures.push(cause),
+  })
+}
+
+/** `perpscope verify` of the claim against a gateway with this log. */
+async function verified(rpcUrl: string) {
+  const { app } = gatewayFixture({ proofs })
+  const url = await app.listen({ port: 0, host: '127.0.0.1' })
+  const file = join(folder, 'claim.json')
+  writeFileSync(file, JSON.stringify({ ...claim, resolvedAtMs: 1, sequence: 3 }))
+  let output = ''
+  const options = { url, rpcUrl, json: true } as VerifyOptions
+  const code = await verify(file, options, (text) => {
+    output += text
+  }).finally(() => app.close())
+  const { verdict, steps } = JSON.parse(output) as {
+    verdict: string
+    steps: { id: string; verdict: string }[]
+  }
+  return { code, verdict, steps: steps.map((step) => `${step.id} ${step.verdict}`) }
+}
+
+test('the newest sealed hour is anchored once a day, and verify finds it on the chain', async () => {
+  expect(await verified(chain.rpcUrl)).toMatchObject({
+    ...{ code: 0, verdict: 'verified', steps: ['inclusion holds', 'anchored open'] },
+  })
+  const [one, other] = [anchorAt(), anchorAt()]
+  await Promise.all([one.run(), other.run()])
+  await other.run()
+  expect(failures).toEqual([])
+  const [hour] = await proofs.hours(null, 1)
+  expect(new Set(anchored).size, 'one of the two sends').toBe(1)
+  const [transaction] = anchored
+  const sent = await anvil().getTransaction({ hash: transaction as `0x${string}` })
+  expect(sent).toMatchObject({ input: bytesToHex(hour?.chain ?? new Uint8Array()), value: 0n })
+  expect(sent.to).toBe(sent.from)
+  const { gasUsed } = await anvil().getTransactionReceipt({ hash: sent.hash })
+  expect(gasUsed).toBeLessThanOrEqual(30_000n)
+  expect(await verified(chain.rpcUrl)).toMatchObject({
+    ...{ code: 0, verdict: 'verified', steps: ['inclusion holds', 'anchored holds'] },
+  })
+  // Another hour on the same day waits for the next one.
+  await proofs.add('answer', [Buffer.alloc(32, 2)])
+  clock.advance(2 * HOUR_MS)
+  const nonce = () => anvil().getTransactionCount({ address: chain.accounts.facilitator.address })
+  const before = await nonce()
+  await one.run()
+  expect(await nonce()).toBe(before)
+  clock.advance(24 * HOUR_MS)
+  await one.run()
+  expect(await nonce()).toBe(before + 1)
+})
+
+test('a node that is down and fees above the limit put the anchor off, and nothing is spent', async () => {
+  await anchorAt(DEAD_URL).run()
+  expect(failures).toHaveLength(1)
+  expect(await proofs.openAnchors()).toEqual([])
+  const nonce = () => anvil().getTransactionCount({ address: chain.accounts.facilitator.address })
+  const before = await nonce()
+  await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('8') })
+  await anvil().mine({ blocks: 1 })
+  const anchor = anchorAt()
+  await anchor.run()
+  expect(failures.at(-1)).toMatchObject({ code: 'gas_too_dear' })
+  expect(await nonce()).toBe(before)
+  await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
+  await anvil().mine({ blocks: 1 })
+  clock.advance(60_000)
+  await anchor.run()
+  expect(anchored).toHaveLength(1)
+})
+
+test('a transaction with other data contradicts the proof', async () => {
+  const day = Math.floor(clock.nowMs() / 86_400_000)
+  await proofs.beginAnchor(day, base.network)
+  await anchorAt().run()
+  expect(anchored, 'the day is taken').toEqual([])
+  const hash = await anvil().sendUnsignedTransaction({
+    from: chain.accounts.facilitator.address,
+    to: chain.accounts.facilitator.address,
+    data: `0x${'ab'.repeat(32)}`,
+  })
+  await proofs.anchorSent(day, hash)
+  await anchorAt().run()
+  expect(anchored).toEqual([hash])
+  expect(await verified(chain.rpcUrl)).toMatchObject({
+    ...{ code: 1, verdict: 'contradicted', steps: ['inclusion holds', 'anchored fails'] },
+  })
+})
