@@ -88,7 +88,10 @@ function serving(): SqliteLedger {
   const sums = { cumulative: 50_000n, amount: 50_000n }
   const signature: Hex = `0x${'1'.repeat(130)}`
   const { key: payment } = ledgerEntry('voucher')
-  void channels.commit({ channelId: CHANNEL, payment, ...sums, signature, hash: 'a', transaction: '' }, 0)
+  void channels.commit(
+    { channelId: CHANNEL, payment, ...sums, signature, hash: 'a', transaction: '' },
+    0,
+  )
   const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), NOW_MS)
   open.push({ close: () => db.close() })
   const history = new HistoryStore(

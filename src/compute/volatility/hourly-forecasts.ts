@@ -23,6 +23,7 @@ export type HourlyVolatility = {
  * forecast takes about a millisecond. Nothing is saved, because the closes give the same again.
  */
 class HourlyForecasts implements CoinTracker {
+  readonly inputs = [] as const
   #held: (HourlyVolatility & { readonly revision: number }) | null = null
 
   of(closes: HourlyCloses): HourlyVolatility {

@@ -16,7 +16,7 @@ const FIGURE_FACTOR_MAX = 2
 const TRADES_KEPT_MAX = 16_384
 
 /** What the venue itself reports of a coin; null before it did. */
-export type ReportedFigures = { readonly markPrice: number; readonly openInterestBase: number }
+type ReportedFigures = { readonly markPrice: number; readonly openInterestBase: number }
 
 export type VendorFillsOptions = {
   /** Whether an account is a liquidator vault of the venue. */
