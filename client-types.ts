@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { compile } from 'json-schema-to-typescript'
 import { contracts } from './src/compute/analyses/registry.ts'
+import { recordMember } from './src/compute/track-record-statistics/record-member.ts'
 import { problemCodes } from './src/domain/problem.ts'
 
 /**
@@ -34,16 +35,44 @@ async function answerTypes(): Promise<string> {
     description: 'The answer of each analysis.',
     type: 'object',
     required: ids,
-    properties: Object.fromEntries(contracts.map(({ id, document }) => [id, described(document)])),
+    properties: Object.fromEntries(contracts.map(({ id, document }) => [id, written(document)])),
   } as const
-  const answers = await compile(structuredClone(schema), 'Answers', {
+  const answers = await interfaceOf(schema, 'Answers')
+  const record = await interfaceOf(described(recordMember), RECORD_NAME)
+  const codes = problemCodes.map(({ code }) => `'${code}'`).join(' | ')
+  return `${answers}\n${record}\nexport type ProblemCode = ${codes}\n`
+}
+
+function interfaceOf(schema: object, name: string): Promise<string> {
+  return compile(structuredClone(schema), name, {
     additionalProperties: false,
     bannerComment: '',
     ignoreMinAndMaxItems: true,
     style: { semi: false, singleQuote: true, printWidth: 120 },
   })
-  const codes = problemCodes.map(({ code }) => `'${code}'`).join(' | ')
-  return `${answers}\nexport type ProblemCode = ${codes}\n`
+}
+
+const RECORD_NAME = 'TrackRecord'
+
+/** What is part of several answers is written once: the components of the bundle, and the record of an estimate. */
+function written(document: object): Record<string, unknown> {
+  const names = new Map([
+    [JSON.stringify(described(recordMember)), RECORD_NAME],
+    ...contracts
+      .filter((contract) => contract.document !== document)
+      .map(
+        ({ id, document: other }) =>
+          [JSON.stringify(described(other)), `Answers['${id}']`] as const,
+      ),
+  ])
+  const replaced = (value: unknown): unknown => {
+    if (typeof value !== 'object' || value === null) return value
+    const tsType = names.get(JSON.stringify(value))
+    if (tsType !== undefined) return { tsType }
+    if (Array.isArray(value)) return value.map(replaced)
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, replaced(inner)]))
+  }
+  return replaced(described(document)) as Record<string, unknown>
 }
 
 /** A member that may be null is described by its schema for the other case. */
