@@ -1,4 +1,4 @@
-import { useSignal, useSignalEffect } from '@preact/signals'
+import { computed, useSignal, useSignalEffect } from '@preact/signals'
 import type { FunctionComponent } from 'preact'
 import type { Connection } from '../live/service.ts'
 import { connection, facts } from '../live/service.ts'
@@ -7,9 +7,12 @@ import { theme, toggleTheme } from './theme.ts'
 import type { ConsoleView } from './views.ts'
 import { views } from './views.ts'
 
+/** A parameter of the address, such as a sort, draws the page no further than where it is read. */
+const viewId = computed(() => place.value.view)
+
 export function App() {
   const own = views.filter(({ ports }) => ports.includes(facts().port))
-  const current = own.find(({ id }) => id === place.value.view) ?? own[0]
+  const current = own.find(({ id }) => id === viewId.value) ?? own[0]
   return (
     <>
       <a class="skip" href="#content">
