@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { isoInstant } from '../../src/domain/instant.ts'
+import { callBounds } from '../../src/payment/facilitators/http-facilitator.ts'
 import { newBuyer } from '../../src/payment/testing/buyer.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
@@ -65,6 +66,8 @@ const LIFETIME_SECONDS = 1_800
 const SHORT_LIFETIME_SECONDS = 9
 /** Pause after the last fault, in which delayed actions complete. */
 const CALM_MS = 1_000
+/** Limits for hanging facilitators; regular replies take a tenth of them. */
+const SHORT_BOUNDS = { verifyMsMax: 400, settleMsMax: 800 } as const
 const KILL_AFTER_MS = { min: 300, max: 4_000 } as const
 
 /** Buyers, failing facilitators and a service that is killed, on one chain that is the authority. */
@@ -91,6 +94,8 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       facilitatorUrls: facilitators.map(({ url }) => url),
       priceUsdcAtomic: PRICE.toString(),
       defect: options.defect ?? null,
+      // A facilitator with a planted fault does not hang, so that a busy machine must not look like one that does.
+      bounds: isDrawn ? SHORT_BOUNDS : callBounds,
     })
     cleanups.push(() => host.close())
     await host.start()

@@ -1,11 +1,13 @@
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { shipped } from '../../shipped.ts'
 import type { Clock } from '../../src/domain/clock.ts'
+import type { CallBounds } from '../../src/payment/facilitators/http-facilitator.ts'
 
 /** Its bundle finds native packages from here. */
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
@@ -21,16 +23,35 @@ export type HostOptions = {
   readonly facilitatorUrls: readonly string[]
   readonly priceUsdcAtomic: string
   readonly defect: HostDefect | null
+  readonly bounds: CallBounds
+}
+
+let bundle: Promise<string> | null = null
+
+/** The bundle of `host.ts`, made once for each process, which removes it at its end. @returns its path */
+function hostModule(): Promise<string> {
+  bundle ??= bundled()
+  return bundle
+}
+
+async function bundled(): Promise<string> {
+  await mkdir(CACHE, { recursive: true })
+  const folder = await mkdtemp(join(CACHE, 'chaos-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const outfile = join(folder, 'host.mjs')
+  const entryPoints = [join(import.meta.dirname, 'host.ts')]
+  await build({ ...shipped, entryPoints, outfile, logLevel: 'warning' })
+  return outfile
 }
 
 /**
- * The service as a real process that can be killed at any instant. It is bundled once, because it must start within
- * a fraction of its lifetime, also on a slow machine.
+ * The service as a real process that can be killed at any instant. It is bundled, because it must start within a
+ * fraction of its lifetime, also on a slow machine.
  */
 export class HostProcess {
   readonly #options: HostOptions
   readonly #clock: Clock
-  readonly #folder: string
+  readonly #module: string
   readonly #killAtExit = () => void this.#child?.kill('SIGKILL')
   #child: ChildProcess | null = null
   /** Uptime of earlier processes. */
@@ -38,19 +59,15 @@ export class HostProcess {
   /** NaN: not running. */
   #listensSinceMs = Number.NaN
 
-  private constructor(options: HostOptions, clock: Clock, folder: string) {
+  private constructor(options: HostOptions, clock: Clock, module: string) {
     this.#options = options
     this.#clock = clock
-    this.#folder = folder
+    this.#module = module
     process.once('exit', this.#killAtExit)
   }
 
   static async built(clock: Clock, options: HostOptions): Promise<HostProcess> {
-    await mkdir(CACHE, { recursive: true })
-    const host = new HostProcess(options, clock, await mkdtemp(join(CACHE, 'chaos-')))
-    const entryPoints = [join(import.meta.dirname, 'host.ts')]
-    await build({ ...shipped, entryPoints, outfile: host.#module, logLevel: 'warning' })
-    return host
+    return new HostProcess(options, clock, await hostModule())
   }
 
   /** Total uptime of all processes. */
@@ -85,10 +102,5 @@ export class HostProcess {
   async close(): Promise<void> {
     await this.kill()
     process.removeListener('exit', this.#killAtExit)
-    await rm(this.#folder, { recursive: true })
-  }
-
-  get #module(): string {
-    return join(this.#folder, 'host.mjs')
   }
 }

@@ -17,13 +17,11 @@ import type { HostOptions } from './host-process.ts'
  */
 
 const LIMIT = 1_000_000
-/** Limits for hanging facilitators; regular replies take a tenth of them. */
-const bounds = { verifyMsMax: 400, settleMsMax: 800 }
 const HANDLER_MS_MAX = 15
 const HANDLER_FAILS = 0.03
 
 const options = JSON.parse(process.argv[2] ?? '{}') as HostOptions
-const { port, ledgerPath, payTo, rpcUrl, facilitatorUrls, defect } = options
+const { port, ledgerPath, payTo, rpcUrl, facilitatorUrls, defect, bounds } = options
 
 // The parent process has ended.
 process.once('disconnect', () => process.exit())

@@ -37,9 +37,9 @@ test('a facilitator that invents a transfer obtains no answer', async () => {
 })
 
 test('a service that does not resend a paid answer is found', async () => {
-  expect(await found({ everySettlement: honest, defect: 'forgets' })).toContain(
-    'a charge without an answer',
-  )
+  // Buyers ask for all of their patience.
+  const options = { everySettlement: honest, defect: 'forgets', patienceMs: 10_000 } as const
+  expect(await found(options)).toContain('a charge without an answer')
 })
 
 test('endless payments are found', async () => {
