@@ -59,6 +59,8 @@ export default defineConfig({
     setupFiles: ['test/support/fixed-seed.ts', 'test/support/end-with-worker.ts'],
     // Two more than the two cores of the smallest machine: a test waits half of its time for services and browsers.
     maxWorkers: 4,
+    // The deep tests of `.ci/run` take what the quick ones have transformed. A changed file is transformed again.
+    fsModuleCache: true,
     // Modules keep nothing that a test could leave behind, so they are loaded once a worker and not once a file,
     // which took a fifth of the time. The shuffled order shows where that stops being true.
     isolate: false,
@@ -70,6 +72,8 @@ export default defineConfig({
           name: 'unit',
           // One project after the other: a worker that changes over to the other one is started and loaded anew.
           sequence: { groupOrder: 0 },
+          // Unit tests wait for nothing, and each further worker loads all modules once more.
+          maxWorkers: 2,
           include: ['src/**/*.test.ts'],
           exclude: [DEEP],
           testTimeout: 60_000,
