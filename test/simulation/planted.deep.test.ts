@@ -14,10 +14,10 @@ import type { Defect, SimulationOptions } from './simulation.ts'
 import { simulate } from './simulation.ts'
 
 /**
- * Without faults, so that only the planted defect is found. With half of the coins: most of a run is the warm-up, whose
- * length is the venue's REST weight for each coin.
+ * Without faults, so that only the planted defect is found. With a quarter of the coins: most of a run is the warm-up,
+ * whose length is the venue's REST weight for each coin.
  */
-const CALM = { seed: 5, minutes: 1, faults: 0, kinds: [], coins: 10 } as const
+const CALM = { seed: 5, minutes: 1, faults: 0, kinds: [], coins: 5 } as const
 /** With a twin. */
 const CALM_TWINS = { ...CALM, seed: 8 }
 
