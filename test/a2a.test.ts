@@ -5,22 +5,23 @@ import { x402Client } from '@x402/core/client'
 import type { PaymentRequired, SettleResponse } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm'
 import { Compile } from 'typebox/compile'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { newBuyer } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { fromElsewhere, untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import { fromElsewhere, startRig, untilSold } from './support/service.ts'
 
 const FUNDS = 1_000_000n
 
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await sharedRig()
+  rig = await startRig({ solana: true })
   await untilSold(rig.url, pulse.contract, 'BTC')
 })
+
+afterAll(() => rig?.close())
 
 async function agent() {
   const fetchImpl = fromElsewhere()

@@ -1,20 +1,21 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import type { ControlReport, HealthReport, MoneyReport } from '../src/domain/desk-reports.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { until, untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import { startRig, until, untilSold } from './support/service.ts'
 
 /** The reports of the admin port of a running service; their parts have their own tests. */
 describe('the desk of a running service', () => {
   let rig: Rig
 
   beforeAll(async () => {
-    rig = await sharedRig()
+    rig = await startRig({ solana: true })
     await untilSold(rig.url, pulse.contract, 'BTC')
   })
+
+  afterAll(() => rig?.close())
 
   async function report<Report>(name: string): Promise<Report> {
     const response = await fetch(`${rig.adminUrl}/desk/${name}`)

@@ -22,8 +22,7 @@ import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
 import type { SimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import type { Rig } from './support/service.ts'
-import { fewCoins, freePort, until, untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import { fewCoins, freePort, startRig, until, untilSold } from './support/service.ts'
 
 /**
  * Every block of code in the README and in docs/ is run as it stands there. What a reader has to put in (an
@@ -62,7 +61,7 @@ let venue: ChildProcess
 let venueUrl: string
 
 beforeAll(async () => {
-  rig = await sharedRig()
+  rig = await startRig({ solana: true })
   facilitator = await startSimulatedFacilitator({
     mechanism: exactEvmMechanism(rig.chain.rpcUrl, rig.chain.accounts.facilitator.privateKey),
     clock: systemClock,
@@ -72,6 +71,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await facilitator?.close()
+  await rig?.close()
 })
 
 test('each says what language it is in, and is run unless it is a text', () => {

@@ -3,12 +3,11 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import type { Rig } from './support/service.ts'
-import { untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import { startRig, untilSold } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FUNDS = 1_000_000n
@@ -16,11 +15,13 @@ const FUNDS = 1_000_000n
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await sharedRig()
+  rig = await startRig({ solana: true })
   for (const contract of contracts)
     if (['pulse', 'funding', 'spread', 'screener'].includes(contract.id))
       await untilSold(rig.url, contract, 'BTC')
 })
+
+afterAll(() => rig?.close())
 
 async function run(example: string, env: Record<string, string>) {
   const { code, output, errors } = await ended(example, { PERPSCOPE_URL: rig.url, ...env })

@@ -14,8 +14,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { newBuyer } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { fromElsewhere, runCommand, untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import { fromElsewhere, runCommand, startRig, untilSold } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const FUNDS = 1_000_000n
@@ -38,9 +37,11 @@ type Caller = {
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await sharedRig()
+  rig = await startRig({ solana: true })
   for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
 })
+
+afterAll(() => rig?.close())
 
 const info = { name: 'test', version: '1.0.0' }
 

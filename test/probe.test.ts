@@ -1,12 +1,11 @@
 import { execFile } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import type { Rig } from './support/service.ts'
-import { untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import { startRig, untilSold } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 
@@ -14,9 +13,11 @@ describe('perpscope probe', () => {
   let rig: Rig
 
   beforeAll(async () => {
-    rig = await sharedRig()
+    rig = await startRig({ solana: true })
     await untilSold(rig.url, pulse.contract, 'BTC')
   })
+
+  afterAll(() => rig?.close())
 
   test('checks a service once without paying', async () => {
     const { code, lines } = await probe(rig.url, '--once')

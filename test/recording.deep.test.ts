@@ -203,6 +203,7 @@ describe('a recorded engine', () => {
 describe('perpscope record and replay', () => {
   let folder: string
   let simulator: ReturnType<typeof launch>
+  let recording: ReturnType<typeof launch>
   let source: string
   let path: string
   let recorded: string
@@ -212,7 +213,7 @@ describe('perpscope record and replay', () => {
     path = join(folder, 'log')
     simulator = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
     source = (JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }).venue.http
-    const recording = launch(MAIN, ['record', '--out', path, ...engine('record')], 'pipe')
+    recording = launch(MAIN, ['record', '--out', path, ...engine('record')], 'pipe')
     const said = firstLineOf(recording)
     await untilGrown(path, 2_000_000)
     await end(recording)
@@ -221,6 +222,7 @@ describe('perpscope record and replay', () => {
   })
 
   afterAll(async () => {
+    if (recording !== undefined) await end(recording)
     await end(simulator)
     rmSync(folder, { recursive: true })
   })

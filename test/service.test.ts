@@ -4,15 +4,21 @@ import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { Compile } from 'typebox/compile'
 import { privateKeyToAccount } from 'viem/accounts'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { fromElsewhere, runCommand, until, untilAnswerable, untilSold } from './support/service.ts'
-import { sharedRig } from './support/shared-service.ts'
+import {
+  fromElsewhere,
+  runCommand,
+  startRig,
+  until,
+  untilAnswerable,
+  untilSold,
+} from './support/service.ts'
 
 /** Documents are rendered once a second, so a pending one is listed within that time. */
 const STABLE_MS = 3_000
@@ -25,9 +31,11 @@ describe('the service', () => {
   let rig: Rig
 
   beforeAll(async () => {
-    rig = await sharedRig()
+    rig = await startRig({ solana: true })
     for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
   })
+
+  afterAll(() => rig?.close())
 
   // Some of the tests restart the engine or the whole service.
   beforeEach(async () => {
