@@ -33,7 +33,7 @@ async function logger(
   // A thread's `process.stderr` is never a terminal.
   const isTTY = isatty(STDERR)
   if (logFormat === 'json' || (logFormat === 'auto' && !isTTY))
-    return pino(options, destination({ fd: STDERR, sync }))
+    return pino(options, logDestination(STDERR, sync))
   const { default: pretty } = await import('pino-pretty')
   return pino(
     options,
@@ -46,4 +46,27 @@ async function logger(
       singleLine: true,
     }),
   )
+}
+
+/** Lines that wait for a disk with room; newer ones are dropped. */
+const WAITING_BYTES_MAX = 1_048_576
+
+/**
+ * Standard error may be a file on a disk that is full. Lines wait then, and the service continues; at the end of the
+ * process they are lost, because the flush would wait for room for ever.
+ */
+export function logDestination(fd: number, sync: boolean): ReturnType<typeof destination> {
+  const stream = destination({ fd, sync, maxLength: WAITING_BYTES_MAX })
+  let isFailing = false
+  stream.on('error', () => {
+    isFailing = true
+  })
+  stream.on('write', () => {
+    isFailing = false
+  })
+  const flushSync = stream.flushSync.bind(stream)
+  stream.flushSync = () => {
+    if (!isFailing) flushSync()
+  }
+  return stream
 }
