@@ -65,6 +65,18 @@ describe('the check of an answer', () => {
     ])
   })
 
+  test.each([
+    ['the token of a coin that is quoted in thousands', 'kPEPE', 'PEPE', []],
+    ['another token', 'kPEPE', 'BONK', ['call']],
+    ['a token that the answer does not name', 'kPEPE', undefined, ['call']],
+    ['a token of another coin', 'BTC', 'PEPE', ['call']],
+  ] as const)('knows the call by %s', async (_what, coin, requested_coin, fails) => {
+    const content = { coin, ...(requested_coin && { requested_coin, unit_multiplier: 1_000 }) }
+    expect(failing(await checkAnswer(await boughtFile(content, '/spread/PEPE'), signer))).toEqual(
+      fails,
+    )
+  })
+
   test('fails for a changed answer', async () => {
     const file = await boughtFile()
     const changed = { ...file, answer: { ...answer, price: { current: 2_500.6 } } }

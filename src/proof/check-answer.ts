@@ -99,9 +99,16 @@ function callStep({ path, answer }: AnswerFile, { resourceUrl }: SignedFacts): C
     return step('call', 'fails', `The receipt is of another call: ${bought}, not ${path}.`)
   const coin = coinOf(url.pathname)
   const about = answer['coin'] ?? answer['token']
-  if (coin !== '' && typeof about === 'string' && about.toLowerCase() !== coin.toLowerCase())
+  if (coin !== '' && typeof about === 'string' && !isAbout(answer, about, coin))
     return step('call', 'fails', `The receipt is of ${bought}, but the answer is about ${about}.`)
   return step('call', 'holds', `The receipt is of ${resourceUrl}.`)
+}
+
+/** A coin that is quoted in thousands, such as kPEPE, can be called by its token; the answer then names that, too. */
+function isAbout(answer: AnswerFile['answer'], about: string, coin: string): boolean {
+  const called = coin.toLowerCase()
+  const requested = String(answer['requested_coin'] ?? answer['requested_token'] ?? about)
+  return requested.toLowerCase() === called && about.toLowerCase().endsWith(called)
 }
 
 function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep {
