@@ -1,22 +1,34 @@
 import { describe, expect, test } from 'vitest'
 import type { NaiveCoin } from '../../test/golden/naive-claims.ts'
 import {
+  naiveAtrPct,
   naiveBaseRate,
   naiveClose,
+  naiveDayDeviation,
+  naiveDayMovePct,
   naiveDraw,
+  naiveEwmaQuantiles,
+  naiveFundingQuantiles,
   naiveFundingVote,
   naiveNet,
   naiveSignals,
+  naiveTouchProbability,
   naiveWindow,
 } from '../../test/golden/naive-claims.ts'
+import { naiveLiquidations } from '../../test/golden/naive-liquidations.ts'
 import { signalNames } from '../compute/confluence/confluence.ts'
 import { hasSharedCandles, SHARED_CANDLES } from '../compute/testing/bars.ts'
+import { HAR_CLOSES_MAX } from '../compute/volatility/har-forecast.ts'
+import type { MarketEvent } from '../domain/event.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
-import { candleBacktest } from './candle-backtest.ts'
+import { candleBacktest, candleSteps } from './candle-backtest.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
+const QUARTER_MS = HOUR_MS / 4
+/** Of every coin of the backtest. */
+const MAX_LEVERAGE = 20
 /** A day and a half of claims, and the day after, by which the last of them are resolved. */
 const CLAIMED_MS = 36 * HOUR_MS
 const END_MS = Date.UTC(2025, 6, 25)
@@ -39,6 +51,18 @@ describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/da
   )
   const of = (family: string) => claims.filter(({ rule }) => rule.startsWith(`${family}.`))
   const market = (name: string) => coins.find(({ coin }) => coin === name) as NaiveCoin
+
+  const steps = hasSharedCandles ? [...candleSteps(coins, FROM_MS)] : []
+
+  /** What the engine has received about a coin when it makes the claims of an instant. */
+  function eventsUntil(coin: string, atMs: number): readonly MarketEvent[] {
+    const found: MarketEvent[] = []
+    for (const { batches, nowMs } of steps) {
+      if (nowMs > atMs + QUARTER_MS / 2) break
+      found.push(...batches.flat().filter((event) => 'coin' in event && event.coin === coin))
+    }
+    return found
+  }
 
   test('are the directions that a second implementation claims, with its base rates and outcomes', () => {
     const expected = coins.flatMap((coin) => directionsOf(coin))
@@ -89,6 +113,71 @@ describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/da
         happened: isReached(level),
         controlHappened: isReached(control),
       })
+    }
+  })
+
+  test('of zones are about levels of a second map, and controls that a random walk reaches as often', () => {
+    const counted = { near: 0, far: 0 }
+    for (const { rule, coin, madeAtMs, reference, statement } of of('zone')) {
+      if (coin !== 'BTC' && coin !== 'kPEPE') continue
+      const [side = 0, level = 0, control = 0] = reference
+      const item = naiveDraw(rule, coin, madeAtMs - (madeAtMs % HOUR_MS))?.item ?? Number.NaN
+      const current = naiveClose(market(coin), madeAtMs)
+      const deviation = naiveDayDeviation(market(coin), madeAtMs)
+      const away = (price: number) => (side * Math.log(price / current)) / deviation
+      const map = naiveLiquidations(eventsUntil(coin, madeAtMs), MAX_LEVERAGE, current)
+      const { clusters } = item % 2 === 0 ? map.long : map.short
+      const near = clusters.filter(({ price }) => away(price) >= 0.25 && away(price) <= 2)
+      expect(side).toBe(item % 2 === 0 ? -1 : 1)
+      const price = near[Math.floor(item / 2) % near.length]?.price ?? Number.NaN
+      expect(level / price).toBeCloseTo(1, 5)
+      const touched = naiveTouchProbability(away(price))
+      const share = rule === 'zone.touch@1' ? 1 : 0.5
+      const stated = statement.form === 'event' ? statement.probability : Number.NaN
+      expect(stated / (share * touched)).toBeCloseTo(1, 4)
+      const nearer = away(price) - Math.min(0.25 * away(price), 0.3)
+      const isNearer = Math.floor(item / 2 ** 16) % 2 === 0
+      counted[isNearer ? 'near' : 'far'] += 1
+      if (isNearer) expect(away(control)).toBeCloseTo(nearer, 3)
+      else
+        expect(
+          (naiveTouchProbability(away(control)) + naiveTouchProbability(nearer)) / 2,
+        ).toBeCloseTo(touched, 3)
+    }
+    expect(Math.min(counted.near, counted.far)).toBeGreaterThan(3)
+  })
+
+  test('of the next funding have the quantiles of a second implementation', () => {
+    const found = claims.filter(({ rule }) => rule === 'funding.reverting@1')
+    expect(found.length).toBeGreaterThan(20)
+    for (const { coin, madeAtMs, statement } of found) {
+      if (statement.form !== 'quantiles') throw new Error('it states quantiles')
+      const expected = naiveFundingQuantiles(market(coin), madeAtMs)
+      const scale = 1e-5 * Math.max(...expected.control.map(Math.abs))
+      for (const side of ['values', 'control'] as const)
+        for (const [at, value] of expected[side].entries())
+          expect(Math.abs((statement[side][at] ?? Number.NaN) - value)).toBeLessThan(scale)
+    }
+  })
+
+  test('of volatility have the quantiles of a second EWMA as control', () => {
+    const found = of('volatility')
+    expect(found.length).toBeGreaterThan(20)
+    for (const { coin, madeAtMs, statement } of found) {
+      if (statement.form !== 'quantiles') throw new Error('it states quantiles')
+      const expected = naiveEwmaQuantiles(market(coin), madeAtMs, HAR_CLOSES_MAX)
+      for (const [at, value] of expected.entries())
+        expect((statement.control[at] ?? Number.NaN) / value).toBeCloseTo(1, 4)
+    }
+  })
+
+  test('of the ATR rank by it, against the move of the day before', () => {
+    const found = claims.filter(({ rule }) => rule === 'cascade.atr@1')
+    expect(found.length).toBeGreaterThan(20)
+    for (const { coin, madeAtMs, statement } of found) {
+      if (statement.form !== 'rank') throw new Error('it states a rank')
+      expect(statement.score / naiveAtrPct(market(coin), madeAtMs)).toBeCloseTo(1, 5)
+      expect(statement.control / naiveDayMovePct(market(coin), madeAtMs)).toBeCloseTo(1, 5)
     }
   })
 

@@ -130,15 +130,12 @@ function votesOf(bars: readonly Bar[]): NaiveSignals {
 
 /** Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds. */
 export function naiveBaseRate(
-  { hours, quarters }: NaiveCoin,
+  coin: NaiveCoin,
   atMs: number,
   horizonMs: number,
   direction: number,
 ): number {
-  const closes = new Map<number, number>()
-  for (const { openTimeMs, close } of hours) closes.set(openTimeMs + HOUR_MS, close)
-  for (const { openTimeMs, close } of quarters)
-    if ((openTimeMs + QUARTER_MS) % HOUR_MS === 0) closes.set(openTimeMs + QUARTER_MS, close)
+  const closes = closesOf(coin)
   const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
   let [days, moved] = [0, 0]
   for (let day = 1; day <= 36; day += 1) {
@@ -159,4 +156,107 @@ export function naiveWindow({ quarters }: NaiveCoin, fromMs: number, untilMs: nu
 /** Price at the end of a 15m bar. */
 export function naiveClose({ quarters }: NaiveCoin, atMs: number): number {
   return quarters.find(({ openTimeMs }) => openTimeMs + QUARTER_MS === atMs)?.close ?? Number.NaN
+}
+
+/** ATR 14 of 1h bars, the forming one included, percent of its price. */
+export function naiveAtrPct(coin: NaiveCoin, atMs: number): number {
+  const bars = barsUntil(coin, HOUR_MS, atMs)
+  return (100 * (naivePulse(bars).at(-1)?.atr14 ?? Number.NaN)) / (bars.at(-1)?.close ?? Number.NaN)
+}
+
+/** Largest move of the day before, percent of the close of its first bar. */
+export function naiveDayMovePct(coin: NaiveCoin, atMs: number): number {
+  const bars = naiveWindow(coin, atMs - DAY_MS, atMs)
+  const start = bars[0]?.close ?? Number.NaN
+  return 100 * Math.max(...bars.flatMap(({ high, low }) => [high / start - 1, 1 - low / start]))
+}
+
+/** Probability that a random walk reaches a level within a day, by integration of the normal density. */
+export function naiveTouchProbability(deviations: number): number {
+  const steps = 20_000
+  const width = deviations / steps
+  let inner = 0
+  for (let step = 0; step < steps; step += 1)
+    inner += Math.exp(-(((step + 0.5) * width) ** 2) / 2) * width
+  return 1 - (2 * inner) / Math.sqrt(2 * Math.PI)
+}
+
+/** Standard deviation of the log price over a day: the mean range of an hour is 1.596 of its own. */
+export function naiveDayDeviation(coin: NaiveCoin, atMs: number): number {
+  return ((naiveAtrPct(coin, atMs) / 100) * Math.sqrt(24)) / Math.sqrt(8 / Math.PI)
+}
+
+/** Quantiles that `funding.reverting@1` and its control state of the settlement after an instant. */
+export function naiveFundingQuantiles({ fundings }: NaiveCoin, atMs: number) {
+  const lastMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+  const rateAt = new Map(fundings.map(({ timeMs, rateHourly }) => [timeMs, rateHourly]))
+  const ratesOf = (hours: number) =>
+    Array.from({ length: hours }, (_, at) => lastMs - (hours - 1 - at) * HOUR_MS)
+  const month = ratesOf(720).flatMap((timeMs) => rateAt.get(timeMs) ?? [])
+  const usual = quantileOf(month, 0.5)
+  const week = ratesOf(168).map((timeMs) => rateAt.get(timeMs) ?? Number.NaN)
+  const pairs = week
+    .slice(1)
+    .map((after, at) => [week[at] ?? Number.NaN, after] as const)
+    .filter(([before, after]) => !Number.isNaN(before + after))
+  const last = week.at(-1) ?? Number.NaN
+  const covariance = pairs.reduce((sum, [one, next]) => sum + (one - usual) * (next - usual), 0)
+  const variance = pairs.reduce((sum, [one]) => sum + (one - usual) ** 2, 0)
+  const kept = variance > 0 ? Math.min(1, Math.max(0, covariance / variance)) : 1
+  const errors = pairs.map(([one, next]) => next - usual - kept * (one - usual))
+  const changes = pairs.map(([one, next]) => next - one)
+  const levels = [0.025, 0.1, 0.25, 0.5, 0.75, 0.9, 0.975]
+  return {
+    values: levels.map((level) => usual + kept * (last - usual) + quantileOf(errors, level)),
+    control: levels.map((level) => last + quantileOf(changes, level)),
+  }
+}
+
+/** Quantiles of the volatility of the next day by EWMA with decay 0.97, over the closes of 50 days. */
+export function naiveEwmaQuantiles(coin: NaiveCoin, atMs: number, closesMax: number): number[] {
+  const closes = closesOf(coin)
+  const lastMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+  const series = Array.from(
+    { length: closesMax },
+    (_, at) => closes.get(lastMs - (closesMax - 1 - at) * HOUR_MS) ?? Number.NaN,
+  )
+  const returns = series.slice(1).map((close, at) => Math.log(close / (series[at] ?? Number.NaN)))
+  const forecasts: number[] = []
+  let [variance, seen] = [0, 0]
+  for (const change of returns) {
+    forecasts.push(seen >= 24 ? variance : Number.NaN)
+    if (Number.isNaN(change)) continue
+    seen += 1
+    const weight = Math.max(0.03, 1 / seen)
+    variance = (1 - weight) * variance + weight * change ** 2
+  }
+  const errors = forecasts.flatMap((forecast, at) => {
+    const following = returns.slice(at, at + 24)
+    const known = following.filter((change) => !Number.isNaN(change))
+    if (following.length < 24 || known.length < 18) return []
+    const realised = known.reduce((sum, change) => sum + change ** 2, 0) / known.length
+    const error = Math.log(realised / forecast) / 2
+    return Number.isFinite(error) ? [error] : []
+  })
+  const { mean, deviation } = moments(errors)
+  const median = 100 * Math.sqrt(variance * 24 * 365) * Math.exp(mean)
+  const normal = [-1.959964, -1.281552, -0.67449, 0, 0.67449, 1.281552, 1.959964]
+  return normal.map((quantile) => median * Math.exp(quantile * deviation))
+}
+
+/** Closes of whole hours, by the instant of the close. */
+function closesOf({ hours, quarters }: NaiveCoin): ReadonlyMap<number, number> {
+  const closes = new Map<number, number>()
+  for (const { openTimeMs, close } of hours) closes.set(openTimeMs + HOUR_MS, close)
+  for (const { openTimeMs, close } of quarters)
+    if ((openTimeMs + QUARTER_MS) % HOUR_MS === 0) closes.set(openTimeMs + QUARTER_MS, close)
+  return closes
+}
+
+/** Interpolated between the two nearest values. */
+function quantileOf(values: readonly number[], level: number): number {
+  const ascending = values.toSorted((one, other) => one - other)
+  const place = level * (ascending.length - 1)
+  const [below = Number.NaN, above = below] = ascending.slice(Math.floor(place))
+  return below + (place - Math.floor(place)) * (above - below)
 }
