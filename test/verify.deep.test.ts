@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
-import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { AnswerFile } from '../src/proof/answer-file.ts'
-import { answerFileText, readAnswerFile } from '../src/proof/answer-file.ts'
+import { answerFileText } from '../src/proof/answer-file.ts'
 import { checkAnswer } from '../src/proof/check-answer.ts'
 import { verdictOf } from '../src/proof/check-verdict.ts'
 import { recomputedStep } from '../src/roles/recomputed-answer.ts'
-import { systemClock } from '../src/roles/system-clock.ts'
 import { Chance } from './simulation/chance.ts'
+import { boughtAnswer } from './support/bought-answers.ts'
 import type { Ended, Rig } from './support/service.ts'
 import { runCommand, startRig, untilSold } from './support/service.ts'
 
@@ -39,7 +38,7 @@ describe('a bought answer', () => {
     for (const contract of contracts)
       if (PATHS.some((path) => path.startsWith(`/${contract.id}`)))
         await untilSold(rig.url, contract, 'BTC')
-    for (const path of PATHS) bought.push(await buy(path))
+    for (const path of PATHS) bought.push(await boughtAnswer(rig, path))
     const file = join(folder, 'answer.json')
     writeFileSync(file, answerFileText(bought[0] as AnswerFile))
     atService = await runCommand(['verify', file, '--url', rig.url, '--json'])
@@ -51,23 +50,6 @@ describe('a bought answer', () => {
     await rig?.close()
     rmSync(folder, { recursive: true })
   })
-
-  async function buy(path: string): Promise<AnswerFile> {
-    const buyer = newBuyer()
-    const id = path.split('/')[1]?.split('?')[0]
-    const amount = contracts.find((one) => one.id === id)?.priceUsdcAtomic ?? 0n
-    await rig.chain.fundUsdc(buyer.address, amount)
-    const choices = {
-      amount,
-      payTo: rig.chain.accounts.merchant.address,
-      nowMs: systemClock.nowMs(),
-    }
-    const payment = encodedPayment(await signedPayload(buyer, choices))
-    const response = await fetch(rig.url + path, { headers: { 'payment-signature': payment } })
-    const text = await response.text()
-    expect(response.status, text).toBe(200)
-    return { ...readAnswerFile(text, response.headers.get('payment-response') ?? ''), path }
-  }
 
   test('is verified by the service that sold it, and its hour is open', () => {
     const { code, output, errors } = atService
@@ -82,12 +64,14 @@ describe('a bought answer', () => {
     ])
   })
 
-  test('is computed again from the recording, byte by byte', () => {
-    for (const file of bought)
+  test('is verified, and computed again from the recording, byte by byte', async () => {
+    for (const file of bought) {
+      expect(verdictOf(await checkAnswer(file, signer)), file.path ?? '').toBe('verified')
       expect(recomputedStep(file, recording)).toMatchObject({
         verdict: 'holds',
         text: expect.stringContaining('the same'),
       })
+    }
   })
 
   test('with one figure changed is contradicted by the recording', () => {
