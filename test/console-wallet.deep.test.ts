@@ -110,7 +110,7 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     expect(verdict).toBe('contradicted')
     expect(fails).toEqual([
       expect.stringContaining('The answer was changed'),
-      expect.stringContaining('has sold no answer with this content'),
+      expect.stringContaining('has neither sold nor claimed this content'),
     ])
     expect(await inaccessible(page)).toEqual([])
     expect(faults).toEqual([])
