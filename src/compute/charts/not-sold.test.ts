@@ -5,11 +5,12 @@ import { WHOLE_MARKET } from '../../domain/document.ts'
 import { contracts, documentContracts } from '../analyses/registry.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { NOW_MS, warmTape } from '../testing/tape.ts'
+import { madeClaimsContract } from '../track-record/made-claims.ts'
 import { trackRecordContract } from '../track-record-statistics/track-record-document.ts'
 import { chart } from './chart.ts'
 import { overview } from './overview.ts'
 
-const unsold = [chart.contract, overview.contract, trackRecordContract]
+const unsold = [chart.contract, overview.contract, trackRecordContract, madeClaimsContract]
 let gateway: GatewayFixture
 
 beforeAll(async () => {
@@ -25,7 +26,7 @@ beforeAll(async () => {
 
 afterAll(() => gateway.app.close())
 
-test('charts and the track record are rendered, and no contract of the service names them', () => {
+test('charts, the track record and digests of claims are rendered, and no contract names them', () => {
   const sold = new Set(contracts.map(({ id }) => id))
   const others = documentContracts.filter(({ id }) => !sold.has(id))
   expect(others).toEqual(unsold)
