@@ -72,7 +72,8 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
         expect(faults, String(place)).toEqual([])
         await shown.context().close()
       }
-    })
+      // axe takes ten seconds of a busy machine for a view.
+    }, 600_000)
   })
 
   test.each(['public', 'admin'] as const)(
