@@ -1,4 +1,5 @@
 import type { InclusionProof, Sha256 } from './merkle-tree.ts'
+import { MerkleTree } from './merkle-tree.ts'
 
 /** What a leaf of the proof log is the SHA-256 of: the body of a sold answer, or the text of a claim. */
 export const leafKinds = ['answer', 'claim'] as const
@@ -95,12 +96,34 @@ export function hourOf(timeMs: number): number {
 }
 
 /**
- * Whether an open hour is sealed: after its end, or when the clock was set back by more than an hour, so that no leaf
- * waits for a time that a wrong clock showed.
+ * First and last hour whose leaves wait. Earlier hours have ended; a later one was shown by a clock that was set back by
+ * more than an hour, and is sealed, too.
  */
-export function hasEnded(hour: number, nowMs: number): boolean {
-  const now = hourOf(nowMs - SEAL_DELAY_MS)
-  return hour < now || hour > now + 1
+export function waitingHours(nowMs: number): readonly [first: number, last: number] {
+  const first = hourOf(nowMs - SEAL_DELAY_MS)
+  return [first, first + 1]
+}
+
+/** Before the first hour. */
+export const NO_CHAIN: Uint8Array = new Uint8Array(32)
+
+/** The next hour of the chain. @param leaves in order of their arrival; `kind` is an index of {@link leafKinds} */
+export function sealedHour(
+  previous: Pick<SealedHour, 'number' | 'chain'> | undefined,
+  hourMs: number,
+  leaves: readonly { readonly kind: number; readonly digest: Uint8Array }[],
+  sha256: Sha256,
+): SealedHour {
+  const { root } = new MerkleTree(
+    leaves.map(({ digest }) => digest),
+    sha256,
+  )
+  const claims = leaves.filter(({ kind }) => leafKinds[kind] === 'claim').length
+  return {
+    number: (previous?.number ?? 0) + 1,
+    ...{ hourMs, root, claims, answers: leaves.length - claims },
+    chain: chainValue(previous?.chain ?? NO_CHAIN, { hourMs, root }, sha256),
+  }
 }
 
 /**

@@ -36,6 +36,11 @@ const problems = {
 
 export type ProblemCode = keyof typeof problems
 
+/** Whether the same call may succeed later. */
+export function isRetryable(code: ProblemCode): boolean {
+  return problems[code].retryable
+}
+
 /** All codes, for the published documents. */
 export const problemCodes = Object.entries(problems).map(([code, { status, title }]) => ({
   code: code as ProblemCode,

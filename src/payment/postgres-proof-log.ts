@@ -8,7 +8,14 @@ import type {
   ProofLog,
   SealedHour,
 } from '../domain/answer-proof.ts'
-import { chainValue, FOLLOWING_MAX, hasEnded, hourOf, leafKinds } from '../domain/answer-proof.ts'
+import {
+  FOLLOWING_MAX,
+  hourOf,
+  leafKinds,
+  NO_CHAIN,
+  sealedHour,
+  waitingHours,
+} from '../domain/answer-proof.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import { MerkleTree } from '../domain/merkle-tree.ts'
 import type { Postgres, SqlQuery } from './ledger/postgres.ts'
@@ -72,7 +79,11 @@ const ALL = 2n ** 62n
 const INSERT = `INSERT INTO perpscope.proof_leaves (digest, kind, hour)
   SELECT digest, $2, $3 FROM unnest($1::bytea[]) WITH ORDINALITY AS given (digest, at) ORDER BY at
   ON CONFLICT DO NOTHING`
-const OPEN = `SELECT hour FROM perpscope.proof_leaves WHERE number IS NULL GROUP BY hour ORDER BY min(id)`
+/** Two ranges of the index: every sale asks, and all leaves of the present hour wait. */
+const ENDED = `SELECT hour FROM (
+    SELECT id, hour FROM perpscope.proof_leaves WHERE number IS NULL AND hour < $1
+    UNION ALL SELECT id, hour FROM perpscope.proof_leaves WHERE number IS NULL AND hour > $2) ended
+  GROUP BY hour ORDER BY min(id)`
 const ANCHOR = 'SELECT day, number, network, hash AS transaction FROM perpscope.proof_anchors'
 
 /**
@@ -128,7 +139,7 @@ export class PostgresProofLog implements ProofLog {
          ORDER BY number DESC LIMIT $3`,
       [number, hour, countMax],
     )
-    return rows.map(sealedHour)
+    return rows.map(hourFrom)
   }
 
   async seal(): Promise<void> {
@@ -179,7 +190,7 @@ export class PostgresProofLog implements ProofLog {
       'SELECT * FROM perpscope.proof_hours WHERE number = $1',
       [number],
     )
-    return row === undefined ? null : sealedHour(row)
+    return row === undefined ? null : hourFrom(row)
   }
 
   async #anchorOf(number: number): Promise<HourAnchor | null> {
@@ -194,7 +205,7 @@ export class PostgresProofLog implements ProofLog {
       [number, row.number],
     )
     const { network, transaction } = row
-    return { network, transaction, chain, following: following.map(sealedHour) }
+    return { network, transaction, chain, following: following.map(hourFrom) }
   }
 
   async #treeOf(number: number): Promise<MerkleTree> {
@@ -204,14 +215,14 @@ export class PostgresProofLog implements ProofLog {
       'SELECT digest FROM perpscope.proof_leaves WHERE number = $1 ORDER BY position',
       [number],
     )
-    const tree = treeOver(rows)
+    const tree = new MerkleTree(
+      rows.map(({ digest }) => digest),
+      sha256,
+    )
     this.#trees.set(number, tree)
     return tree
   }
 }
-
-/** Before the first hour. */
-const NO_CHAIN = Buffer.alloc(32)
 
 async function clockOf(db: Postgres): Promise<number> {
   const [row] = await db.query<{ ms: bigint }>(
@@ -221,8 +232,8 @@ async function clockOf(db: Postgres): Promise<number> {
 }
 
 async function endedHours(query: SqlQuery, nowMs: number): Promise<readonly number[]> {
-  const open = await query<{ hour: bigint }>(OPEN)
-  return open.map(({ hour }) => Number(hour)).filter((hour) => hasEnded(hour, nowMs))
+  const ended = await query<{ hour: bigint }>(ENDED, waitingHours(nowMs))
+  return ended.map(({ hour }) => Number(hour))
 }
 
 async function sealHour(query: SqlQuery, hour: number): Promise<void> {
@@ -235,12 +246,11 @@ async function sealHour(query: SqlQuery, hour: number): Promise<void> {
        ORDER BY id`,
     [hour],
   )
-  const { root } = treeOver(leaves)
-  const chain = chainValue(last?.chain ?? NO_CHAIN, { hourMs: hour * HOUR_MS, root }, sha256)
-  const number = Number(last?.number ?? 0n) + 1
-  const claims = leaves.filter(({ kind }) => leafKinds[kind] === 'claim').length
+  const previous = last && hourFrom(last)
+  const next = sealedHour(previous, hour * HOUR_MS, leaves, sha256)
+  const { number, answers, claims, root, chain } = next
   await query('INSERT INTO perpscope.proof_hours VALUES ($1, $2, $3, $4, $5, $6)', [
-    ...[number, hour, leaves.length - claims, claims, Buffer.from(root), Buffer.from(chain)],
+    ...[number, hour, answers, claims, Buffer.from(root), Buffer.from(chain)],
   ])
   await query(
     `UPDATE perpscope.proof_leaves SET number = $1, position = given.at - 1
@@ -249,14 +259,7 @@ async function sealHour(query: SqlQuery, hour: number): Promise<void> {
   )
 }
 
-function treeOver(leaves: readonly { readonly digest: Buffer }[]): MerkleTree {
-  return new MerkleTree(
-    leaves.map(({ digest }) => digest),
-    sha256,
-  )
-}
-
-function sealedHour({ number, hour, answers, claims, root, chain }: HourRow): SealedHour {
+function hourFrom({ number, hour, answers, claims, root, chain }: HourRow): SealedHour {
   return {
     ...{ number: Number(number), hourMs: Number(hour) * HOUR_MS, root, chain },
     ...{ answers: Number(answers), claims: Number(claims) },

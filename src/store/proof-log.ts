@@ -9,7 +9,14 @@ import type {
   ProofLog,
   SealedHour,
 } from '../domain/answer-proof.ts'
-import { chainValue, FOLLOWING_MAX, hasEnded, hourOf, leafKinds } from '../domain/answer-proof.ts'
+import {
+  FOLLOWING_MAX,
+  hourOf,
+  leafKinds,
+  NO_CHAIN,
+  sealedHour,
+  waitingHours,
+} from '../domain/answer-proof.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import { MerkleTree } from '../domain/merkle-tree.ts'
 import type { FileInspection, FileKind } from './sqlite-file.ts'
@@ -122,9 +129,13 @@ export class SqliteProofLog implements ProofLog {
       add: db.prepare<[Uint8Array, number, number]>(
         'INSERT OR IGNORE INTO leaves (digest, kind, hour) VALUES (?, ?, ?)',
       ),
-      open: db
-        .prepare<[], number>(
-          'SELECT hour FROM leaves WHERE number IS NULL GROUP BY hour ORDER BY min(id)',
+      // Two ranges of the index: every sale asks, and all leaves of the present hour wait.
+      ended: db
+        .prepare<[number, number], number>(
+          `SELECT hour FROM (
+               SELECT id, hour FROM leaves WHERE number IS NULL AND hour < ?
+               UNION ALL SELECT id, hour FROM leaves WHERE number IS NULL AND hour > ?)
+             GROUP BY hour ORDER BY min(id)`,
         )
         .pluck(),
       openLeaves: db.prepare<[number], { id: number; kind: number; digest: Buffer }>(
@@ -190,7 +201,7 @@ export class SqliteProofLog implements ProofLog {
     if (hour === undefined || position === null)
       return { state: 'open', kind, hourMs: found.hour * HOUR_MS }
     return {
-      ...{ state: 'sealed', kind, hour: sealedHour(hour) },
+      ...{ state: 'sealed', kind, hour: hourFrom(hour) },
       before: this.#statements.hour.get(hour.number - 1)?.chain ?? NO_CHAIN,
       proof: this.#treeOf(hour.number).proof(position),
       anchor: this.#anchorOf(hour.number),
@@ -202,7 +213,7 @@ export class SqliteProofLog implements ProofLog {
     const all = Number.MAX_SAFE_INTEGER
     const number = before !== null && 'number' in before ? before.number : all
     const hour = before !== null && 'hourMs' in before ? Math.ceil(before.hourMs / HOUR_MS) : all
-    return this.#statements.page.all(number, hour, countMax).map(sealedHour)
+    return this.#statements.page.all(number, hour, countMax).map(hourFrom)
   }
 
   async seal(): Promise<void> {
@@ -213,7 +224,7 @@ export class SqliteProofLog implements ProofLog {
     this.#seal()
     const begun = this.#statements.beginAnchor.get(day, network)
     const hour = begun === undefined ? undefined : this.#statements.hour.get(begun.number)
-    return hour === undefined ? null : sealedHour(hour)
+    return hour === undefined ? null : hourFrom(hour)
   }
 
   async anchorSent(day: number, transaction: string): Promise<void> {
@@ -237,8 +248,7 @@ export class SqliteProofLog implements ProofLog {
   }
 
   #seal(): void {
-    const nowMs = this.#nowMs()
-    const ended = this.#statements.open.all().filter((hour) => hasEnded(hour, nowMs))
+    const ended = this.#statements.ended.all(...waitingHours(this.#nowMs()))
     if (ended.length === 0) return
     this.#db
       .transaction(() => {
@@ -249,16 +259,10 @@ export class SqliteProofLog implements ProofLog {
 
   #sealHour(hour: number): void {
     const { last, openLeaves, seal, place } = this.#statements
-    const previous = last.get()
-    const number = (previous?.number ?? 0) + 1
     const leaves = openLeaves.all(hour)
-    const { root } = new MerkleTree(
-      leaves.map(({ digest }) => digest),
-      sha256,
-    )
-    const chain = chainValue(previous?.chain ?? NO_CHAIN, { hourMs: hour * HOUR_MS, root }, sha256)
-    const claims = leaves.filter(({ kind }) => leafKinds[kind] === 'claim').length
-    seal.run(number, hour, leaves.length - claims, claims, root, chain)
+    const next = sealedHour(last.get(), hour * HOUR_MS, leaves, sha256)
+    const { number, answers, claims, root, chain } = next
+    seal.run(number, hour, answers, claims, root, chain)
     for (const [position, { id }] of leaves.entries()) place.run(number, position, id)
   }
 
@@ -266,7 +270,7 @@ export class SqliteProofLog implements ProofLog {
     const anchor = this.#statements.anchorOf.get(number)
     if (anchor === undefined || anchor.number - number > FOLLOWING_MAX) return null
     const chain = this.#statements.hour.get(anchor.number)?.chain ?? NO_CHAIN
-    const following = this.#statements.between.all(number, anchor.number).map(sealedHour)
+    const following = this.#statements.between.all(number, anchor.number).map(hourFrom)
     return { network: anchor.network, transaction: anchor.transaction, chain, following }
   }
 
@@ -279,10 +283,7 @@ export class SqliteProofLog implements ProofLog {
   }
 }
 
-/** Before the first hour. */
-const NO_CHAIN = Buffer.alloc(32)
-
-function sealedHour({ number, hour, answers, claims, root, chain }: HourRow): SealedHour {
+function hourFrom({ number, hour, answers, claims, root, chain }: HourRow): SealedHour {
   return { number, hourMs: hour * HOUR_MS, answers, claims, root, chain }
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '../../domain/clock.ts'
 import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
 import { keyOf } from '../../domain/contract.ts'
 import { viewOf } from '../../domain/document.ts'
+import { isRetryable } from '../../domain/problem.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import type { FoundAnswer } from '../analysis-call.ts'
 import { callReader, findAnswer } from '../analysis-call.ts'
@@ -60,12 +61,12 @@ export class LiveDocuments implements LiveSource {
     )
     return (parts: LiveCall): LiveDocument | Refusal => {
       const call = read(parts, clock.nowMs())
-      if (call.kind === 'refusal' && !isPassing(call)) return call
+      if (call.kind === 'refusal' && !isRetryable(call.code)) return call
       return {
         kind: 'document',
         newest: () => {
           const nowMs = clock.nowMs()
-          // Read again, because an engine that was away may not have known the coin.
+          // Read again, because an engine that was away or starting did not know the coin.
           const asked = call.kind === 'refusal' ? read(parts, nowMs) : call
           const found =
             asked.kind === 'refusal' ? asked : findAnswer(contract, asked, engine, nowMs)
@@ -120,11 +121,6 @@ function wholeReader({ wholeView }: AnalysisContract, read: ReturnType<typeof ca
     const call = read({ ...parts, query: others }, nowMs)
     return call.kind === 'refusal' ? call : { ...call, view: wholeView }
   }
-}
-
-/** Whether the same call may succeed later. */
-function isPassing({ code }: Refusal): boolean {
-  return code === 'engine_unavailable' || code === 'engine_timeout'
 }
 
 function decoded(text: string): string {

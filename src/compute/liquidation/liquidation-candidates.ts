@@ -72,8 +72,8 @@ type Suspected = Omit<Suspicion, 'isLikely'> & {
 /**
  * Chooses the accounts whose fills are requested, because a trade on the tape may be a liquidation: a liquidator vault
  * takes part in it, or a followed account closes its position as a taker while the mark is at its liquidation price, or
- * closes a large part of it at any price. The venue's mark on the fill confirms a candidate; an unwinding vault, a deleveraging and an ordinary closing have none
- * and are dropped.
+ * closes a large part of it at any price. The venue's mark on the fill confirms a candidate; an unwinding vault and an
+ * ordinary closing have none and are dropped. A deleveraging has the mark and is dropped by its direction.
  */
 export class LiquidationCandidates implements MarketTracker {
   readonly inputs = [

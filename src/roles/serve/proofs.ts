@@ -26,7 +26,10 @@ export function keepProofs(
   { clock, log }: { readonly clock: SteadyClock; readonly log: Logger },
 ): Proofs {
   const warn = (cause: unknown) =>
-    log.warn({ reason: reasonOf(cause) }, 'the proof log cannot be written; what waits is kept')
+    log.warn(
+      { reason: reasonOf(cause), dropped: leaves.dropped },
+      'the proof log cannot be written; the newest leaves are kept',
+    )
   const leaves = new PendingLeaves(store, warn)
   let known: ReadonlySet<string> = new Set()
   const addClaims = () => {

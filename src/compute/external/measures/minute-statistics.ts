@@ -97,9 +97,9 @@ export function halfLifeSeconds(minutes: Float64Array): number {
   let before = Number.NaN
   // Subtracting a pivot avoids cancellation for a nearly constant series far from zero.
   let pivot = Number.NaN
-  for (const told of minutes) {
-    if (Number.isNaN(pivot)) pivot = told
-    const value = told - pivot
+  for (const reading of minutes) {
+    if (Number.isNaN(pivot)) pivot = reading
+    const value = reading - pivot
     if (!Number.isNaN(before) && !Number.isNaN(value)) {
       n += 1
       sumX += before
