@@ -87,7 +87,7 @@ describe('the proof of an answer', () => {
     expect(checkInclusion(answerText(fileOf(1)), status, body)).toMatchObject({ verdict: 'open' })
   })
 
-  test('is cached once it is sealed, and for good once it is anchored', async () => {
+  test('is cached for an hour once it is sealed, and permanently once it is anchored', async () => {
     const cachingOf = async (price: number, anchored: HourAnchor | null = null) => {
       const { app } = gatewayFixture({ proofs: proofsWith(anchored) })
       return (await app.inject(proofPath(answerText(fileOf(price))))).headers['cache-control']

@@ -77,7 +77,7 @@ const replacement = `UPDATE perpscope.channels SET ${assignments}, version = ver
 const isUnchanged = 'channels.id = $1 AND version = $11'
 /**
  * One statement, so that the total and its sale are stored together. The lock on the payment makes it wait for a gateway
- * that takes the payment over, which finds either the sale or none for good.
+ * that takes the payment over, which finds either the sale or, permanently, none.
  */
 const saleStatement = `WITH held AS MATERIALIZED (
   SELECT 1 FROM perpscope.payments WHERE network = $15 AND asset = $16 AND payer = $17 AND nonce = $18
