@@ -1,4 +1,4 @@
-import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pino } from 'pino'
@@ -11,9 +11,9 @@ const FULL = '/dev/full'
 test.skipIf(!existsSync(FULL)).each([true, false])(
   'a full disk below the log ends nothing (sync: %s)',
   async (sync) => {
-    const fd = openSync(FULL, 'w')
-    onTestFinished(() => closeSync(fd))
-    const stream = logDestination(fd, sync)
+    const stream = logDestination(openSync(FULL, 'w'), sync)
+    // It closes the descriptor, whose number another test may get then.
+    onTestFinished(() => stream.destroy())
     const failed = vi.fn()
     stream.on('error', failed)
     const log = pino(stream)
@@ -24,12 +24,15 @@ test.skipIf(!existsSync(FULL)).each([true, false])(
   },
 )
 
-test('lines are flushed at the end', () => {
+test('lines that wait are flushed at the end', () => {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-log-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'log')
   const stream = logDestination(openSync(path, 'w'), false)
-  pino(stream).info('one')
+  onTestFinished(() => stream.destroy())
+  const log = pino(stream)
+  log.info('on its way to the disk')
+  log.info('waiting')
   stream.flushSync()
-  expect(readFileSync(path, 'utf8')).toContain('"msg":"one"')
+  expect(readFileSync(path, 'utf8')).toContain('"msg":"waiting"')
 })
