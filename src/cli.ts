@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import type { Command } from 'commander'
 import { Argument } from 'commander'
 import type { BackupOptions } from './config/backup.ts'
@@ -225,6 +226,8 @@ command(
   .argument('<dir>', 'a new or empty folder, or an earlier backup, which is replaced')
   .action(async (dir: string, options: BackupOptions) => {
     const { backup } = await import('./roles/backup.ts')
+    // The service has priority.
+    setPriority(constants.priority.PRIORITY_LOW)
     await backup(dir, options, { write, progress: await progressOf(process.stderr) })
   })
 

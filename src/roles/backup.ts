@@ -1,6 +1,5 @@
 import { mkdirSync, readdirSync, renameSync, rmdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { constants, setPriority } from 'node:os'
 import { dirname, join, resolve, sep } from 'node:path'
 import Database from 'better-sqlite3'
 import type { BackupOptions } from '../config/backup.ts'
@@ -53,8 +52,6 @@ export async function backup(
   const dataDir = resolve(options.dataDir)
   checkPlaces(target, dataDir)
   process.umask(PRIVATE_UMASK)
-  // The service has priority.
-  setPriority(constants.priority.PRIORITY_LOW)
   const partial = `${target}.partial`
   const lock = begin(partial, target)
   try {
