@@ -1,8 +1,8 @@
 /**
  * Restarts the service with a month of history on disk. Measures the time until every earlier answer is
  * available again, and until all inputs of all answers are newer than the restart.
- * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service of few coins after ten seconds,
- * and only checks that it answers again with correct ages; `--days N` of history.
+ * `tsx bench/restart.ts`; needs `npm run build`. `--quick` restarts a service of few coins soon after its
+ * first answers, and only checks that it answers again with correct ages; `--days N` of history.
  */
 import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -28,7 +28,7 @@ const AGAIN_MS_MAX = 2_000
 /** One warm-up: a REST weight of 20 per coin, of the planned 1,000 per minute. */
 const FRESH_MS_PER_COIN_MAX = (20 / 1_000) * 60_000
 const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
-const WARM_MS_MAX = isQuick ? 10_000 : 6 * 60_000
+const WARM_MS_MAX = 6 * 60_000
 /** The service is warm after this time without a new answer. */
 const STEADY_MS = isQuick ? 3_000 : 20_000
 const COINS_MS = 5_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -45,6 +45,8 @@ const BLOCK_MS_AT_RATE_1 = 250
 const FAULT_PERIOD_MS = 10_000
 /** No faults in the last part of the run, so that all are repaired when it is judged. */
 const FAULT_FREE_MS = 150_000
+/** Until the first publication. */
+const START_MS_MAX = 180_000
 const SAMPLE_PERIOD_MS = 60_000
 /** Share of the run that is excluded from the heap slope. */
 const SETTLING_SHARE = 1 / 3
@@ -64,14 +66,18 @@ type Sample = {
   /** Trade and candle frames among them. */
   readonly tradedFrames: number
   readonly documents: number
-  /** Time from a book or candle frame of a coin to the next document that includes it. */
-  readonly publishP99Ms: number
+  /** Time from a book or candle frame of a coin to the next document that includes it; null without one. */
+  readonly publishP99Ms: number | null
   /** Coins whose pulse was not confirmed for longer than a fault lasts. */
   readonly late: readonly string[]
   readonly counts: Readonly<Record<string, number>>
 }
 
-type Report = { readonly kind: 'venue'; readonly wsUrl: string; readonly infoUrl: string } | Sample
+type Report =
+  | { readonly kind: 'venue'; readonly wsUrl: string; readonly infoUrl: string }
+  /** The engine has published its first documents. */
+  | { readonly kind: 'begun' }
+  | Sample
 
 const [mode, ...rest] = process.argv.slice(2)
 if (mode === 'run-venue') await runVenue(Number(rest[0]), Number(rest[1]))
@@ -119,6 +125,7 @@ async function soak(minutes: number, rate: number): Promise<void> {
         throw new Error(`a child ended: ${String(code ?? signal)}`)
       }),
     )
+    await Promise.race([hasBegun(engine), died])
     await Promise.race([wait(minutes * 60_000), died])
     engine.send('sample')
     const [last] = (await Promise.race([once(engine, 'message'), died])) as [Sample]
@@ -127,6 +134,11 @@ async function soak(minutes: number, rate: number): Promise<void> {
   } finally {
     for (const child of children) child.kill()
   }
+}
+
+async function hasBegun(engine: ChildProcess): Promise<void> {
+  const reports = on(engine, 'message', { signal: AbortSignal.timeout(START_MS_MAX) })
+  for await (const [{ kind }] of reports as AsyncIterable<[Report]>) if (kind === 'begun') return
 }
 
 function report(run: {
@@ -174,7 +186,7 @@ function report(run: {
   console.log(
     `${minutes} minutes, ${last.frames} frames (${perSecond(last.frames)} a second, ` +
       `${perSecond(last.tradedFrames)} of them trades and candles), ` +
-      `frame to published document p99 ${last.publishP99Ms.toFixed(0)} ms, ` +
+      `frame to published document p99 ${last.publishP99Ms?.toFixed(0) ?? '-'} ms, ` +
       `heap ${last.heapMib.toFixed(1)} MiB, rss ${last.rssMib.toFixed(0)} MiB`,
   )
   const minutesMs = samples.slice(0, -1).map(({ delayP999Ms }) => delayP999Ms)
@@ -319,6 +331,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const take = (message: EngineMessage) => {
     if (message.kind === 'heartbeat') counts = message.heartbeat.counts
     if (message.kind !== 'documents') return
+    if (published === 0) tell({ kind: 'begun' })
     published += message.documents.length
     for (const document of message.documents) {
       documents.set(document.key, document)
@@ -382,7 +395,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
       frames,
       tradedFrames,
       documents: published,
-      publishP99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN,
+      publishP99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? null,
       late: late.map(({ key }) => key.slice(key.indexOf('/') + 1)),
       counts,
     })
