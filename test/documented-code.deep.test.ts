@@ -22,7 +22,7 @@ import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
 import type { SimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import type { Rig } from './support/service.ts'
-import { fewCoins, freePort, startRig, until, untilSold } from './support/service.ts'
+import { freePort, startRig, until, untilSold } from './support/service.ts'
 
 /**
  * Every block of code in the README and in docs/ is run as it stands there. What a reader has to put in (an
@@ -33,7 +33,7 @@ const MAIN = join(ROOT, 'dist/main.js')
 const CANDLES = join(ROOT, 'src/compute/indicators/fixtures/flat-stretch-table.csv')
 const FUNDS = 1_000_000n
 /** Ten seconds or so: two rounds of books. */
-const RECORDED_BYTES = 700_000
+const RECORDED_BYTES = 200_000
 
 type Block = { readonly page: string; readonly language: string; readonly code: string }
 
@@ -56,7 +56,7 @@ let rig: Rig
 let facilitator: SimulatedFacilitator
 let folder: string
 let running: ChildProcess | null = null
-/** Of the commands alone: two services on one venue would share what it grants an address. */
+/** Of the commands alone: two services on one venue would share what it grants an address. Its coins are few. */
 let venue: ChildProcess
 let venueUrl: string
 
@@ -155,9 +155,14 @@ describe('what buys', () => {
 })
 
 describe('the commands of', () => {
-  beforeEach(async () => {
-    venue = launch(MAIN, ['simulate', ...fewCoins], 'pipe')
+  beforeAll(async () => {
+    venue = launch(MAIN, ['simulate', '--coins', '8', '--weight-per-minute', '60000'], 'pipe')
     venueUrl = (JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }).venue.http
+  })
+
+  afterAll(() => end(venue))
+
+  beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'perpscope-documented-'))
     await symlink(join(ROOT, 'dist'), join(folder, 'dist'))
     const candles = readFileSync(CANDLES, 'utf8')
@@ -176,7 +181,6 @@ describe('the commands of', () => {
   afterEach(async () => {
     if (running !== null) await end(running)
     running = null
-    await end(venue)
     await rm(folder, { recursive: true })
   })
 
@@ -191,19 +195,15 @@ describe('the commands of', () => {
         expect(ci.replaceAll('--silent ', '')).toContain(command)
   })
 
-  test.each(commandBlocks)(
-    '$page work line by line',
-    async ({ code }) => {
-      const ports = { port: await freePort(), adminPort: await freePort() }
-      // What one page has recorded another one replays.
-      const isRecorded = code.includes('--out day.plog') || !code.includes('day.plog')
-      if (!isRecorded) await runLine('perpscope record --out day.plog', ports)
-      const lines = code.split('\n').map(plain)
-      for (const line of lines.filter((one) => one !== '' && one !== 'npm run build'))
-        await runLine(line, ports)
-    },
-    150_000,
-  )
+  test.each(commandBlocks)('$page work line by line', async ({ code }) => {
+    const ports = { port: await freePort(), adminPort: await freePort() }
+    // What one page has recorded another one replays.
+    const isRecorded = code.includes('--out day.plog') || !code.includes('day.plog')
+    if (!isRecorded) await runLine('perpscope record --out day.plog', ports)
+    const lines = code.split('\n').map(plain)
+    for (const line of lines.filter((one) => one !== '' && one !== 'npm run build'))
+      await runLine(line, ports)
+  })
 })
 
 test('the table that the demo prints in the README has what is sold, at its price', () => {

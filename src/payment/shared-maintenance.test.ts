@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PostgresServer } from '../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../test/support/postgres.ts'
 import { systemClock } from '../roles/system-clock.ts'
 import { Postgres } from './ledger/postgres.ts'
 import { migrateTables } from './ledger/postgres-schema.ts'
@@ -18,10 +18,8 @@ describe.skipIf(!hasPostgres)('the maintenance mode of two gateways', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   async function database() {
     const url = await server.createDatabase()

@@ -74,9 +74,18 @@ export class ConsoleBrowser {
   }
 }
 
-/** Rules of accessibility that a page breaks, with the first element of each. */
-export async function inaccessible(page: Page): Promise<readonly string[]> {
-  const { violations } = await new AxeBuilder({ page }).analyze()
+/** Rules of accessibility, of all or of some, that a page breaks, with the first element of each. */
+export async function inaccessible(
+  page: Page,
+  some?: readonly string[],
+): Promise<readonly string[]> {
+  const { violations } = await new AxeBuilder({ page })
+    .options({
+      // The others would be described to the last element.
+      resultTypes: ['violations'],
+      ...(some !== undefined && { runOnly: { type: 'rule', values: [...some] } }),
+    })
+    .analyze()
   return violations.map(
     ({ id, help, nodes }) =>
       `${id}: ${help} (${nodes.length}, first ${nodes[0]?.target.join(' ')})`,

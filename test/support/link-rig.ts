@@ -21,7 +21,6 @@ export class LinkGateway {
   readonly replica = new WatchedReplica({ analysis: 'pulse', view: '1h,4h' })
   readonly mirror: Mirror
   readonly #broker: RedisBroker
-  readonly startedAtMs = systemClock.nowMs()
 
   constructor(url: string) {
     this.#broker = new RedisBroker({

@@ -27,11 +27,24 @@ export type PostgresServer = {
   createDatabase(): Promise<string>
   /** Ends the server as a crash does: clients lose their connections, committed rows stay. */
   crash(): Promise<void>
-  /** After a crash, on the same port. */
+  /** After a crash, on the same port; does nothing while it runs. */
   start(): Promise<void>
   /** Stops or resumes the process that accepts connections. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
   close(): Promise<void>
+}
+
+let ofWorker: Promise<PostgresServer> | null = null
+
+/**
+ * One server for all test files of a worker, which ends with it: a new one costs more than most tests. Each test takes a
+ * database of its own, and a file that ends the server is followed by a new start.
+ */
+export async function postgresOfWorker(): Promise<PostgresServer> {
+  ofWorker ??= startPostgres()
+  const server = await ofWorker
+  await server.start()
+  return server
 }
 
 /** @param isDurable whether rows survive a crash of the machine, at the cost of time; a crash of the server they always do */
@@ -63,6 +76,7 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
   process.once('exit', remove)
 
   async function start(): Promise<void> {
+    if (child !== null) return
     child = spawn(join(bin ?? '', 'postgres'), ['-D', data, '-p', String(port), ...args], {
       ...user,
       cwd: folder,

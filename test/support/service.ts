@@ -24,7 +24,7 @@ const POLL_MS = 50
  * A smaller simulated market; correlation needs 20 coins of it. With all 227, as in the demo, a service takes two and a
  * half times as long until everything is sold.
  */
-export const fewCoins = ['--coins', '40'] as const
+export const fewCoins = ['--coins', '28'] as const
 /** Limit for a hang: a service is ready within 15 s, and within 60 s next to four other jobs. */
 const READY_MS_MAX = 120_000
 

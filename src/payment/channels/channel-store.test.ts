@@ -1,8 +1,7 @@
 import type { Hex } from 'viem'
-import { afterAll, afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
-import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { Postgres } from '../ledger/postgres.ts'
 import { PostgresLedger } from '../ledger/postgres-ledger.ts'
 import { migrateTables } from '../ledger/postgres-schema.ts'
@@ -35,13 +34,9 @@ async function sqlite(): Promise<Stores> {
   return { store, other: store, close: async () => store.close() }
 }
 
-let server: Promise<PostgresServer> | null = null
-
-afterAll(async () => (await server)?.close())
-
 async function postgres(): Promise<Stores> {
-  server ??= startPostgres()
-  const url = await (await server).createDatabase()
+  const server = await postgresOfWorker()
+  const url = await server.createDatabase()
   const [one, two] = ['one', 'two'].map(
     (name) => new Postgres({ url, applicationName: `perpscope test ${name}` }),
   ) as [Postgres, Postgres]

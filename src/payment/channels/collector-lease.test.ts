@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import type { SqlQuery } from '../ledger/postgres.ts'
 import { Postgres } from '../ledger/postgres.ts'
 import { migrateTables } from '../ledger/postgres-schema.ts'
@@ -11,10 +11,8 @@ describe.skipIf(!hasPostgres)('the right to claim vouchers', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   async function cluster() {
     const db = new Postgres({

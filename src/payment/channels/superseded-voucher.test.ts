@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { Postgres } from '../ledger/postgres.ts'
 import { PostgresLedger } from '../ledger/postgres-ledger.ts'
 import { migrateTables } from '../ledger/postgres-schema.ts'
@@ -23,10 +23,8 @@ describe.skipIf(!hasPostgres)('a gateway that froze between the claim and its vo
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   /** Two gateways; the first has begun a payment and is not seen any more. */
   async function begun() {

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hex } from 'viem'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { ledger as printLedger } from '../../roles/ledger.ts'
 import { PostgresChannelStore } from '../channels/postgres-channel-store.ts'
 import { SqliteChannelStore } from '../channels/sqlite-channel-store.ts'
@@ -32,10 +32,8 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   /** A file with payments of every state, and an empty database. */
   async function written(payments: number) {

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { describeLedger } from '../testing/ledger-contract.ts'
 import { ledgerEntry as entry, NOW_MS } from '../testing/ledger-entry.ts'
 import type { LedgerRetention } from './ledger.ts'
@@ -17,10 +17,8 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   let gateways = 0
 

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { Postgres, PostgresUnavailableError, violates } from './postgres.ts'
 import { migrateTables } from './postgres-schema.ts'
 
@@ -11,10 +11,8 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   async function connected(): Promise<Postgres> {
     const db = new Postgres({ url: await server.createDatabase(), applicationName })
@@ -113,10 +111,8 @@ describe.skipIf(!hasPostgres)('tables in PostgreSQL', () => {
   }
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   test('are created once by gateways that start at once, and migrated with their rows', async () => {
     const url = await server.createDatabase()

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, startPostgres } from '../../../test/support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { Postgres } from '../../payment/ledger/postgres.ts'
 import { PostgresLedger } from '../../payment/ledger/postgres-ledger.ts'
 import { ledgerEntry, NOW_MS } from '../../payment/testing/ledger-entry.ts'
@@ -11,10 +11,8 @@ describe.skipIf(!hasPostgres)('the check of a shared ledger', () => {
   let server: PostgresServer
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
   })
-
-  afterAll(() => server.close())
 
   test('names version and payments, and what is wrong', async () => {
     const url = await server.createDatabase()
