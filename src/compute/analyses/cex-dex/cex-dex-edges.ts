@@ -13,7 +13,7 @@ export type Edge = {
   readonly sell: string
   /** 10,000 ln(sell / buy), before any cost. */
   readonly grossBps: number
-  /** Taker fees of both sides; for a pool its fee and price impact of {@link SWAP_USD}. */
+  /** Taker fees of both sides, entry and exit with the perpetual; for a pool its fee and price impact of {@link SWAP_USD}. */
   readonly feeBps: number
   /** NaN if the gas cost is unknown. */
   readonly gasBps: number
@@ -26,6 +26,8 @@ type Side = {
   readonly askUsd: number
   readonly feeBps: number
   readonly gasBps: number
+  /** A swap completes the trade; a perpetual is a position that is closed later, with the other side. */
+  readonly trades: 1 | 2
 }
 
 /**
@@ -44,6 +46,7 @@ export function edgesOf(
       askUsd,
       feeBps: takerFees.takerBps[exchange],
       gasBps: 0,
+      trades: 1,
     }),
   )
   return [perp, pool].flatMap((dex) => {
@@ -64,6 +67,7 @@ export function perpSide(quote: BestQuote | null, scale: number): Side | null {
     askUsd: quote.ask.price / scale,
     feeBps: takerFees.takerBps.venue_perp,
     gasBps: 0,
+    trades: 2,
   }
 }
 
@@ -76,12 +80,13 @@ export function poolSide(leg: PoolLeg, chain: ChainEvent | null, nativeUsd: numb
     askUsd: leg.priceUsd,
     feeBps: leg.swapCostBps,
     gasBps: (gasUsd / SWAP_USD) * BPS,
+    trades: 1,
   }
 }
 
 function edgeOf(buy: Side, sell: Side): Edge {
   const grossBps = BPS * Math.log(sell.bidUsd / buy.askUsd)
-  const feeBps = buy.feeBps + sell.feeBps
+  const feeBps = Math.max(buy.trades, sell.trades) * (buy.feeBps + sell.feeBps)
   const gasBps = buy.gasBps + sell.gasBps
   return {
     buy: buy.name,

@@ -71,7 +71,7 @@ const EdgeAnswer = Type.Object({
   sell: Type.String({ description: 'Where to sell, likewise.' }),
   gross_bps: Bps('10,000 ln(bid at sell / ask at buy), before costs'),
   fee_bps: Spread(
-    `Taker fees of both sides; for a pool its fee and price impact of ${SWAP_USD} USD`,
+    `Taker fees of both sides, entry and exit with venue_perp; for a pool its fee and price impact of ${SWAP_USD} USD`,
   ),
   gas_bps: nullable(Spread(`Gas cost relative to ${SWAP_USD} USD; null if unknown`)),
   net_bps: nullable(Bps('gross_bps - fee_bps - gas_bps; null if gas_bps is')),
@@ -208,7 +208,7 @@ export const CexDexAnswer = Type.Object({
     },
     {
       description:
-        'Per direction the exchange with the best net result, at best quotes; order size, transfers and funding are not included.',
+        'Per direction the exchange with the best net result, at best quotes; order size, exit prices, transfers and funding are not included.',
     },
   ),
   stats_24h: Type.Object(

@@ -167,12 +167,30 @@ describe('executable edges', () => {
     ])
     // Kraken bids 10 bps more, and takes 30 more.
     const [sold, bought] = executable.edges
-    expect(sold).toMatchObject({ buy: 'venue_perp', sell: 'binance', fee_bps: 14.5, gas_bps: 0 })
+    expect(sold).toMatchObject({ buy: 'venue_perp', sell: 'binance', fee_bps: 29, gas_bps: 0 })
     expect(sold?.gross_bps).toBeCloseTo(10_000 * Math.log((100.9 * (1 - 5e-5)) / 100.01), 1)
-    expect(sold?.net_bps).toBeCloseTo((sold?.gross_bps ?? 0) - 14.5, 9)
+    expect(sold?.net_bps).toBeCloseTo((sold?.gross_bps ?? 0) - 29, 9)
     expect(bought).toMatchObject({ buy: 'binance', sell: 'venue_perp' })
     expect(executable.best_net_bps).toBe(sold?.net_bps)
     expect(executable.edges).toHaveLength(2)
+  })
+
+  test('against the perpetual pay the fees of entry and exit', () => {
+    const { executable } = read([
+      at100,
+      book('BTC', {
+        bids: [{ price: 99.98, sizeBase: 10 }],
+        asks: [{ price: 100, sizeBase: 10 }],
+      }),
+      exchangeQuote('binance', 'BTC', 100.2 / (1 - 5e-5), NOW_MS),
+      exchangeQuote('kraken', 'BTC', 100.2, NOW_MS),
+      network(100),
+    ])
+    // Bought at 100.00, sold at 100.20; entry and exit each cost 4.5 + 10 bps.
+    expect(executable).toMatchObject({
+      edges: [{ buy: 'venue_perp', sell: 'binance', gross_bps: 19.98, fee_bps: 29 }, {}],
+      best_net_bps: -9.02,
+    })
   })
 
   test('of a pool with unknown gas have no net', () => {
