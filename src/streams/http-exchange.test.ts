@@ -3,6 +3,7 @@ import type { RequestListener, Server } from 'node:http'
 import { createServer } from 'node:http'
 import { firstValueFrom, lastValueFrom, take, tap, toArray } from 'rxjs'
 import { afterEach, expect, test } from 'vitest'
+import { reasonOf } from '../domain/errors.ts'
 import { followText, getText, postJson } from './http-exchange.ts'
 
 const servers: Server[] = []
@@ -52,6 +53,19 @@ test('a broken exchange is an operating error', async () => {
     name: 'OperatingError',
     code: 'request_failed',
   })
+})
+
+test('no failure contains the key of a provider', async () => {
+  const large = await listen((_, response) => response.end(Buffer.alloc(16 * 1024 * 1024 + 1)))
+  const refusing = await listen((_, response) => response.writeHead(401).end())
+  for (const url of [large, refusing, 'http://127.0.0.1:1']) {
+    const { host } = new URL(url)
+    const secret = `http://user:secret@${host}/secret?key=secret`
+    const call = url === refusing ? firstValueFrom(followText(secret)) : undefined
+    const reason = await (call ?? firstValueFrom(getText(secret))).then(String, reasonOf)
+    expect(reason).toContain(host)
+    expect(reason).not.toContain('secret')
+  }
 })
 
 test('unsubscribing aborts the exchange', async () => {

@@ -1,6 +1,7 @@
 import { Observable } from 'rxjs'
 import { request } from 'undici'
 import { OperatingError } from '../domain/errors.ts'
+import { hostOf } from '../domain/host-of.ts'
 import type { Follow, Get, HttpHeaders, HttpReply, Post } from './runtime.ts'
 
 /** 5,000 candles have about 1 MB, all data packages of an oracle network about 5 MB. */
@@ -16,7 +17,7 @@ export class HttpStatusError extends OperatingError {
   readonly status: number
 
   constructor(status: number, url: string) {
-    super('http_status', `${url} answered ${status}`)
+    super('http_status', `${hostOf(url)} answered ${status}`)
     this.status = status
   }
 }
@@ -96,7 +97,7 @@ async function readReply(
     const piece = Buffer.from(chunk)
     bytes += piece.byteLength
     // Leaving the loop destroys the body and its connection.
-    if (bytes > REPLY_BYTES_MAX) throw new OperatingError('reply_too_large', url)
+    if (bytes > REPLY_BYTES_MAX) throw new OperatingError('reply_too_large', hostOf(url))
     chunks.push(piece)
   }
   return { status: response.statusCode, body: Buffer.concat(chunks).toString('utf8') }
@@ -104,5 +105,5 @@ async function readReply(
 
 function operatingError(url: string, cause: unknown): OperatingError {
   if (cause instanceof OperatingError) return cause
-  return new OperatingError('request_failed', `${url}: ${String(cause)}`, { cause })
+  return new OperatingError('request_failed', `${hostOf(url)}: ${String(cause)}`, { cause })
 }

@@ -6,6 +6,7 @@ import type { Observable } from 'rxjs'
 import { NEVER, of } from 'rxjs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
+import { reasonOf } from '../domain/errors.ts'
 import type { Connect } from './runtime.ts'
 import { webSocketConnector } from './web-socket.ts'
 
@@ -78,6 +79,23 @@ test('a server that refuses the handshake is quoted with its status', async () =
 test('errors when nobody listens', async () => {
   const heard = await hear(connectWebSocket('ws://127.0.0.1:1', NEVER))
   expect(heard).toMatchObject({ frames: [], error: { code: 'socket_failed' } })
+})
+
+test('no failure contains the key of a provider', async () => {
+  const url = await listen((peer) => peer.close())
+  const { port } = new URL(url)
+  const server = createServer()
+  server.on('upgrade', (_, socket) => socket.end('HTTP/1.1 401 Unauthorized\r\n\r\n'))
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port: refusing } = server.address() as AddressInfo
+  for (const one of [port, refusing, 1]) {
+    const { error } = await hear(
+      connectWebSocket(`ws://user:secret@127.0.0.1:${one}/secret?key=secret`, NEVER),
+    )
+    expect(reasonOf(error)).toContain(`127.0.0.1:${one}`)
+    expect(reasonOf(error)).not.toContain('secret')
+  }
+  server.close()
 })
 
 test('unsubscribing tears the socket down at once, also from a peer that would not answer', async () => {

@@ -1,6 +1,7 @@
 import { Observable, Subscription } from 'rxjs'
 import { WebSocket } from 'ws'
 import { OperatingError } from '../domain/errors.ts'
+import { hostOf } from '../domain/host-of.ts'
 import type { EventLoop, PausableSocket } from './frame-slices.ts'
 import { FrameSlices } from './frame-slices.ts'
 import { HttpStatusError } from './http-exchange.ts'
@@ -27,6 +28,7 @@ function connected(
   slices: FrameSlices,
 ): Observable<string> {
   return new Observable<string>((subscriber) => {
+    const host = hostOf(url)
     const sending = new Subscription()
     const socket = new WebSocket(url, {
       perMessageDeflate: false,
@@ -40,7 +42,7 @@ function connected(
       sending.add(
         outbound.subscribe({
           next: (text) => {
-            if (socket.bufferedAmount > UNSENT_BYTES_MAX) fail('socket_congested', url)
+            if (socket.bufferedAmount > UNSENT_BYTES_MAX) fail('socket_congested', host)
             else if (socket.readyState === WebSocket.OPEN) socket.send(text)
           },
           error: (cause) => subscriber.error(cause),
@@ -68,8 +70,8 @@ function connected(
       sending.unsubscribe()
       slices.run(() => fail(code, message, cause), pausable)
     }
-    socket.on('error', (cause) => end('socket_failed', `${url}: ${cause.message}`, cause))
-    socket.on('close', (code) => end('socket_closed', `${url} closed with ${code}`))
+    socket.on('error', (cause) => end('socket_failed', `${host}: ${cause.message}`, cause))
+    socket.on('close', (code) => end('socket_closed', `${host} closed with ${code}`))
 
     return () => {
       sending.unsubscribe()

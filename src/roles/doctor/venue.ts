@@ -3,6 +3,7 @@ import { of } from 'rxjs'
 import { request } from 'undici'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
+import { hostOf } from '../../domain/host-of.ts'
 import type { VenueUrls } from '../../engine/engine.ts'
 import { connectWebSocket } from '../system-runtime.ts'
 import type { Finding } from './finding.ts'
@@ -49,21 +50,27 @@ async function checkRest(
     if (status === TOO_MANY_REQUESTS) {
       const advice =
         'wait a minute; if it persists, another program with this address uses the venue'
-      return { finding: fail(check, `${infoUrl} rejects requests (429)`, advice), coins: [] }
+      return {
+        finding: fail(check, `${hostOf(infoUrl)} rejects requests (429)`, advice),
+        coins: [],
+      }
     }
     const coins = status === 200 ? coinsOf(body) : []
     if (coins.length === 0) {
-      const found = `${infoUrl} answers ${status} without a list of perpetuals`
+      const found = `${hostOf(infoUrl)} answers ${status} without a list of perpetuals`
       return {
         finding: fail(check, found, 'check whether --source is the venue, and whether it is up'),
         coins,
       }
     }
     const tookMs = clock.nowMs() - startedAtMs
-    const found = `${infoUrl} lists ${coins.length} traded perpetuals, in ${tookMs} ms`
+    const found = `${hostOf(infoUrl)} lists ${coins.length} traded perpetuals, in ${tookMs} ms`
     return { finding: ok(check, found), coins }
   } catch (cause) {
-    return { finding: fail(check, `${infoUrl}: ${reasonOf(cause)}`, REACH_ADVICE), coins: [] }
+    return {
+      finding: fail(check, `${hostOf(infoUrl)}: ${reasonOf(cause)}`, REACH_ADVICE),
+      coins: [],
+    }
   }
 }
 
@@ -89,7 +96,7 @@ async function checkClock(infoUrl: string, clock: Clock): Promise<Finding> {
       if (venueMs !== null) offsetsMs.push(halfwayMs - venueMs)
     }
   } catch (cause) {
-    return fail(check, `${infoUrl}: ${reasonOf(cause)}`, REACH_ADVICE)
+    return fail(check, `${hostOf(infoUrl)}: ${reasonOf(cause)}`, REACH_ADVICE)
   }
   const offsetMs = offsetsMs.toSorted((one, other) => one - other)[offsetsMs.length >> 1]
   if (offsetMs === undefined)
@@ -118,11 +125,14 @@ async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<F
   const startedAtMs = clock.nowMs()
   try {
     await acknowledged(wsUrl, { type: 'trades', coin }, clock)
-    return ok(check, `${wsUrl} acknowledges subscriptions, in ${clock.nowMs() - startedAtMs} ms`)
+    return ok(
+      check,
+      `${hostOf(wsUrl)} acknowledges subscriptions, in ${clock.nowMs() - startedAtMs} ms`,
+    )
   } catch (cause) {
-    // Most socket errors contain the URL.
-    const reason = reasonOf(cause)
-    return fail(check, reason.includes(wsUrl) ? reason : `${wsUrl}: ${reason}`, REACH_ADVICE)
+    // Most socket errors name the host.
+    const [host, reason] = [hostOf(wsUrl), reasonOf(cause)]
+    return fail(check, reason.includes(host) ? reason : `${host}: ${reason}`, REACH_ADVICE)
   }
 }
 

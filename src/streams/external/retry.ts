@@ -2,6 +2,7 @@ import type { Observable, SchedulerLike } from 'rxjs'
 import { throwError, timeout } from 'rxjs'
 import { backOffMs } from '../../domain/back-off.ts'
 import { OperatingError } from '../../domain/errors.ts'
+import { hostOf } from '../../domain/host-of.ts'
 import { HttpStatusError } from '../http-exchange.ts'
 
 /** The retry policy of all external sources: 1 to 60 s after a failure, hours after a refusal. */
@@ -65,18 +66,14 @@ export function failureDetail(
   failures: number,
   pauseMs: number,
 ): string {
+  const host = hostOf(url)
+  const message = messageOf(cause).slice(0, DETAIL_CHARS_MAX)
   const next = `attempt ${failures + 1} in ${Math.round(pauseMs / 1_000)} s`
-  return `${hostOf(url)}: ${messageOf(cause)}; ${next}`
+  // Failures of a connection name the host.
+  return `${message.startsWith(host) ? '' : `${host}: `}${message}; ${next}`
 }
 
-/** The end of the message: its beginning may be a URL with a key. */
 function messageOf(cause: unknown): string {
   if (cause instanceof HttpStatusError) return publicReason(cause)
-  const text = cause instanceof Error ? cause.message : String(cause)
-  return text.slice(-DETAIL_CHARS_MAX)
-}
-
-/** The host of an operator's URL, whose path may hold a key. */
-export function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : ''
+  return cause instanceof Error ? cause.message : String(cause)
 }

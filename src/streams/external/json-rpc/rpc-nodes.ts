@@ -2,8 +2,9 @@ import type { Observable } from 'rxjs'
 import { catchError, concatMap, defer, map, of, throwError } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
+import { hostOf } from '../../../domain/host-of.ts'
 import type { ExternalRuntime, HttpReply } from '../../runtime.ts'
-import { hostOf, publicReason, withReplyTimeout } from '../retry.ts'
+import { publicReason, withReplyTimeout } from '../retry.ts'
 import { isUntrustedObject, ownMember, parseUntrusted } from '../untrusted-json.ts'
 
 /** The assessment of one node's result. */

@@ -18,6 +18,7 @@ import {
 import { backOffMs } from '../../../domain/back-off.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
+import { hostOf } from '../../../domain/host-of.ts'
 import { scheduledSlot } from '../../rate-gate.ts'
 import type { Runtime } from '../../runtime.ts'
 import { TokenBucket } from '../../token-bucket.ts'
@@ -195,7 +196,7 @@ function oneConnection(socket: number, shared: Shared): Observable<never> {
 }
 
 function faultText(fault: keyof typeof faultReasons, wsUrl: string, socket: number): string {
-  return `WebSocket ${socket} (${wsUrl}) ${faultReasons[fault]}; reconnecting`
+  return `WebSocket ${socket} (${hostOf(wsUrl)}) ${faultReasons[fault]}; reconnecting`
 }
 
 const faultReasons = {
