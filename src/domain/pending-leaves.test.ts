@@ -28,6 +28,19 @@ test('leaves are written in their order, also those that are added while others 
   expect(log.rows).toEqual(['answer 0,0,1', 'answer 0,0,2', 'claim 0,0,3'])
 })
 
+test('an answer that is sold while claims are written does not wait for the next one', async () => {
+  const log = logged()
+  let leaves: PendingLeaves | undefined
+  const add = async (kind: LeafKind, digests: readonly Uint8Array[]) => {
+    await log.add(kind, digests)
+    if (kind === 'claim') leaves?.add('answer', [leaf(2)])
+  }
+  leaves = new PendingLeaves({ add } as unknown as ProofLog, () => {})
+  leaves.add('claim', [leaf(1)])
+  await leaves.written()
+  expect(log.rows).toEqual(['claim 0,0,1', 'answer 0,0,2'])
+})
+
 test('leaves that cannot be written wait for the next ones, up to a bound, and are written once', async () => {
   const log = logged()
   const failures: unknown[] = []

@@ -41,18 +41,21 @@ export class PendingLeaves {
   }
 
   async #write(): Promise<void> {
-    for (const kind of leafKinds) {
-      while (this.#waiting[kind].length > 0) {
-        const digests = [...this.#waiting[kind]]
-        try {
-          await this.#log.add(kind, digests)
-        } catch (cause) {
-          this.#onFailure(cause)
-          return
-        }
-        const written = new Set(digests)
-        this.#waiting[kind] = this.#waiting[kind].filter((digest) => !written.has(digest))
+    // Of every kind again: leaves of one arrive while those of another are written.
+    for (let kind = this.#nextKind(); kind !== undefined; kind = this.#nextKind()) {
+      const digests = [...this.#waiting[kind]]
+      try {
+        await this.#log.add(kind, digests)
+      } catch (cause) {
+        this.#onFailure(cause)
+        return
       }
+      const written = new Set(digests)
+      this.#waiting[kind] = this.#waiting[kind].filter((digest) => !written.has(digest))
     }
+  }
+
+  #nextKind(): LeafKind | undefined {
+    return leafKinds.find((kind) => this.#waiting[kind].length > 0)
   }
 }
