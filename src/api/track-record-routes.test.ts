@@ -85,6 +85,18 @@ test.each([
   expect(refused.json()).toMatchObject({ code })
 })
 
+test('days that are read in turn are read from disk once a minute', async () => {
+  let reads = 0
+  const claimsOf = () => {
+    reads += 1
+    return []
+  }
+  const { app } = gatewayFixture({ claimsOf })
+  for (const day of ['2026-01-30', '2026-01-31', '2026-01-30', '2026-01-31'])
+    await app.inject(`/track-record/zone/claims?day=${day}`)
+  expect(reads).toBe(2)
+})
+
 test('a caller reads sixty pages a minute', async () => {
   const { app } = gatewayFixture({ claimsOf: () => [] })
   for (let page = 0; page < 60; page += 1)

@@ -10,6 +10,7 @@ import type { EngineReader } from '../link/engine-replica.ts'
 import type { ClaimsOf } from './claim-pages.ts'
 import { ClaimPages } from './claim-pages.ts'
 import { fillDocument } from './fill-document.ts'
+import { limitCallers } from './limit-callers.ts'
 import type { FreeDocument } from './send-document.ts'
 import { freeDocument, sendDocument } from './send-document.ts'
 import { sendProblem } from './send-problem.ts'
@@ -26,6 +27,7 @@ export type TrackRecordRouteOptions = {
 
 const JSON_TYPE = 'application/json; charset=utf-8'
 const RETRY_SECONDS = 15
+const PAGES_PER_MINUTE = 60
 const GRAVEYARD = 'graveyard'
 
 /** The free paths of the track record, from the document that the engine renders every minute. */
@@ -61,11 +63,12 @@ export function trackRecordRoutes(app: FastifyInstance, options: TrackRecordRout
   })
 
   const pages = new ClaimPages(options.claimsOf, options.clock)
-  app.get('/track-record/:family/claims', async (request, reply) => {
+  const onRequest = limitCallers('claims', PAGES_PER_MINUTE, 'pages of claims')
+  app.get('/track-record/:family/claims', { onRequest }, async (request, reply) => {
     const { family: name } = request.params as { readonly family: string }
     const family = claimFamilies.find((one) => one === name)
     if (family === undefined) refuseFamily(reply, name, claimFamilies)
-    else await pages.send(request, reply, family)
+    else pages.send(request, reply, family)
     return reply
   })
 }
