@@ -52,6 +52,7 @@ beforeEach(async () => {
   clock.advance(HOUR_MS)
   await proofs.add('answer', [Buffer.alloc(32, 1)])
   clock.advance(HOUR_MS)
+  await proofs.seal()
   onTestFinished(() => {
     proofs.close()
     rmSync(folder, { recursive: true })
@@ -112,6 +113,7 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   // Another hour on the same day waits for the next one.
   await proofs.add('answer', [Buffer.alloc(32, 2)])
   clock.advance(2 * HOUR_MS)
+  await proofs.seal()
   const nonce = () => anvil().getTransactionCount({ address: chain.accounts.facilitator.address })
   const before = await nonce()
   await one.run()

@@ -128,6 +128,18 @@ test('the list of hours has root and chain of each, newest first', async () => {
   expect((await app.inject('/proof?before=8')).json().hours).toHaveLength(1)
 })
 
+test('an address asks for 60 proofs and lists a minute', async () => {
+  const { app } = gatewayFixture({ proofs })
+  const path = proofPath(answerText(fileOf(1)))
+  for (let call = 0; call < 59; call += 1) await app.inject(path)
+  expect((await app.inject('/proof')).statusCode).toBe(200)
+  for (const url of [path, '/proof']) {
+    const refused = await app.inject(url)
+    expect([refused.statusCode, refused.json().code]).toEqual([429, 'rate_limited'])
+  }
+  expect((await app.inject({ url: path, remoteAddress: '192.0.2.1' })).statusCode).toBe(200)
+})
+
 test('a gateway without a proof log has no such path', async () => {
   expect((await gatewayFixture().app.inject('/proof')).statusCode).toBe(404)
 })

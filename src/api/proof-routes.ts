@@ -6,9 +6,10 @@ import type {
   HoursBefore,
   SealedHour,
 } from '../domain/answer-proof.ts'
-import { SEAL_DELAY_MS } from '../domain/answer-proof.ts'
+import { SEALED_AFTER_MS } from '../domain/answer-proof.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { compressAnswer } from './compress-answer.ts'
+import { limitCallers } from './limit-callers.ts'
 import { discoveryHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
 import { refuseParameters, unknownQueryParameter } from './unknown-parameter.ts'
@@ -16,13 +17,16 @@ import { refuseParameters, unknownQueryParameter } from './unknown-parameter.ts'
 const HOUR_MS = 3_600_000
 /** Hours on a page: four weeks. */
 const HOURS_MAX = 672
+/** Of an address: each builds the tree of its hour again. */
+const PROOFS_PER_MINUTE = 60
 const SHA_256 = /^(?:0x)?([0-9a-f]{64})$/i
 
 const NUMBER = /^[1-9]\d{0,14}$/
 
 /** Free proof that an answer was sold or a claim made, and in which hour: the tree of RFC 9162 over the leaves of each hour. */
 export function proofRoutes(app: FastifyInstance, proofs: AnswerProofs): void {
-  app.get('/proof', { onSend: compressAnswer }, async (request, reply) => {
+  const limit = limitCallers('proofs', PROOFS_PER_MINUTE, 'proofs')
+  app.get('/proof', { onRequest: limit, onSend: compressAnswer }, async (request, reply) => {
     const unknown = unknownQueryParameter(request.query, ['before'])
     if (unknown !== null) return refuse(reply, () => sendRefusal(reply, unknown))
     const before = beforeOf((request.query as { readonly before?: unknown }).before)
@@ -43,7 +47,7 @@ export function proofRoutes(app: FastifyInstance, proofs: AnswerProofs): void {
     })
   })
 
-  app.get('/proof/:sha256', { onRequest: refuseParameters }, async (request, reply) => {
+  app.get('/proof/:sha256', { onRequest: [limit, refuseParameters] }, async (request, reply) => {
     const [, digest] = SHA_256.exec((request.params as { sha256: string }).sha256) ?? []
     if (digest === undefined)
       return refuse(reply, () =>
@@ -79,7 +83,7 @@ function proofMembers(proof: AnswerProof | null) {
     return {
       state: 'open',
       kind,
-      sealed_from_iso: isoInstant(proof.hourMs + HOUR_MS + SEAL_DELAY_MS),
+      sealed_from_iso: isoInstant(proof.hourMs + HOUR_MS + SEALED_AFTER_MS),
     }
   const { position, size, path } = proof.proof
   return {

@@ -5,9 +5,9 @@ import { MerkleTree } from './merkle-tree.ts'
 export const leafKinds = ['answer', 'claim'] as const
 export type LeafKind = (typeof leafKinds)[number]
 
-/** An hour of leaves that no longer changes. */
+/** Leaves of an hour that no longer change: all, or {@link LEAVES_MAX} of a busy one. */
 export type SealedHour = {
-  /** Counts the sealed hours from 1, in the order of the chain. */
+  /** Counts from 1, in the order of the chain. */
   readonly number: number
   /** Start by the clock when its leaves arrived, Unix milliseconds. A clock that was set can repeat or skip hours. */
   readonly hourMs: number
@@ -38,7 +38,7 @@ export type HourAnchor = Pick<Anchor, 'network' | 'transaction'> & {
   readonly following: readonly Pick<SealedHour, 'hourMs' | 'root'>[]
 }
 
-/** `open`: the hour of the leaf has not ended. */
+/** `open`: the leaf is not sealed yet. */
 export type AnswerProof =
   | { readonly state: 'open'; readonly kind: LeafKind; readonly hourMs: number }
   | {
@@ -63,10 +63,11 @@ export interface AnswerProofs {
   hours(before: HoursBefore, countMax: number): Promise<readonly SealedHour[]>
 }
 
-/** The log itself. An hour that has ended is sealed when the log is read, or by `seal`. */
+/** The log itself. Only `seal` seals, so neither a sale nor a free request waits for it. */
 export interface ProofLog extends AnswerProofs {
   /** Adds leaves to the present hour; one that was added before is not added again. */
   add(kind: LeafKind, digests: readonly Uint8Array[]): Promise<void>
+  /** Seals the hours that have ended, unless another process is doing it. */
   seal(): Promise<void>
   /**
    * Reserves the anchor of a day for one caller. @returns the hour to anchor; null if another caller has the day, or if
@@ -86,8 +87,13 @@ const HOUR_MS = 3_600_000
 
 /** A leaf that arrives at the end of an hour is written by then. */
 export const SEAL_DELAY_MS = 10_000
+/** Proofs exist this long after their hour: the log is sealed every 15 s. */
+export const SEALED_AFTER_MS = 30_000
 
-/** Longest way from an hour to its anchor: a month. */
+/** Bounds the time of one step of sealing and of one proof, which builds the tree again: a few milliseconds. */
+export const LEAVES_MAX = 1_024
+
+/** Longest way from an hour to its anchor: a month of hours, or a day of 31 full trees an hour. */
 export const FOLLOWING_MAX = 744
 
 /** Number of the hour since the Unix epoch. */
@@ -107,7 +113,7 @@ export function waitingHours(nowMs: number): readonly [first: number, last: numb
 /** Before the first hour. */
 export const NO_CHAIN: Uint8Array = new Uint8Array(32)
 
-/** The next hour of the chain. @param leaves in order of their arrival; `kind` is an index of {@link leafKinds} */
+/** The next hour of the chain. @param leaves in order of their arrival, at most {@link LEAVES_MAX}; `kind` is an index of {@link leafKinds} */
 export function sealedHour(
   previous: Pick<SealedHour, 'number' | 'chain'> | undefined,
   hourMs: number,

@@ -1,4 +1,4 @@
-import { beforeAll, describe } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { PostgresServer } from '../../test/support/postgres.ts'
 import { hasPostgres, postgresOfWorker } from '../../test/support/postgres.ts'
 import { describeProofLog } from '../../test/support/proof-log-contract.ts'
@@ -27,5 +27,29 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
         for (const db of opened) await db.close()
       },
     }
+  })
+
+  test('nothing waits for another gateway that seals', async () => {
+    const url = await server.createDatabase()
+    const [db, other] = [1, 2].map((at) => new Postgres({ url, applicationName: `test ${at}` }))
+    if (db === undefined || other === undefined) throw new Error('two pools')
+    onTestFinished(async () => {
+      await db.close()
+      await other.close()
+    })
+    await migrateTables(db, proofTables)
+    let nowMs = Date.UTC(2026, 0, 1, 12)
+    const log = new PostgresProofLog(db, async () => nowMs)
+    const digest = Buffer.alloc(32, 1)
+    await log.add('answer', [digest])
+    nowMs += 7_200_000
+    await other.transaction(async (query) => {
+      await query('SELECT pg_advisory_xact_lock(7404001)')
+      await log.seal()
+      expect(await log.proofOf(digest)).toMatchObject({ state: 'open' })
+      await log.add('answer', [Buffer.alloc(32, 2)])
+    })
+    await log.seal()
+    expect(await log.proofOf(digest)).toMatchObject({ state: 'sealed' })
   })
 })

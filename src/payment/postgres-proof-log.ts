@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type {
   Anchor,
   AnswerProof,
@@ -11,12 +11,12 @@ import type {
 import {
   FOLLOWING_MAX,
   hourOf,
+  LEAVES_MAX,
   leafKinds,
   NO_CHAIN,
   sealedHour,
   waitingHours,
 } from '../domain/answer-proof.ts'
-import { BoundedMap } from '../domain/bounded-map.ts'
 import { MerkleTree } from '../domain/merkle-tree.ts'
 import type { Postgres, SqlQuery } from './ledger/postgres.ts'
 import type { PostgresTables } from './ledger/postgres-schema.ts'
@@ -70,16 +70,15 @@ type AnchorRow = Pick<Anchor, 'network' | 'transaction'> & {
   readonly number: bigint
 }
 
-/** Of `pg_advisory_xact_lock`: one gateway seals at a time. */
+/** Of `pg_try_advisory_xact_lock`: one gateway seals at a time. */
 const SEAL_LOCK = 7_404_001
 const HOUR_MS = 3_600_000
-const TREES_KEPT_MAX = 8
 const ALL = 2n ** 62n
 
 const INSERT = `INSERT INTO perpscope.proof_leaves (digest, kind, hour)
   SELECT digest, $2, $3 FROM unnest($1::bytea[]) WITH ORDINALITY AS given (digest, at) ORDER BY at
   ON CONFLICT DO NOTHING`
-/** Two ranges of the index: every sale asks, and all leaves of the present hour wait. */
+/** Two ranges of the index, without the leaves of the present hour, which wait too. */
 const ENDED = `SELECT hour FROM (
     SELECT id, hour FROM perpscope.proof_leaves WHERE number IS NULL AND hour < $1
     UNION ALL SELECT id, hour FROM perpscope.proof_leaves WHERE number IS NULL AND hour > $2) ended
@@ -93,7 +92,6 @@ const ANCHOR = 'SELECT day, number, network, hash AS transaction FROM perpscope.
 export class PostgresProofLog implements ProofLog {
   readonly #db: Postgres
   readonly #nowMs: () => Promise<number>
-  readonly #trees = new BoundedMap<number, MerkleTree>(TREES_KEPT_MAX)
 
   /**
    * @param db with the tables of proofs; closed by its owner
@@ -105,14 +103,12 @@ export class PostgresProofLog implements ProofLog {
   }
 
   async add(kind: LeafKind, digests: readonly Uint8Array[]): Promise<void> {
-    await this.seal()
     const hour = hourOf(await this.#nowMs())
     const given = digests.map((digest) => Buffer.from(digest))
     await this.#db.query(INSERT, [given, leafKinds.indexOf(kind), hour])
   }
 
   async proofOf(digest: Uint8Array): Promise<AnswerProof | null> {
-    await this.seal()
     const [found] = await this.#db.query<LeafRow>(
       'SELECT kind, hour, number, position FROM perpscope.proof_leaves WHERE digest = $1',
       [Buffer.from(digest)],
@@ -131,7 +127,6 @@ export class PostgresProofLog implements ProofLog {
   }
 
   async hours(before: HoursBefore, countMax: number): Promise<readonly SealedHour[]> {
-    await this.seal()
     const number = before !== null && 'number' in before ? before.number : ALL
     const hour = before !== null && 'hourMs' in before ? Math.ceil(before.hourMs / HOUR_MS) : ALL
     const rows = await this.#db.query<HourRow>(
@@ -143,17 +138,15 @@ export class PostgresProofLog implements ProofLog {
   }
 
   async seal(): Promise<void> {
-    const nowMs = await this.#nowMs()
-    if ((await endedHours(this.#db.query, nowMs)).length === 0) return
-    await this.#db.transaction(async (query) => {
-      await query('SELECT pg_advisory_xact_lock($1)', [SEAL_LOCK])
-      // Another gateway may have sealed before the lock.
-      for (const hour of await endedHours(query, nowMs)) await sealHour(query, hour)
-    })
+    const ended = await this.#db.query<{ hour: bigint }>(ENDED, waitingHours(await this.#nowMs()))
+    for (const { hour } of ended) {
+      let isDone = false
+      while (!isDone)
+        isDone = !(await this.#db.transaction((query) => sealNext(query, Number(hour))))
+    }
   }
 
   async beginAnchor(day: number, network: string): Promise<SealedHour | null> {
-    await this.seal()
     const [begun] = await this.#db.query<{ number: bigint }>(
       `INSERT INTO perpscope.proof_anchors
          SELECT $1, max(number), $2, '', false FROM perpscope.proof_hours
@@ -209,18 +202,14 @@ export class PostgresProofLog implements ProofLog {
   }
 
   async #treeOf(number: number): Promise<MerkleTree> {
-    const held = this.#trees.get(number)
-    if (held !== undefined) return held
     const rows = await this.#db.query<{ digest: Buffer }>(
       'SELECT digest FROM perpscope.proof_leaves WHERE number = $1 ORDER BY position',
       [number],
     )
-    const tree = new MerkleTree(
+    return new MerkleTree(
       rows.map(({ digest }) => digest),
       sha256,
     )
-    this.#trees.set(number, tree)
-    return tree
   }
 }
 
@@ -231,21 +220,22 @@ async function clockOf(db: Postgres): Promise<number> {
   return Number(row?.ms)
 }
 
-async function endedHours(query: SqlQuery, nowMs: number): Promise<readonly number[]> {
-  const ended = await query<{ hour: bigint }>(ENDED, waitingHours(nowMs))
-  return ended.map(({ hour }) => Number(hour))
-}
-
-async function sealHour(query: SqlQuery, hour: number): Promise<void> {
+/** Seals the next leaves of an hour. @returns false if there are none, or another gateway seals */
+async function sealNext(query: SqlQuery, hour: number): Promise<boolean> {
+  const [lock] = await query<{ held: boolean }>('SELECT pg_try_advisory_xact_lock($1) AS held', [
+    SEAL_LOCK,
+  ])
+  if (lock?.held !== true) return false
   const [last] = await query<HourRow>(
     'SELECT * FROM perpscope.proof_hours ORDER BY number DESC LIMIT 1',
   )
   // In the next transactions a leaf of this hour is for a later number.
   const leaves = await query<{ id: bigint; kind: number; digest: Buffer }>(
     `SELECT id, kind, digest FROM perpscope.proof_leaves WHERE number IS NULL AND hour = $1
-       ORDER BY id`,
+       ORDER BY id LIMIT ${LEAVES_MAX}`,
     [hour],
   )
+  if (leaves.length === 0) return false
   const previous = last && hourFrom(last)
   const next = sealedHour(previous, hour * HOUR_MS, leaves, sha256)
   const { number, answers, claims, root, chain } = next
@@ -257,6 +247,7 @@ async function sealHour(query: SqlQuery, hour: number): Promise<void> {
        FROM unnest($2::bigint[]) WITH ORDINALITY AS given (leaf, at) WHERE id = given.leaf`,
     [number, leaves.map(({ id }) => id)],
   )
+  return true
 }
 
 function hourFrom({ number, hour, answers, claims, root, chain }: HourRow): SealedHour {
@@ -271,5 +262,5 @@ function anchorOf({ day, number, network, transaction }: AnchorRow): Anchor {
 }
 
 function sha256(bytes: Uint8Array): Buffer {
-  return createHash('sha256').update(bytes).digest()
+  return hash('sha256', bytes, 'buffer')
 }

@@ -16,7 +16,8 @@ describeProofLog('a file', async () => {
   const opened: SqliteProofLog[] = []
   return {
     async open(nowMs) {
-      const log = new SqliteProofLog(join(folder, 'proofs.db'), nowMs)
+      const defer = (task: () => void) => setImmediate(task)
+      const log = new SqliteProofLog(join(folder, 'proofs.db'), nowMs, defer)
       opened.push(log)
       return log
     },
@@ -45,11 +46,13 @@ test('the log of version 0.1.0 is continued: its hours keep their roots and chai
   const log = new SqliteProofLog(path, () => nowMs)
   onTestFinished(() => log.close())
   expect(log.setAside).toBeNull()
+  await log.seal()
   const proof = await log.proofOf(digest)
   if (proof?.state !== 'sealed') throw new Error('it is sealed')
   expect(proof.hour).toMatchObject({ number: 1, hourMs: 10 * HOUR_MS, answers: 1, root, chain })
   expect(rootByProof(digest, proof.proof, sha256)).toEqual(root)
   expect(await log.proofOf(waiting)).toMatchObject({ state: 'open', hourMs: 12 * HOUR_MS })
   nowMs = 14 * HOUR_MS
+  await log.seal()
   expect(await log.proofOf(waiting)).toMatchObject({ state: 'sealed', before: chain })
 })

@@ -12,19 +12,17 @@ import type {
 import {
   FOLLOWING_MAX,
   hourOf,
+  LEAVES_MAX,
   leafKinds,
   NO_CHAIN,
   sealedHour,
   waitingHours,
 } from '../domain/answer-proof.ts'
-import { BoundedMap } from '../domain/bounded-map.ts'
 import { MerkleTree } from '../domain/merkle-tree.ts'
 import type { FileInspection, FileKind } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile, openSqliteFile } from './sqlite-file.ts'
 
 const HOUR_MS = 3_600_000
-/** Trees of hours that were asked for lately; one of 10,000 leaves has 640 kB. */
-const TREES_KEPT_MAX = 8
 
 /** Steps of the schema; a released one never changes. */
 export const proofMigrations: FileKind<unknown>['migrations'] = [
@@ -88,6 +86,8 @@ const kind: FileKind<Database.Database> = {
   use: (db) => db,
 }
 
+type Defer = (task: () => void) => void
+
 type HourRow = {
   readonly number: number
   readonly hour: number
@@ -113,14 +113,18 @@ export class SqliteProofLog implements ProofLog {
   readonly setAside: string | null
   readonly #db: Database.Database
   readonly #nowMs: () => number
+  readonly #defer: Defer
   readonly #statements
-  readonly #trees = new BoundedMap<number, MerkleTree>(TREES_KEPT_MAX)
 
-  /** @throws OperatingError if the file cannot be used */
-  constructor(path: string, nowMs: () => number) {
+  /**
+   * @param defer runs a task after other work of the thread
+   * @throws OperatingError if the file cannot be used
+   */
+  constructor(path: string, nowMs: () => number, defer: Defer = (task) => task()) {
     const { db, setAside } = openSqliteFile(path, kind, nowMs())
     this.#db = db
     this.#nowMs = nowMs
+    this.#defer = defer
     this.setAside = setAside
     this.#statements = {
       find: db.prepare<[Uint8Array], LeafRow>(
@@ -129,7 +133,7 @@ export class SqliteProofLog implements ProofLog {
       add: db.prepare<[Uint8Array, number, number]>(
         'INSERT OR IGNORE INTO leaves (digest, kind, hour) VALUES (?, ?, ?)',
       ),
-      // Two ranges of the index: every sale asks, and all leaves of the present hour wait.
+      // Two ranges of the index, without the leaves of the present hour, which wait too.
       ended: db
         .prepare<[number, number], number>(
           `SELECT hour FROM (
@@ -139,7 +143,8 @@ export class SqliteProofLog implements ProofLog {
         )
         .pluck(),
       openLeaves: db.prepare<[number], { id: number; kind: number; digest: Buffer }>(
-        'SELECT id, kind, digest FROM leaves WHERE number IS NULL AND hour = ? ORDER BY id',
+        `SELECT id, kind, digest FROM leaves WHERE number IS NULL AND hour = ?
+           ORDER BY id LIMIT ${LEAVES_MAX}`,
       ),
       place: db.prepare<[number, number, number]>(
         'UPDATE leaves SET number = ?, position = ? WHERE id = ?',
@@ -182,7 +187,6 @@ export class SqliteProofLog implements ProofLog {
 
   async add(kind: LeafKind, digests: readonly Uint8Array[]): Promise<void> {
     const hour = hourOf(this.#nowMs())
-    this.#seal()
     this.#db
       .transaction(() => {
         for (const digest of digests)
@@ -192,7 +196,6 @@ export class SqliteProofLog implements ProofLog {
   }
 
   async proofOf(digest: Uint8Array): Promise<AnswerProof | null> {
-    this.#seal()
     const found = this.#statements.find.get(digest)
     if (found === undefined) return null
     const kind = leafKinds[found.kind] as LeafKind
@@ -203,13 +206,12 @@ export class SqliteProofLog implements ProofLog {
     return {
       ...{ state: 'sealed', kind, hour: hourFrom(hour) },
       before: this.#statements.hour.get(hour.number - 1)?.chain ?? NO_CHAIN,
-      proof: this.#treeOf(hour.number).proof(position),
+      proof: new MerkleTree(this.#statements.digests.all(hour.number), sha256).proof(position),
       anchor: this.#anchorOf(hour.number),
     }
   }
 
   async hours(before: HoursBefore, countMax: number): Promise<readonly SealedHour[]> {
-    this.#seal()
     const all = Number.MAX_SAFE_INTEGER
     const number = before !== null && 'number' in before ? before.number : all
     const hour = before !== null && 'hourMs' in before ? Math.ceil(before.hourMs / HOUR_MS) : all
@@ -217,11 +219,11 @@ export class SqliteProofLog implements ProofLog {
   }
 
   async seal(): Promise<void> {
-    this.#seal()
+    for (const hour of this.#statements.ended.all(...waitingHours(this.#nowMs())))
+      while (this.#sealNext(hour)) await new Promise<void>(this.#defer)
   }
 
   async beginAnchor(day: number, network: string): Promise<SealedHour | null> {
-    this.#seal()
     const begun = this.#statements.beginAnchor.get(day, network)
     const hour = begun === undefined ? undefined : this.#statements.hour.get(begun.number)
     return hour === undefined ? null : hourFrom(hour)
@@ -247,23 +249,19 @@ export class SqliteProofLog implements ProofLog {
     this.#db.close()
   }
 
-  #seal(): void {
-    const ended = this.#statements.ended.all(...waitingHours(this.#nowMs()))
-    if (ended.length === 0) return
-    this.#db
-      .transaction(() => {
-        for (const hour of ended) this.#sealHour(hour)
-      })
-      .immediate()
-  }
-
-  #sealHour(hour: number): void {
+  /** Seals the next leaves of an hour. @returns whether there were any */
+  #sealNext(hour: number): boolean {
     const { last, openLeaves, seal, place } = this.#statements
-    const leaves = openLeaves.all(hour)
-    const next = sealedHour(last.get(), hour * HOUR_MS, leaves, sha256)
-    const { number, answers, claims, root, chain } = next
-    seal.run(number, hour, answers, claims, root, chain)
-    for (const [position, { id }] of leaves.entries()) place.run(number, position, id)
+    const work = this.#db.transaction(() => {
+      const leaves = openLeaves.all(hour)
+      if (leaves.length === 0) return false
+      const next = sealedHour(last.get(), hour * HOUR_MS, leaves, sha256)
+      const { number, answers, claims, root, chain } = next
+      seal.run(number, hour, answers, claims, root, chain)
+      for (const [position, { id }] of leaves.entries()) place.run(number, position, id)
+      return true
+    })
+    return work.immediate()
   }
 
   #anchorOf(number: number): HourAnchor | null {
@@ -272,14 +270,6 @@ export class SqliteProofLog implements ProofLog {
     const chain = this.#statements.hour.get(anchor.number)?.chain ?? NO_CHAIN
     const following = this.#statements.between.all(number, anchor.number).map(hourFrom)
     return { network: anchor.network, transaction: anchor.transaction, chain, following }
-  }
-
-  #treeOf(number: number): MerkleTree {
-    const held = this.#trees.get(number)
-    if (held !== undefined) return held
-    const tree = new MerkleTree(this.#statements.digests.all(number), sha256)
-    this.#trees.set(number, tree)
-    return tree
   }
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { AnswerProof, ProofLog } from '../../src/domain/answer-proof.ts'
-import { chainValue, SEAL_DELAY_MS } from '../../src/domain/answer-proof.ts'
+import { chainValue, LEAVES_MAX, SEAL_DELAY_MS } from '../../src/domain/answer-proof.ts'
 import { rootByProof } from '../../src/domain/merkle-tree.ts'
 
 const HOUR_MS = 3_600_000
@@ -34,8 +34,9 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
 
     const open = () => store.open(() => nowMs)
     const add = (...names: string[]) => log.add('answer', names.map(digestOf))
-    const atHour = (hours: number) => {
+    const atHour = async (hours: number) => {
       nowMs = START_MS + hours * HOUR_MS + SEAL_DELAY_MS
+      await log.seal()
     }
 
     async function sealed(name: string, at = log): Promise<Sealed> {
@@ -48,10 +49,11 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
       for (const name of ['a', 'b', 'c']) await add(name)
       await log.add('claim', ['d', 'e'].map(digestOf))
       nowMs = START_MS + HOUR_MS + SEAL_DELAY_MS - 1
+      await log.seal()
       expect(await log.proofOf(digestOf('c'))).toEqual({
         ...{ state: 'open', kind: 'answer', hourMs: START_MS },
       })
-      atHour(1)
+      await atHour(1)
       for (const name of ['a', 'b', 'c', 'd', 'e']) {
         const { hour, proof, kind } = await sealed(name)
         expect(hour).toMatchObject({ number: 1, hourMs: START_MS, answers: 3, claims: 2 })
@@ -60,11 +62,44 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
       }
     })
 
+    test('seals only when it is asked to: a sale and a free request never do', async () => {
+      await add('a')
+      nowMs = START_MS + 5 * HOUR_MS
+      await add('b')
+      expect(await log.proofOf(digestOf('a'))).toMatchObject({ state: 'open' })
+      expect(await log.hours(null, 10)).toEqual([])
+      expect(await log.beginAnchor(DAY, NETWORK)).toBeNull()
+      await log.seal()
+      expect((await sealed('a')).hour.number).toBe(1)
+    })
+
+    test('seals a busy hour in parts, of which each has its own tree', async () => {
+      const names = Array.from({ length: LEAVES_MAX + 3 }, (_, at) => `leaf ${at}`)
+      await add(...names)
+      await atHour(1)
+      const [second, first] = await log.hours(null, 10)
+      expect([first, second]).toMatchObject([
+        { number: 1, hourMs: START_MS, answers: LEAVES_MAX },
+        { number: 2, hourMs: START_MS, answers: 3 },
+      ])
+      for (const [at, part] of [
+        [0, first],
+        [LEAVES_MAX - 1, first],
+        [LEAVES_MAX, second],
+        [LEAVES_MAX + 2, second],
+      ] as const) {
+        const { hour, proof, before } = await sealed(`leaf ${at}`)
+        expect(hour).toEqual(part)
+        expect(rootByProof(digestOf(`leaf ${at}`), proof, sha256)).toEqual(hour.root)
+        expect(chainValue(before, hour, sha256)).toEqual(hour.chain)
+      }
+    })
+
     test('chains the roots of its hours', async () => {
       await add('a')
-      atHour(3)
+      await atHour(3)
       await add('b')
-      atHour(4)
+      await atHour(4)
       const [second, first] = await log.hours(null, 10)
       expect([first?.hourMs, second?.hourMs]).toEqual([START_MS, START_MS + 3 * HOUR_MS])
       if (first === undefined || second === undefined) throw new Error('two hours')
@@ -75,10 +110,10 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
 
     test('lists the hours before a number and before an instant', async () => {
       for (const [at, name] of ['a', 'b', 'c'].entries()) {
-        atHour(at)
+        await atHour(at)
         await add(name)
       }
-      atHour(3)
+      await atHour(3)
       const numbers = async (...asked: Parameters<ProofLog['hours']>) =>
         (await log.hours(...asked)).map(({ number }) => number)
       expect(await numbers(null, 2)).toEqual([3, 2])
@@ -90,19 +125,19 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
     test('holds a leaf once, however often it is added', async () => {
       await add('a', 'a')
       await add('a')
-      atHour(2)
+      await atHour(2)
       await add('a', 'b')
       expect((await sealed('a')).hour.answers).toBe(1)
     })
 
     test('never adds to a sealed hour, also after the clock was set back', async () => {
       await add('a')
-      atHour(1)
+      await atHour(1)
       const { root } = (await sealed('a')).hour
       nowMs = START_MS
       await add('late')
       expect(await log.proofOf(digestOf('late'))).toMatchObject({ state: 'open' })
-      atHour(1)
+      await atHour(1)
       expect((await sealed('late')).hour).toMatchObject({ number: 2, hourMs: START_MS })
       expect((await sealed('a')).hour.root).toEqual(root)
     })
@@ -113,19 +148,19 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
         [48, 'ahead'],
         [49, 'further'],
       ] as const) {
-        atHour(hours)
+        await atHour(hours)
         await add(name)
       }
-      atHour(0.5)
+      await atHour(0.5)
       await add('right')
       expect((await sealed('further')).hour.number).toBe(3)
-      atHour(1)
+      await atHour(1)
       expect((await sealed('right')).hour).toMatchObject({ number: 4, hourMs: START_MS })
       expect((await sealed('right')).before).toEqual((await sealed('further')).hour.chain)
       // The right clock arrives at the hours that the wrong one has shown.
-      atHour(48)
+      await atHour(48)
       await add('again')
-      atHour(49)
+      await atHour(49)
       expect((await sealed('again')).hour).toMatchObject({ hourMs: START_MS + 48 * HOUR_MS })
       expect((await log.hours(null, 9)).map(({ number }) => number)).toEqual([5, 4, 3, 2, 1])
     })
@@ -134,7 +169,7 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
       const other = await open()
       await add('a')
       await other.add('answer', [digestOf('b')])
-      atHour(1)
+      nowMs = START_MS + HOUR_MS + SEAL_DELAY_MS
       await Promise.all([log.seal(), other.seal(), log.seal(), other.seal()])
       expect(await sealed('a', other)).toEqual(await sealed('a'))
       expect((await sealed('b')).hour).toMatchObject({ number: 1, answers: 2 })
@@ -148,7 +183,7 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
     test('anchors one hour a day, and proves what leads to it', async () => {
       expect(await log.beginAnchor(DAY, NETWORK), 'nothing to anchor').toBeNull()
       for (const [at, name] of ['a', 'b', 'c'].entries()) {
-        atHour(at)
+        await atHour(at)
         await add(name)
       }
       const begun = await log.beginAnchor(DAY, NETWORK)
@@ -167,7 +202,7 @@ export function describeProofLog(name: string, newStore: () => Promise<ProofLogS
       const [next] = anchor?.following ?? []
       expect(next && chainValue(hour.chain, next, sha256)).toEqual(begun?.chain)
       expect((await sealed('b')).anchor?.following).toEqual([])
-      atHour(3)
+      await atHour(3)
       expect((await sealed('c')).anchor, 'after the anchor').toBeNull()
       expect(await log.beginAnchor(DAY + 1, NETWORK)).toMatchObject({ number: 3 })
       await log.cancelAnchor(DAY + 1)

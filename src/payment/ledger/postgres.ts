@@ -14,6 +14,7 @@ export type PostgresOptions = {
   readonly applicationName: string
   /** Longest statement, ms; longer for commands that read everything. */
   readonly statementMsMax?: number
+  readonly connectionsMax?: number
 }
 
 const CONNECTIONS_MAX = 10
@@ -52,11 +53,12 @@ export class Postgres {
   readonly #pool: Pool
   readonly #names = new Map<string, string>()
 
-  constructor({ url, applicationName, statementMsMax = STATEMENT_MS_MAX }: PostgresOptions) {
+  constructor({ url, applicationName, ...options }: PostgresOptions) {
+    const { statementMsMax = STATEMENT_MS_MAX, connectionsMax = CONNECTIONS_MAX } = options
     this.#pool = new Pool({
       connectionString: url,
       application_name: applicationName,
-      max: CONNECTIONS_MAX,
+      max: connectionsMax,
       connectionTimeoutMillis: CONNECT_MS_MAX,
       lock_timeout: LOCK_MS_MAX,
       statement_timeout: statementMsMax,

@@ -54,7 +54,11 @@ export async function openLedger(options: ServeOptions, log: Logger): Promise<Op
     (task) => setImmediate(task),
     retentionOf(options),
   )
-  const proofs = new SqliteProofLog(join(dataDir, 'proofs.db'), () => systemClock.nowMs())
+  const proofs = new SqliteProofLog(
+    join(dataDir, 'proofs.db'),
+    () => systemClock.nowMs(),
+    (task) => setImmediate(task),
+  )
   if (proofs.setAside !== null)
     log.warn({ setAside: proofs.setAside }, 'the proof log was damaged; a new one is begun')
   return {
@@ -90,11 +94,8 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
   // Without --ledger none of this is loaded.
   const { connectSharedLedger } = await import('./shared-ledger.ts')
   const gateway = `${hostname()}:${options.port}-${randomUUID().slice(0, 8)}`
-  const { db, ledger, proofs, openMaintenance, openChannels } = await connectSharedLedger(
-    url,
-    gateway,
-    retentionOf(options),
-  )
+  const shared = await connectSharedLedger(url, gateway, retentionOf(options))
+  const { db, ledger, proofs, openMaintenance, openChannels, close } = shared
   try {
     const differences = await ledger.join(sharedSettings(options))
     if (differences.length > 0) throw new ConfigError(disagreement(differences))
@@ -111,11 +112,11 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
       close: async () => {
         maintenance.close()
         await ledger.close()
-        await db.close()
+        await close()
       },
     }
   } catch (cause) {
-    await db.close()
+    await close()
     throw cause
   }
 }

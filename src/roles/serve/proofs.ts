@@ -40,19 +40,30 @@ export function keepProofs(
     )
     known = new Set(made)
   }
+  let sealing: Promise<void> | null = null
+  const seal = () => {
+    sealing ??= store
+      .seal()
+      .catch(warn)
+      .finally(() => {
+        sealing = null
+      })
+  }
   let stopTimer = () => {}
   return {
     proofs: store,
     onSold: (body) => leaves.add('answer', [hash('sha256', body, 'buffer')]),
     start: () => {
+      seal()
       stopTimer = clock.every(PERIOD_MS, () => {
         addClaims()
-        store.seal().catch(warn)
+        seal()
       })
     },
     stop: async () => {
       stopTimer()
       await leaves.written()
+      await sealing
     },
   }
 }

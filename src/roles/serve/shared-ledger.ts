@@ -11,6 +11,9 @@ import { PostgresProofLog, proofTables } from '../../payment/postgres-proof-log.
 import { maintenanceTables, SharedMaintenance } from '../../payment/shared-maintenance.ts'
 import { systemClock } from '../system-clock.ts'
 
+/** Free requests and the log of proofs never hold a connection that a sale needs. */
+const PROOF_CONNECTIONS_MAX = 2
+
 /**
  * Connects to the PostgreSQL of all gateways.
  * @param gateway of this process; another one after each start
@@ -21,13 +24,19 @@ export async function connectSharedLedger(
   gateway: string,
   retention: LedgerRetention,
 ) {
-  const db = new Postgres({ url, applicationName: `perpscope ${gateway}` })
+  const applicationName = `perpscope ${gateway}`
+  const db = new Postgres({ url, applicationName })
+  const proofDb = new Postgres({ url, applicationName, connectionsMax: PROOF_CONNECTIONS_MAX })
+  const close = async () => {
+    await proofDb.close()
+    await db.close()
+  }
   try {
     const ledger = await PostgresLedger.open({ db, clock: systemClock, gateway, retention })
     await migrateTables(db, maintenanceTables)
     await migrateTables(db, proofTables)
     return {
-      ...{ db, ledger, proofs: new PostgresProofLog(db) },
+      ...{ db, ledger, proofs: new PostgresProofLog(proofDb), close },
       openMaintenance: (onFailure: (cause: unknown) => void) =>
         SharedMaintenance.open({ db, url, clock: systemClock, onFailure }),
       openChannels: async () => {
@@ -40,7 +49,7 @@ export async function connectSharedLedger(
       },
     }
   } catch (cause) {
-    await db.close()
+    await close()
     throw cause
   }
 }
