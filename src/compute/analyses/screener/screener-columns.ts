@@ -7,7 +7,8 @@ import { fundingBiases, fundingTilt } from '../../funding/funding-tilt.ts'
 import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
-import { realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
+import { liquidationCoverage } from '../../liquidation/liquidation-coverage.ts'
+import { REALISED_MS, realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
 import { COIN_AGE_MS_MAX } from '../../market/cadence.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -15,6 +16,7 @@ import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 import { interestTrends, positioningOf } from '../../open-interest/positioning.ts'
 import { regimeTracker } from '../../regime/regime.ts'
 import type { Regime } from '../../regime/regime-rule.ts'
+import { bps } from '../../render/significance.ts'
 import { recordOfCoin, shownRules } from '../../track-record-statistics/record-member.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
 
@@ -43,7 +45,7 @@ const numberNames = [
   'dayNotionalUsd',
   /** Index into `cascadeLevels`. */
   'cascadeLevel',
-  /** Both sides, last 24 h. */
+  /** Both sides, last 24 h; NaN unless these are observed. */
   'liquidatedUsd',
   /** As in /cex-dex. */
   'cexDexBps',
@@ -107,7 +109,8 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     const cascade = cascadeLevelOf(coin)
     const found = {
       ...closes,
-      ...numbersOf(coin, { atrPct, cascade, venueMs: market.venueMs }, nowMs),
+      ...numbersOf(coin, { atrPct, cascade }, nowMs),
+      liquidatedUsd: liquidatedUsdOf(coin, market),
       ...divergenceOf(coin, market, nowMs),
       supportedParts: supportedPartsOf(coin, market),
     }
@@ -153,15 +156,11 @@ function peekInto(
 
 function numbersOf(
   coin: CoinMarket,
-  {
-    atrPct,
-    cascade,
-    venueMs,
-  }: { readonly atrPct: number; readonly cascade: CascadeLevel | null; readonly venueMs: number },
+  { atrPct, cascade }: { readonly atrPct: number; readonly cascade: CascadeLevel | null },
   nowMs: number,
 ): Omit<
   Numbers<number>,
-  'close1h' | 'close4h' | 'cexDexBps' | 'cexDexNoiseBps' | 'supportedParts'
+  'close1h' | 'close4h' | 'liquidatedUsd' | 'cexDexBps' | 'cexDexNoiseBps' | 'supportedParts'
 > {
   const { context } = coin
   const tilt = fundingTilt(coin)
@@ -181,12 +180,21 @@ function numbersOf(
     interestTrend: interestTrends.indexOf(positioning?.trend ?? 'UNKNOWN'),
     openInterestUsd: openInterestUsdOf(coin),
     dayNotionalUsd: (context?.dayNotionalUsd ?? unknown) * coin.collateral.usdPerUnit,
-    liquidatedUsd: coin.of(realisedLiquidations).total(venueMs) * coin.collateral.usdPerUnit,
     cascadeLevel: cascade === null ? unknown : cascadeLevels.indexOf(cascade),
     candlesConfirmedAtMs: coin.candlesConfirmedAtMs,
     priceConfirmedAtMs: coin.priceConfirmedAtMs,
     contextReceivedAtMs: context?.timeReceivedMs ?? unknown,
   }
+}
+
+/** A coin that is observed for an hour would look calm beside one that is observed for a day. */
+function liquidatedUsdOf(coin: CoinMarket, market: MarketState): number {
+  const { venueMs } = market
+  const realised = coin.of(realisedLiquidations)
+  const isObserved =
+    realised.observedFromMs <= venueMs - REALISED_MS ||
+    bps(100 * market.of(liquidationCoverage).at(venueMs).marketShare) === 100
+  return isObserved ? realised.total(venueMs) * coin.collateral.usdPerUnit : Number.NaN
 }
 
 function supportedPartsOf(coin: CoinMarket, market: MarketState): number {

@@ -41,6 +41,15 @@ import {
 const COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'HYPE', 'DOGE', 'AVAX', 'LINK']
 const READ_MS = NOW_MS + 1_500
 
+/** A source of all liquidations of the last 24 hours. */
+const allLiquidations = {
+  kind: 'liquidation-feed',
+  fromMs: NOW_MS - 24 * 3_600_000,
+  untilMs: NOW_MS,
+  timeExchangeMs: NOW_MS,
+  timeReceivedMs: NOW_MS,
+} as const
+
 describe('screener', () => {
   property.prop([fc.integer()], { numRuns: 8 })(
     'says of a random market what is worked out from its events by hand',
@@ -79,7 +88,7 @@ describe('screener', () => {
         ...{ kind: 'liquidation', coin: COINS[0] ?? '', tradeId: 1, account: '0xa', side: 'long' },
         ...{ price: 9, sizeBase: 1_000, markPrice: 9.5, method: 'market', ...times },
       }
-      const tape = [...randomMarket(COINS.slice(0, 3), seed), [liquidation]]
+      const tape = [...randomMarket(COINS.slice(0, 3), seed), [liquidation], [allLiquidations]]
       const { processor, document } = gathered(tape)
       for (const row of read(document).coins) {
         const hour = answerOf(processor, `pulse/${row.coin}`, '1h') as PulseBody
@@ -105,6 +114,17 @@ describe('screener', () => {
       }
     },
   )
+
+  test('shows liquidations once 24 hours are observed, or with a source of all of them', () => {
+    const [coin = ''] = COINS
+    const shown = (tape: readonly Batch[]) =>
+      read(documentOf(tape)).coins.map((row) => row.liquidated_usd)
+    const [listed = [], ...rest] = randomMarket([coin], 1)
+    const early = { ...context(coin), timeExchangeMs: NOW_MS - 25 * 3_600_000 }
+    expect(shown([listed, ...rest])).toEqual([null])
+    expect(shown([listed, [early], ...rest])).toEqual([0])
+    expect(shown([listed, ...rest, [allLiquidations]])).toEqual([0])
+  })
 
   test('shows the divergence of /cex-dex, null for uncovered coins', () => {
     const [covered = '', ...others] = COINS.slice(0, 3)
