@@ -4,7 +4,7 @@ import { liquidations } from '../src/compute/analyses/liquidations/liquidations.
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, untilSold } from './support/service.ts'
+import { marketCoins, startRig, untilSold } from './support/service.ts'
 
 const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
 const INDICATORS = ['ema_20', 'ema_50', 'ema_200', 'rsi_14'] as const
@@ -16,7 +16,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
   let faults: readonly string[]
 
   beforeAll(async () => {
-    rig = await startRig()
+    rig = await startRig({ coins: marketCoins })
     browser = await ConsoleBrowser.start()
     await untilSold(rig.url, pulse.contract, 'BTC')
     await untilSold(rig.url, liquidations.contract, 'BTC')

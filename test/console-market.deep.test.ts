@@ -9,7 +9,7 @@ import { sectorMatrix } from '../src/console/views/market/matrix-order.ts'
 import { pegPosition } from '../src/console/views/world/peg-scale.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, untilSold } from './support/service.ts'
+import { marketCoins, startRig, untilSold } from './support/service.ts'
 
 const OVERVIEW_PERIOD_MS = 60_000
 const SCREENER = '/screener?view=all'
@@ -19,7 +19,7 @@ describe.skipIf(chromiumPath === null)('the views of the market in a browser', (
   let browser: ConsoleBrowser
 
   beforeAll(async () => {
-    rig = await startRig()
+    rig = await startRig({ coins: marketCoins })
     browser = await ConsoleBrowser.start()
     for (const { contract } of [screener, correlation, depeg])
       await untilSold(rig.url, contract, '')

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, untilSold } from './support/service.ts'
+import { marketCoins, startRig, untilSold } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FUNDS = 1_000_000n
@@ -15,7 +15,7 @@ const FUNDS = 1_000_000n
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await startRig({ solana: true })
+  rig = await startRig({ coins: marketCoins, solana: true })
   for (const contract of contracts)
     if (['pulse', 'funding', 'spread', 'screener'].includes(contract.id))
       await untilSold(rig.url, contract, 'BTC')

@@ -40,9 +40,12 @@ const COINS = 2
 const MARGIN_BPS = 2
 const ALWAYS = { fromMs: START_MS, untilMs: START_MS + 3_600_000 }
 
+const markets = new Map(
+  SEEDS.map((seed) => [seed, seededMarket({ seed, startMs: START_MS, coins: COINS })]),
+)
+
 function worldOf(seed: number, ...scenario: ScenarioEvent[]): ReferencePrices {
-  const market = seededMarket({ seed, startMs: START_MS, coins: COINS })
-  return new ReferencePrices({ market, seed, scenario })
+  return new ReferencePrices({ market: isDefined(markets.get(seed)), seed, scenario })
 }
 
 function sideOf(seed: number): 1 | -1 {
@@ -300,7 +303,8 @@ describe('a depeg of USDC, in 200 worlds', () => {
 })
 
 /** The same through the whole service: protocols, cadences, blocks of different ages. */
-test.each([1, 2, 3])('reference %i is measured through the adapters as it is', (seed) => {
+test('a reference is measured through the adapters as it is', () => {
+  const seed = 1
   const during = (from: number, until: number) => ({
     fromMs: START_MS + from * SECOND_MS,
     untilMs: START_MS + until * SECOND_MS,

@@ -14,7 +14,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { newBuyer } from '../src/payment/testing/buyer.ts'
 import type { Rig } from './support/service.ts'
-import { fromElsewhere, runCommand, startRig, untilSold } from './support/service.ts'
+import { fromElsewhere, marketCoins, runCommand, startRig, untilSold } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const FUNDS = 1_000_000n
@@ -37,7 +37,7 @@ type Caller = {
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await startRig({ solana: true })
+  rig = await startRig({ coins: marketCoins, solana: true })
   for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
 })
 

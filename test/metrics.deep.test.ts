@@ -9,7 +9,7 @@ import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { PrometheusServer } from './support/prometheus.ts'
 import { hasPrometheus, startPrometheus } from './support/prometheus.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, startRig, until, untilSold } from './support/service.ts'
+import { freePort, marketCoins, startRig, until, untilSold } from './support/service.ts'
 
 const DEPLOY = join(import.meta.dirname, '../deploy')
 const RULES = join(DEPLOY, 'prometheus/alerts.yml')
@@ -74,7 +74,7 @@ describe.skipIf(!hasPrometheus)('a service that Prometheus scrapes', () => {
   let atSeconds: number
 
   beforeAll(async () => {
-    rig = await startRig({ solana: true })
+    rig = await startRig({ coins: marketCoins, solana: true })
     await untilSold(rig.url, pulse.contract, 'BTC')
     const probePort = await freePort()
     probe = launch(

@@ -11,7 +11,7 @@ import { inheritedEnv } from '../src/config/environment.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { Installed } from './support/installed.ts'
 import { bytesOf, installed, manifest, ROOT } from './support/installed.ts'
-import { fewCoins, freePort, until } from './support/service.ts'
+import { fewCoins, freePort, marketCoins, until } from './support/service.ts'
 
 const TARBALL_BYTES_MAX = 3_000_000
 const INSTALLED_BYTES_MAX = 60_000_000
@@ -157,7 +157,7 @@ test('with the local chains the demo buys everything from the tarball', () => {
     [manifest.dependencies, manifest.peerDependencies].flatMap((names) => Object.keys(names)),
   )
   try {
-    const { code, output, errors } = user.run(['demo', ...fewCoins, '--once', '--json'])
+    const { code, output, errors } = user.run(['demo', ...marketCoins, '--once', '--json'])
     expect(code, errors).toBe(0)
     const report = JSON.parse(output) as { purchases: readonly { status: number }[] }
     expect(report.purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))

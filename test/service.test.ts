@@ -13,6 +13,7 @@ import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/
 import type { Rig } from './support/service.ts'
 import {
   fromElsewhere,
+  marketCoins,
   runCommand,
   startRig,
   until,
@@ -31,7 +32,7 @@ describe('the service', () => {
   let rig: Rig
 
   beforeAll(async () => {
-    rig = await startRig({ solana: true })
+    rig = await startRig({ coins: marketCoins, solana: true })
     for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
   })
 

@@ -12,7 +12,7 @@ import { recomputedStep } from '../src/roles/recomputed-answer.ts'
 import { Chance } from './simulation/chance.ts'
 import { boughtAnswer } from './support/bought-answers.ts'
 import type { Ended, Rig } from './support/service.ts'
-import { runCommand, startRig, untilSold } from './support/service.ts'
+import { marketCoins, runCommand, startRig, untilSold } from './support/service.ts'
 
 const PATHS = [
   '/pulse/BTC',
@@ -34,7 +34,10 @@ describe('a bought answer', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-verify-'))
     recording = join(folder, 'recording')
-    rig = await startRig({ flags: ['--receipt-key', key, '--record', recording] })
+    rig = await startRig({
+      coins: marketCoins,
+      flags: ['--receipt-key', key, '--record', recording],
+    })
     for (const contract of contracts)
       if (PATHS.some((path) => path.startsWith(`/${contract.id}`)))
         await untilSold(rig.url, contract, 'BTC')

@@ -92,7 +92,7 @@ describe('the log of an open database', () => {
     thread.finish()
     put(log, 2)
     log.close()
-    expect(valuesOf(path)).toEqual([2, LONG])
+    expect(valuesOf(path).map(isLong)).toEqual([false, true])
   })
 
   test.each(['', '-wal'])('refuses to go on where file%s was removed', (end) => {
@@ -164,7 +164,7 @@ describe('the thread for checkpoints', () => {
     expect(await done.promise).toBeNull()
     const copy = join(folder, 'copy.db')
     copyFileSync(path, copy)
-    expect(valuesOf(copy), 'without the log').toEqual([LONG])
+    expect(valuesOf(copy).map(isLong), 'without the log').toEqual([true])
     put(log, 1)
     expect(statSync(`${path}-wal`).size).toBeLessThan(100_000)
     log.close()
@@ -209,6 +209,11 @@ function put(log: WalLog, value: number | Buffer): void {
   log.check()
   db.prepare('INSERT INTO row VALUES (?)').run(value)
   log.written()
+}
+
+/** `toEqual` would list the millions of indexes of both. */
+function isLong(value: unknown): boolean {
+  return Buffer.isBuffer(value) && value.equals(LONG)
 }
 
 function valuesOf(path: string): unknown[] {

@@ -21,7 +21,7 @@ import { Machine, withoutRealTimers } from '../simulation/machine.ts'
 import { Network } from '../simulation/network.ts'
 
 const SEED = 11
-const COINS = 20
+const COINS = 12
 const SLICE_MS = 1_000
 const LOG_BYTES_MAX = 1e9
 

@@ -20,11 +20,10 @@ import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const POLL_MS = 50
-/**
- * A smaller simulated market; correlation needs 20 coins of it. With all 227, as in the demo, a service takes two and a
- * half times as long until everything is sold.
- */
-export const fewCoins = ['--coins', '28'] as const
+/** A simulated market of which every analysis is sold: correlation needs 20 listed coins. All would be 227. */
+export const marketCoins = ['--coins', '24'] as const
+/** Enough for what is sold of one coin, of BTC for instance. A service of them takes a fraction of the CPU. */
+export const fewCoins = ['--coins', '5'] as const
 /** Limit for a hang: a service is ready within 15 s, and within 60 s next to four other jobs. */
 const READY_MS_MAX = 120_000
 
@@ -48,6 +47,8 @@ export type Rig = {
 }
 
 export type RigOptions = {
+  /** `marketCoins` where analyses of the whole market are bought. */
+  readonly coins?: readonly string[]
   /** Adds a local Solana as a second payment network. */
   readonly solana?: boolean
   /** Additional flags of `serve`. */
@@ -57,6 +58,7 @@ export type RigOptions = {
 }
 
 export async function startRig({
+  coins = fewCoins,
   solana: withSolana = false,
   flags = [],
   env = {},
@@ -75,7 +77,7 @@ export async function startRig({
     cleanups.push(async () => solana?.close())
     const simulator = launch(
       MAIN,
-      ['simulate', ...fewCoins, '--weight-per-minute', '60000', '--past', dataDir],
+      ['simulate', ...coins, '--weight-per-minute', '60000', '--past', dataDir],
       'pipe',
     )
     cleanups.push(() => end(simulator))
@@ -202,7 +204,7 @@ export function runCommand(args: readonly string[], meddling: Meddling = {}): Pr
 }
 
 export function runDemo(args: readonly string[], meddling: Meddling = {}): Promise<Ended> {
-  return runScript(MAIN, ['demo', ...fewCoins, ...args], meddling)
+  return runScript(MAIN, ['demo', ...marketCoins, ...args], meddling)
 }
 
 /** Child processes of `pid`, from the system's process list. */
