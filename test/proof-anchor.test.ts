@@ -20,7 +20,9 @@ import { SqliteProofLog } from '../src/store/proof-log.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
-const START_MS = Date.UTC(2026, 0, 1, 12, 50)
+/** Tomorrow: blocks have the time of this machine, and a late one proves no hour. */
+const START_MS =
+  (Math.floor(systemClock.nowMs() / (24 * HOUR_MS)) + 1) * 24 * HOUR_MS + 12.9 * HOUR_MS
 const DEAD_URL = 'http://127.0.0.1:9'
 
 const claim: Claim = {
@@ -74,7 +76,9 @@ function anchorAt(rpcUrl = chain.rpcUrl): ProofAnchor {
 }
 
 /** `perpscope verify` of the claim against a gateway with this log. */
-async function verified(rpcUrl: string) {
+async function verified(
+  rpcUrl: string,
+): Promise<{ code: number; verdict: string; steps: string[]; text: string }> {
   const { app } = gatewayFixture({ proofs })
   const url = await app.listen({ port: 0, host: '127.0.0.1' })
   const file = join(folder, 'claim.json')
@@ -86,9 +90,10 @@ async function verified(rpcUrl: string) {
   }).finally(() => app.close())
   const { verdict, steps } = JSON.parse(output) as {
     verdict: string
-    steps: { id: string; verdict: string }[]
+    steps: { id: string; verdict: string; text: string }[]
   }
-  return { code, verdict, steps: steps.map((step) => `${step.id} ${step.verdict}`) }
+  const text = steps.at(-1)?.text ?? ''
+  return { code, verdict, steps: steps.map((step) => `${step.id} ${step.verdict}`), text }
 }
 
 test('the newest sealed hour is anchored once a day, and verify finds it on the chain', async () => {
@@ -109,6 +114,7 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   expect(gasUsed).toBeLessThanOrEqual(30_000n)
   expect(await verified(chain.rpcUrl)).toMatchObject({
     ...{ code: 0, verdict: 'verified', steps: ['inclusion holds', 'anchored holds'] },
+    text: expect.stringContaining('made before its outcome was known'),
   })
   // Another hour on the same day waits for the next one.
   await proofs.add('answer', [Buffer.alloc(32, 2)])

@@ -78,7 +78,7 @@ describe('the proof of a claim', () => {
     const step = checkClaim(file, 200, proofOf(CANONICAL, hourMs))
     expect(step).toMatchObject({
       verdict: 'holds',
-      text: expect.stringContaining('before its outcome was known'),
+      text: expect.stringContaining('The service states that hour'),
     })
     expect(verdictOf([step])).toBe('verified')
   })
@@ -91,7 +91,7 @@ describe('the proof of a claim', () => {
   ])('fails for %s', (_what, members) => {
     const changed = fileOf({ ...published, ...members })
     expect(checkClaim(changed, 200, proofOf(CANONICAL, hourMs)).verdict).toBe('fails')
-    expect(checkClaim(changed, 200, { state: 'unknown' }).verdict).toBe('fails')
+    expect(checkClaim(changed, 200, { state: 'unknown' }).verdict).toBe('open')
   })
 
   test('fails when it was added after its horizon', () => {
@@ -111,17 +111,48 @@ describe('the proof of a claim', () => {
 
 describe('the anchor of a proof', () => {
   const body = proofOf(CANONICAL, Date.UTC(2026, 0, 1, 12))
-  const onChain = { network: NETWORK, data: `0x${body.anchor.chain}`, isMined: true }
+  const { claim } = fileOf({ ...published, rule: 'vote.trend@1' })
+  const endMs = claim.madeAtMs + claim.horizonMs
+  const onChain = {
+    ...{ network: NETWORK, data: `0x${body.anchor.chain}` },
+    minedAtMs: endMs - 1,
+  }
+  const BEFORE = 'made before its outcome was known'
 
   test('holds if the hours lead to the data of the transaction', () => {
-    expect(checkAnchor(body, onChain)).toMatchObject({ id: 'anchored', verdict: 'holds' })
+    const step = checkAnchor(body, onChain, null)
+    expect(step).toMatchObject({ id: 'anchored', verdict: 'holds' })
+    expect(step.text).toContain(iso(endMs - 1))
+    expect(step.text).not.toContain('outcome')
+  })
+
+  test('of a claim proves that it was made in time only by the time of the block', () => {
+    const at = (minedAtMs: number, rule = claim.rule) =>
+      checkAnchor(body, { ...onChain, minedAtMs }, { ...claim, rule })
+    expect(at(endMs - 1).text).toContain(BEFORE)
+    expect(at(endMs)).toMatchObject({ verdict: 'holds', text: expect.not.stringContaining(BEFORE) })
+    expect(at(endMs - 1, 'zone.touch@1').text, 'it may be touched at once').not.toContain(BEFORE)
+  })
+
+  test('proves no hour by a block of days later', () => {
+    const minedAtMs = Date.UTC(2026, 0, 3, 14)
+    expect(checkAnchor(body, { ...onChain, minedAtMs }, claim).verdict).toBe('holds')
+    expect(checkAnchor(body, { ...onChain, minedAtMs: minedAtMs + 1 }, claim)).toMatchObject({
+      ...{ verdict: 'open', text: expect.stringContaining('too late') },
+    })
   })
 
   test.each([
-    ['no such transaction', body, null, 'fails'],
+    ['a node that does not know it', body, { ...onChain, data: null }, 'open'],
+    [
+      'a node of another chain that does not know it',
+      body,
+      { ...onChain, network: 'eip155:1', data: null },
+      'open',
+    ],
     ['other data', body, { ...onChain, data: `0x${body.chain}` }, 'fails'],
     ['another chain', body, { ...onChain, network: 'eip155:1' }, 'open'],
-    ['no block yet', body, { ...onChain, isMined: false }, 'open'],
+    ['no block yet', body, { ...onChain, minedAtMs: null }, 'open'],
     ['a missing hour', { ...body, anchor: { ...body.anchor, following: [] } }, onChain, 'fails'],
     ['another hour', { ...body, chain: body.root }, onChain, 'fails'],
     ['no anchor', { ...body, anchor: null }, null, 'open'],
@@ -132,6 +163,6 @@ describe('the anchor of a proof', () => {
       'open',
     ],
   ] as const)('with %s', (_what, proof, found, verdict) => {
-    expect(checkAnchor(proof, found).verdict).toBe(verdict)
+    expect(checkAnchor(proof, found, null).verdict).toBe(verdict)
   })
 })

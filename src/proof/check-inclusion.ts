@@ -1,6 +1,7 @@
 import { hexToBytes, sha256, stringToBytes } from 'viem'
 import { chainValue } from '../domain/answer-proof.ts'
 import { rootByProof } from '../domain/merkle-tree.ts'
+import { familyOf } from '../domain/track-record.ts'
 import type { CheckStep } from './check-answer.ts'
 import { step } from './check-answer.ts'
 import type { ClaimFile } from './claim-file.ts'
@@ -17,6 +18,8 @@ type SealedProof = {
 }
 
 const HOUR_MS = 3_600_000
+/** Anchors are daily; one that no block took for a day is given up. */
+const ANCHOR_LATE_MS_MAX = 48 * HOUR_MS
 
 /** Path of the proof of an answer, or of a claim, at its service. @param text of which the log has the SHA-256 */
 export function proofPath(text: string): string {
@@ -32,9 +35,9 @@ export function checkInclusion(text: string, status: number, body: unknown): Che
   if (status === 404) return step('inclusion', 'open', 'The service keeps no proofs.')
   const proof = (body ?? {}) as Partial<SealedProof> & { readonly state?: string }
   if (status === 200 && proof.state === 'unknown')
-    return step('inclusion', 'fails', 'The service has neither sold nor claimed this content.')
+    return step('inclusion', 'open', 'The log of the service does not contain it, or has lost it.')
   if (status === 200 && proof.state === 'open')
-    return step('inclusion', 'open', 'The hour has not ended, so it has no root yet.')
+    return step('inclusion', 'open', 'The hour is not sealed, so it has no root yet.')
   if (status !== 200 || proof.state !== 'sealed' || !isComplete(proof))
     return step('inclusion', 'open', `The service answered ${status} without a proof.`)
   const entry = sha256(stringToBytes(text), 'bytes')
@@ -52,7 +55,7 @@ export function checkInclusion(text: string, status: number, body: unknown): Che
   )
 }
 
-/** {@link checkInclusion} of a claim, which must be in the log before its horizon has ended. */
+/** {@link checkInclusion} of a claim, which must be in an hour that began before its horizon ended. */
 export function checkClaim({ claim, text }: ClaimFile, status: number, body: unknown): CheckStep {
   const included = checkInclusion(text, status, body)
   if (included.verdict !== 'holds') return included
@@ -60,16 +63,17 @@ export function checkClaim({ claim, text }: ClaimFile, status: number, body: unk
   const endMs = claim.madeAtMs + claim.horizonMs
   if (hourMs >= endMs)
     return step('inclusion', 'fails', 'The claim was added after its outcome was known.')
-  const before = hourMs + HOUR_MS <= endMs ? ' It was added before its outcome was known.' : ''
-  return { ...included, text: included.text + before }
+  return { ...included, text: `${included.text} The service states that hour.` }
 }
 
 /** What a node says about the transaction of an anchor. */
 export type AnchorTransaction = {
   /** CAIP-2 network of the node. */
   readonly network: string
-  readonly data: string
-  readonly isMined: boolean
+  /** null for a transaction that the node does not know. */
+  readonly data: string | null
+  /** Time of its block; null without one. */
+  readonly minedAtMs: number | null
 }
 
 /** The transaction that `/proof/{sha256}` names as anchor; null for none. */
@@ -82,18 +86,24 @@ export function anchorIn(body: unknown): { network: string; transaction: string 
 }
 
 /**
- * Checks that the hour of a proof leads to the data of a transaction on chain.
+ * Checks that the hour of a proof leads to the data of a transaction on chain, and what its block proves about the time.
  * @param body of the response for {@link proofPath}, whose inclusion holds
- * @param found null for a transaction that the node does not know
+ * @param found null for a proof without an anchor
+ * @param claim whose proof this is; null for an answer
  */
-export function checkAnchor(body: unknown, found: AnchorTransaction | null): CheckStep {
-  const { anchor, chain } = (body ?? {}) as SealedProof & { readonly anchor?: Anchor | null }
-  if (!isAnchor(anchor))
+export function checkAnchor(
+  body: unknown,
+  found: AnchorTransaction | null,
+  claim: ClaimFile['claim'] | null,
+): CheckStep {
+  const { anchor, chain, hour_iso } = (body ?? {}) as SealedProof & { anchor?: Anchor | null }
+  if (!isAnchor(anchor) || found === null)
     return step('anchored', 'open', 'The hour is not anchored on a chain (yet).')
-  if (found === null)
-    return step('anchored', 'fails', `The chain has no transaction ${anchor.transaction}.`)
-  if (found.network !== anchor.network)
-    return step('anchored', 'open', `The node is of ${found.network}, not of ${anchor.network}.`)
+  const { network, transaction } = anchor
+  if (found.network !== network)
+    return step('anchored', 'open', `The node is of ${found.network}, not of ${network}.`)
+  if (found.data === null)
+    return step('anchored', 'open', `The node does not know transaction ${transaction} (yet).`)
   const reached = anchor.following.reduce(
     (before, hour) =>
       chainValue(before, { hourMs: Date.parse(hour.hour_iso), root: bytes(hour.root) }, hash),
@@ -102,14 +112,22 @@ export function checkAnchor(body: unknown, found: AnchorTransaction | null): Che
   if (!isEqual(reached, bytes(anchor.chain)))
     return step('anchored', 'fails', 'The following hours do not lead to the anchored value.')
   if (found.data !== `0x${anchor.chain}`)
-    return step('anchored', 'fails', `Transaction ${anchor.transaction} has other data.`)
-  if (!found.isMined)
-    return step('anchored', 'open', `Transaction ${anchor.transaction} is not in a block yet.`)
-  return step(
-    'anchored',
-    'holds',
-    `Transaction ${anchor.transaction} on ${anchor.network} contains the chain value ${anchor.chain}.`,
-  )
+    return step('anchored', 'fails', `Transaction ${transaction} has other data.`)
+  const { minedAtMs } = found
+  if (minedAtMs === null)
+    return step('anchored', 'open', `Transaction ${transaction} is not in a block yet.`)
+  const mined = `Transaction ${transaction} on ${network} of ${new Date(minedAtMs).toISOString()}`
+  const anchoredMs = Date.parse(anchor.following.at(-1)?.hour_iso ?? hour_iso)
+  if (minedAtMs > anchoredMs + HOUR_MS + ANCHOR_LATE_MS_MAX)
+    return step('anchored', 'open', `${mined} is too late to prove the hour that it anchors.`)
+  const isBefore = claim !== null && minedAtMs < outcomeKnownFromMs(claim)
+  const made = isBefore ? ' The claim was made before its outcome was known.' : ''
+  return step('anchored', 'holds', `${mined} contains the chain value ${anchor.chain}.${made}`)
+}
+
+/** A level can be touched at once; any other outcome is known when the horizon ends. */
+function outcomeKnownFromMs({ rule, madeAtMs, horizonMs }: ClaimFile['claim']): number {
+  return familyOf(rule) === 'zone' ? madeAtMs : madeAtMs + horizonMs
 }
 
 type Anchor = {

@@ -3,7 +3,7 @@ import type { Claim } from '../domain/track-record.ts'
 
 /** A claim as `/track-record/{family}/claims` gives it, and the text of it that the proof log knows. */
 export type ClaimFile = {
-  readonly claim: Pick<Claim, 'madeAtMs' | 'horizonMs'>
+  readonly claim: Pick<Claim, 'rule' | 'madeAtMs' | 'horizonMs'>
   readonly text: string
 }
 

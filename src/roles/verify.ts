@@ -55,7 +55,7 @@ async function answerSteps(
   if (url !== undefined) {
     const { status, body } = await fetched(url + proofPath(answerText(file)))
     const included = checkInclusion(answerText(file), status, body)
-    steps.push(included, ...(await anchorSteps(included, body, rpcUrl)))
+    steps.push(included, ...(await anchorSteps(included, body, rpcUrl, null)))
   }
   if (recording !== undefined) steps.push(recomputedStep(file, recording))
   return steps
@@ -69,7 +69,7 @@ async function claimSteps(
     throw new OperatingError('unverifiable', 'a claim is proven by its service: name it with --url')
   const { status, body } = await fetched(url + proofPath(file.text))
   const included = checkClaim(file, status, body)
-  return [included, ...(await anchorSteps(included, body, rpcUrl))]
+  return [included, ...(await anchorSteps(included, body, rpcUrl, file.claim))]
 }
 
 /** None without a node; the proof is anchored only if it holds. */
@@ -77,22 +77,29 @@ async function anchorSteps(
   included: CheckStep,
   body: unknown,
   rpcUrl: string | undefined,
+  claim: ClaimFile['claim'] | null,
 ): Promise<readonly CheckStep[]> {
   if (rpcUrl === undefined || included.verdict !== 'holds') return []
   const anchor = anchorIn(body)
-  return [checkAnchor(body, anchor && (await transactionOf(anchor.transaction, rpcUrl)))]
+  return [checkAnchor(body, anchor && (await transactionOf(anchor.transaction, rpcUrl)), claim)]
 }
 
-async function transactionOf(hash: string, url: string): Promise<AnchorTransaction | null> {
+async function transactionOf(hash: string, url: string): Promise<AnchorTransaction> {
   const node = createPublicClient({ transport: http(url, { retryCount: 0 }) })
   try {
     const network = `eip155:${await node.getChainId()}`
-    const found = await node.getTransaction({ hash: hash as Hex })
-    return { network, data: found.input, isMined: found.blockNumber !== null }
+    const found = await node.getTransaction({ hash: hash as Hex }).catch(nullIfUnknown)
+    const { input: data = null, blockNumber = null } = found ?? {}
+    const block = blockNumber === null ? null : await node.getBlock({ blockNumber })
+    return { network, data, minedAtMs: block && Number(block.timestamp) * 1_000 }
   } catch (cause) {
-    if (cause instanceof TransactionNotFoundError) return null
     throw new OperatingError('unverifiable', `${url} does not answer: ${reasonOf(cause)}`)
   }
+}
+
+function nullIfUnknown(cause: unknown): null {
+  if (cause instanceof TransactionNotFoundError) return null
+  throw cause
 }
 
 function textOf(path: string): string {

@@ -26,7 +26,7 @@ export const answerProofSchema = closedObject(
     sha256: hash,
     state: {
       enum: ['sealed', 'open', 'unknown'],
-      description: 'unknown: not of this service. open: the hour has not ended.',
+      description: 'unknown: not in the log. open: the hour is not sealed.',
     },
     kind: { enum: ['answer', 'claim'] },
     sealed_from_iso: instant,

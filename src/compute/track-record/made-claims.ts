@@ -10,8 +10,8 @@ import { claimKeeper } from './claim-keeper.ts'
 
 const PERIOD_MS = 60_000
 
-/** A claim stays open for its horizon, at least an hour, and the bar after it. */
-const OPEN_MS_MIN = timeframeMs['1h'] + timeframeMs['15m']
+/** The shortest claims are open for their horizon and the bar after it, 30 minutes; the log reads this every 15 s. */
+const RECENT_MS = timeframeMs['1h'] + timeframeMs['15m']
 
 const DEFAULT_VIEW = 'default'
 
@@ -26,14 +26,14 @@ export const madeClaimsContract: DocumentContract & { readonly scope: 'market' }
 }
 
 /**
- * SHA-256 of every claim of the last 75 minutes, for the proof log of the gateways: a claim is in a sealed hour before
- * its outcome is known. As a document it reaches every gateway, and again after a restart. It is not served.
+ * SHA-256 of every open claim of the last 75 minutes, for the proof log of the gateways: a claim is in an hour that began
+ * before its outcome was known. As a document it reaches every gateway, and again after a restart. It is not served.
  */
 export const madeClaimsDocument: MarketDocumentKind<readonly Claim[]> = {
   contract: madeClaimsContract,
   periodMs: PERIOD_MS,
 
-  gather: (market) => market.of(claimKeeper).madeAfter(market.venueMs - OPEN_MS_MIN),
+  gather: (market) => market.of(claimKeeper).madeAfter(market.venueMs - RECENT_MS),
 
   render(claims, rendering) {
     const builder = new DocumentBuilder()
