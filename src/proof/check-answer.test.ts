@@ -124,6 +124,29 @@ describe('the check of an answer', () => {
     expect(steps.map(({ verdict }) => verdict)).toEqual(['holds', 'holds', 'holds', 'open'])
   })
 
+  test('never ends in an exception, whatever a member of the receipt holds', async () => {
+    const file = await boughtFile()
+    const values = [undefined, null, 1.5, 1e300, -1e15, '', 'x', {}, []]
+    const members = ['version', 'issuedAt', 'network', 'resourceUrl', 'payer', 'transaction']
+    for (const value of values) {
+      for (const member of [...members, 'contentHash']) {
+        const receipt = structuredClone(file.receipt)
+        const { info } = Object(receipt.extensions)['offer-receipt']
+        info.contentReceipt.payload[member] = value
+        expect(failing(await checkAnswer({ ...file, receipt }, signer)), member).not.toEqual([])
+      }
+      for (const member of ['payer', 'network', 'transaction']) {
+        const receipt = { ...file.receipt, [member]: value }
+        expect(failing(await checkAnswer({ ...file, receipt }, signer))).toEqual(['payment'])
+      }
+      const extensions = {
+        'offer-receipt': { info: { contentReceipt: { payload: value, signature: '0x12' } } },
+      }
+      const receipt = { ...file.receipt, extensions } as SettleResponse
+      expect(failing(await checkAnswer({ ...file, receipt }, signer))).toContain('signature')
+    }
+  })
+
   test('fails without a signature, and for a malformed one', async () => {
     const { path, receipt } = await boughtFile()
     const { extensions: _, ...unsigned } = receipt

@@ -29,6 +29,9 @@ type SignedFacts = {
   readonly contentHash?: `0x${string}`
 }
 
+/** Last second of a `Date` (ECMA-262). */
+const SECONDS_MAX = 8_640_000_000_000
+
 type Signed = { readonly payload: SignedFacts; readonly signature: `0x${string}` }
 
 /**
@@ -75,7 +78,7 @@ function paymentStep({ receipt }: AnswerFile, payload: SignedFacts): CheckStep {
     ['transaction', receipt.transaction, payload.transaction],
     ['payer', receipt.payer, payload.payer],
     ['network', receipt.network, payload.network],
-  ].filter(([, shown, proven]) => shown?.toLowerCase() !== proven?.toLowerCase())
+  ].filter(([, shown, proven]) => String(shown).toLowerCase() !== String(proven).toLowerCase())
   const [first] = differing
   if (first !== undefined)
     return step(
@@ -149,10 +152,26 @@ function signedIn({ receipt }: AnswerFile): Signed | null {
     | { readonly info?: { readonly contentReceipt?: Signed; readonly receipt?: Signed } }
     | undefined
   const signed = extension?.info?.contentReceipt ?? extension?.info?.receipt
-  return typeof signed?.payload === 'object' && typeof signed.signature === 'string' ? signed : null
+  return isSigned(signed) ? signed : null
 }
 
-function signerOf({ payload, signature }: Signed): Promise<string> {
+/** Whether the members have the types that the receipt signs: a file can hold anything. */
+function isSigned(signed: unknown): signed is Signed {
+  const { payload, signature } = (signed ?? {}) as { payload?: unknown; signature?: unknown }
+  if (typeof payload !== 'object' || payload === null || typeof signature !== 'string') return false
+  const { version, issuedAt, network, resourceUrl, payer, transaction, contentHash } =
+    payload as Readonly<Record<string, unknown>>
+  const hash = contentHash === undefined ? '' : contentHash
+  const texts = [network, resourceUrl, payer, transaction, hash]
+  return (
+    texts.every((text) => typeof text === 'string') &&
+    Number.isSafeInteger(version) &&
+    Number.isSafeInteger(issuedAt) &&
+    Math.abs(issuedAt as number) <= SECONDS_MAX
+  )
+}
+
+async function signerOf({ payload, signature }: Signed): Promise<string> {
   const { version, issuedAt, network, resourceUrl, payer, transaction, contentHash } = payload
   const message = {
     ...{ network, resourceUrl, payer, transaction },
