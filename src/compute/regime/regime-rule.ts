@@ -5,7 +5,7 @@ export const regimeLabels = ['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOW
 type RegimeLabel = (typeof regimeLabels)[number]
 
 /** Raised with every change of a weight, a limit or a measure below. */
-export const REGIME_RULE_VERSION = '1'
+export const REGIME_RULE_VERSION = '2'
 
 export const REGIME_STEP_MS = 300_000
 /** After a longer gap the previous regime is discarded. */

@@ -39,6 +39,20 @@ describe('regime of the market', () => {
     )
   })
 
+  test('is that of the main dex, whatever builder-deployed perpetuals do', () => {
+    const builders = COINS.map((coin) => `xyz:${coin}`)
+    const [own, mixed, unknown] = [
+      marketOf(COINS),
+      marketOf([...COINS, ...builders]),
+      marketOf(COINS, 1, [...builders, ...builders.map((coin) => `${coin}2`)]),
+    ].map((market) => {
+      pass(market, NOW_MS, BOUNDARY_MS + STEP_MS + 1_000)
+      return market.of(regimeTracker).current(BOUNDARY_MS + STEP_MS)
+    })
+    expect(mixed).toEqual(own)
+    expect(unknown).toEqual(own)
+  })
+
   test('is evaluated at whole five minutes of the venue, and not between them', () => {
     const market = marketOf(COINS)
     pass(market, NOW_MS, BOUNDARY_MS + STEP_MS - 1)

@@ -1,6 +1,7 @@
 import { isWarm } from '../candles/warm.ts'
 import { arbMeasure } from '../external/arb/arb-measure.ts'
 import { depegMeasure } from '../external/depeg/depeg-measure.ts'
+import { dexKindOf } from '../funding/premium.ts'
 import { pulseIndicators } from '../indicators/pulse-indicators.ts'
 import { pulseValue } from '../indicators/pulse-layout.ts'
 import { isAbove } from '../indicators/trend.ts'
@@ -56,7 +57,7 @@ class RegimeTracker implements MarketTracker {
 }
 
 /**
- * Inputs of one evaluation: null when BTC, or more than 40 % of the tradable coins, have no candles confirmed within
+ * Inputs of one evaluation: null when BTC, or more than 40 % of the tradable coins of the main dex, have no candles confirmed within
  * two hours.
  * @param at the same instant by the venue's clock and by our receive time
  */
@@ -69,6 +70,8 @@ function regimeInputs(
   let [coins, judged, above] = [0, 0, 0]
   const returns: number[] = []
   for (const coin of market.coins()) {
+    // Builder dexes list stocks, commodities and currencies.
+    if (dexKindOf(coin.listing.coin) === 'builder') continue
     coins += 1
     if (!isFresh(coin, at.heardMs)) continue
     const bar = coin.ladder.peek('4h')

@@ -37,11 +37,11 @@ export const CorrelationAnswer = Type.Object({
   avg_correlation: Type.Number({
     minimum: -1,
     maximum: 1,
-    description: 'Mean of `correlations`.',
+    description: 'Mean of `correlations` of the main dex.',
   }),
   regime: oneOf(
     regimes,
-    'By avg_correlation: above 0.7 CORRELATED, 0.3 to 0.7 MIXED, below 0.3 DECORRELATED; UNKNOWN below 8 coins or 100 candles.',
+    'By avg_correlation: above 0.7 CORRELATED, 0.3 to 0.7 MIXED, below 0.3 DECORRELATED; UNKNOWN below 8 coins of the main dex or 100 candles.',
   ),
   correlations: Type.Record(Type.String(), R, { description: 'r with BTC, by coin.' }),
   stats: Type.Record(
@@ -105,7 +105,7 @@ export const CorrelationAnswer = Type.Object({
     },
     {
       description:
-        'The last 24 hourly returns, over coins with at least 12 in common with BTC; regime without the limit of 100 candles.',
+        'The last 24 hourly returns, over coins of the main dex with at least 12 in common with BTC; regime without the limit of 100 candles.',
     },
   ),
   most_correlated: Extremes,

@@ -182,6 +182,23 @@ describe('/correlation', () => {
     )
   })
 
+  test('perpetuals of builders have a correlation, and are in no average', () => {
+    const stocks = Array.from({ length: 9 }, (_, at) => script(`xyz:S${at}`, -0.5))
+    const [own, mixed] = [market, [...market, ...stocks]].map((each) => answer(logOf(each)).body)
+    expect(mixed?.correlations).toMatchObject({
+      ...own?.correlations,
+      'xyz:S0': expect.any(Number),
+    })
+    expect(mixed?.coins_analyzed).toBe(names.length + stocks.length)
+    for (const field of ['avg_correlation', 'regime', 'change', 'short_window'] as const)
+      expect(mixed?.[field], field).toEqual(own?.[field])
+    const few = answer(logOf([...market.slice(0, 8), ...stocks])).body
+    expect(few.regime, 'seven coins of the venue').toBe('UNKNOWN')
+    expect(render(gatheredFrom(logOf([BTC, ...stocks])).gathered).views['']?.kind).toBe(
+      'missing-input',
+    )
+  })
+
   test('the matrix has BTC and the fifteen with the largest open interest', () => {
     const scripts = [BTC, ...Array.from({ length: 20 }, (_, at) => script(`C${at}`, 0.5))]
     const { body } = answer(logOf(scripts))

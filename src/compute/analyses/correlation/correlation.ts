@@ -119,7 +119,7 @@ function bodyOf(measured: Measured) {
     },
     method: 'pearson_log_returns',
     avg_correlation: average,
-    regime: correlationRegime(average, correlated.length, window.candles),
+    regime: correlationRegime(average, measured.altcoins, window.candles),
     correlations: Object.fromEntries(correlated.map(({ coin, r }) => [coin, score(r)])),
     stats: Object.fromEntries(correlated.map((each) => [each.coin, statisticsOf(each)])),
     matrix: {

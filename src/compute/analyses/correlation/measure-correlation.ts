@@ -1,3 +1,4 @@
+import { dexKindOf } from '../../funding/premium.ts'
 import {
   COMMON_RETURNS_MIN,
   DAY_AGO_HOURS,
@@ -41,7 +42,9 @@ export type Measured = {
   readonly kind: 'measured'
   /** Coins that move and have enough hours in common with BTC, in the venue's order. Never empty. */
   readonly correlated: readonly Correlated[]
+  /** Mean over the {@link altcoins}, as all averages. */
   readonly average: number
+  readonly altcoins: number
   /** Candles behind the returns with BTC, and the hours from the first to the last close. */
   readonly window: {
     readonly hours: number
@@ -57,7 +60,7 @@ export type Measured = {
   readonly coinsKnown: number
 }
 
-/** No moving coin has enough hours in common with BTC. */
+/** No moving coin of the main dex has enough hours in common with BTC. */
 type Lacking = { readonly kind: 'lacking'; readonly coinsKnown: number }
 
 export function measure(gathered: GatheredCloses): Measured | Lacking {
@@ -71,9 +74,10 @@ export function measure(gathered: GatheredCloses): Measured | Lacking {
     .filter(({ row, n }) => row !== leader && n >= COMMON_RETURNS_MIN)
   const moving = known.filter(({ r }) => !Number.isNaN(r))
   const used = usedWindow(returns, leader, window, moving)
-  if (used === null) return { kind: 'lacking', coinsKnown: known.length }
+  const altcoins = moving.filter(({ coin }) => isAltcoin(coin))
+  if (used === null || altcoins.length === 0) return { kind: 'lacking', coinsKnown: known.length }
   const averageOver = (other: ReturnWindow, commonMin: number) =>
-    averageCorrelation(returns, coins.length, leader, other, commonMin)
+    averageCorrelation(returns, coins, other, commonMin)
   const matrix = matrixRows(gathered, leader, moving)
   return {
     kind: 'measured',
@@ -84,7 +88,8 @@ export function measure(gathered: GatheredCloses): Measured | Lacking {
       )
       return { coin, row, n, r, beta, interval: pairInterval(common.xs, common.ys, r) }
     }),
-    average: mean(moving.map(({ r }) => r)),
+    average: mean(altcoins.map(({ r }) => r)),
+    altcoins: altcoins.length,
     window: used,
     matrix: {
       coins: matrix.map((row) => coins[row] as string),
@@ -136,17 +141,22 @@ function usedWindow(
   return candles === 0 ? null : { hours: lastHour - firstHour, candles, firstHour, lastHour }
 }
 
+/** Builder dexes list stocks, commodities and currencies, which are in no average. */
+function isAltcoin(coin: string): boolean {
+  return coin !== LEADER && dexKindOf(coin) === 'main'
+}
+
 /** null if no coin has enough hours in common with BTC. */
 function averageCorrelation(
   returns: ReturnTable,
-  rows: number,
-  leader: number,
+  coins: readonly string[],
   window: ReturnWindow,
   commonMin: number,
 ): Average | null {
+  const leader = coins.indexOf(LEADER)
   const correlations: number[] = []
-  for (let row = 0; row < rows; row += 1) {
-    if (row === leader) continue
+  for (const [row, coin] of coins.entries()) {
+    if (!isAltcoin(coin)) continue
     const { n, r } = statisticsOf(returns, row, leader, window)
     if (n >= commonMin && !Number.isNaN(r)) correlations.push(r)
   }

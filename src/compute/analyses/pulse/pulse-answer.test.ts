@@ -120,7 +120,7 @@ describe('what an agent can check of a pulse', () => {
       previous: null,
       since: null,
       drivers: [],
-      rule_version: '1',
+      rule_version: '2',
     })
   })
 

@@ -127,7 +127,8 @@ export const ScreenerAnswer = Type.Object({
     breadth_pct: Type.Number({
       minimum: 0,
       maximum: 100,
-      description: 'Share of scanned coins with the 4h close above EMA 50, percent.',
+      description:
+        'Share of scanned coins of the main dex with the 4h close above EMA 50, percent.',
     }),
     bullish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
     bearish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
@@ -137,9 +138,9 @@ export const ScreenerAnswer = Type.Object({
       description: 'Number of coins with signal_strength_supported.',
     }),
     median_funding_annualized_pct: Type.Number({
-      description: 'Median funding rate of all scanned coins, percent per year.',
+      description: 'Median funding rate of these coins, percent per year.',
     }),
-    vol_regime: oneOf(volatilityRegimes, 'By the median ATR % percentile of all scanned coins.'),
+    vol_regime: oneOf(volatilityRegimes, 'By the median ATR % percentile of these coins.'),
     vol_window_hours: Type.Integer({
       minimum: 0,
       description: 'Hours of history behind vol_regime, of the median coin; complete at 720.',

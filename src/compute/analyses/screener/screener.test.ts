@@ -115,6 +115,22 @@ describe('screener', () => {
     },
   )
 
+  test('the market is the main dex; builder-deployed perpetuals are rows', () => {
+    const [listed = [], ...own] = randomMarket(COINS, 5)
+    const builders = randomMarket(
+      COINS.map((coin) => `xyz:${coin}`),
+      6,
+    ).slice(1)
+    const all = [universe([...COINS, ...COINS.map((coin) => `xyz:${coin}`)]), ...listed.slice(1)]
+    const [alone, mixed] = [
+      [listed, ...own],
+      [all, ...own, ...builders],
+    ].map((tape) => read(documentOf(tape)))
+    expect(mixed?.coins).toHaveLength(2 * COINS.length)
+    const { breadth_pct, median_funding_annualized_pct, vol_regime } = alone?.market ?? {}
+    expect(mixed?.market).toMatchObject({ breadth_pct, median_funding_annualized_pct, vol_regime })
+  })
+
   test('shows liquidations once 24 hours are observed, or with a source of all of them', () => {
     const [coin = ''] = COINS
     const shown = (tape: readonly Batch[]) =>
@@ -382,6 +398,8 @@ type Row = {
 type Body = {
   readonly coins: readonly Row[]
   readonly market: {
+    readonly breadth_pct: number
+    readonly vol_regime: string
     readonly median_funding_annualized_pct: number
     readonly vol_window_hours: number
     readonly stress_level: string | null

@@ -199,8 +199,12 @@ function summaryOf(
   { renderedAtMs }: Rendering,
 ) {
   const count = (bias: Ranked['bias']) => ranked.filter((coin) => coin.bias === bias).length
-  const above = ranked.filter(({ isAboveEma50 }) => isAboveEma50).length
-  const funding = ranked.map(({ fundingAnnualizedPct }) => fundingAnnualizedPct)
+  const own = ranked.filter(({ coin }) => dexKindOf(coin) === 'main')
+  // Stocks and commodities of builder dexes say nothing about the market, unless there is nothing else.
+  const judged = own.length > 0 ? own : ranked
+  const above = judged.filter(({ isAboveEma50 }) => isAboveEma50).length
+  const median = (of: (coin: Ranked) => number) =>
+    statisticsOf(Float64Array.from(judged.map(of))).median
   return {
     timestamp_iso: isoInstant(renderedAtMs),
     coins_scanned: ranked.length,
@@ -208,13 +212,13 @@ function summaryOf(
     market: {
       regime: regime?.label ?? 'UNKNOWN',
       regime_score: regime?.drivers ? score(compositeOf(regime.drivers)) : null,
-      breadth_pct: percentOf((100 * above) / ranked.length, ranked.length),
+      breadth_pct: percentOf((100 * above) / judged.length, judged.length),
       bullish_count: count('bullish'),
       bearish_count: count('bearish'),
       neutral_count: count('neutral'),
       strength_supported_count: ranked.filter(({ strengthSupported: of }) => of !== null).length,
-      median_funding_annualized_pct: percent(statisticsOf(Float64Array.from(funding)).median),
-      vol_regime: volatilityRegimeOf(statisticsOf(numbers.volatilityPercentile).median),
+      median_funding_annualized_pct: percent(median((coin) => coin.fundingAnnualizedPct)),
+      vol_regime: volatilityRegimeOf(median((coin) => coin.volatilityPercentile)),
       vol_window_hours: Math.floor(statisticsOf(numbers.volatilityHours).median),
       stress_level: stressScore === null ? null : stressLevelOf(score(stressScore)),
     },

@@ -10,7 +10,7 @@ import { realisedVolatility } from './volatility.ts'
  * higher. The control is BTC's ATR alone, percent.
  */
 export const regimeRule: Rule = {
-  id: 'regime.risk@1',
+  id: 'regime.risk@2',
   form: 'rank',
   coins: ['BTC'],
   horizonMs: () => DAY_MS,
