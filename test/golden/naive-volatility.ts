@@ -34,8 +34,16 @@ export function naiveAtrPercents(hours: readonly Bar[]): number[] {
     .filter((value) => !Number.isNaN(value))
 }
 
-/** null with less than a week of data. */
-export function naiveVolatilityPercentile(hours: readonly Bar[], atrPct: number): number | null {
+/**
+ * Of the last closed hour, or of the forming one where that is higher; null with less than a week of data.
+ * @param formingAtrPct with the forming hour
+ */
+export function naiveVolatilityPercentile(
+  hours: readonly Bar[],
+  formingAtrPct: number,
+): number | null {
   const values = naiveAtrPercents(hours)
-  return values.length < 168 ? null : naivePercentile(values, atrPct)
+  const closed = values.at(-1) ?? Number.NaN
+  const present = formingAtrPct - closed > closed / 1e9 ? formingAtrPct : closed
+  return values.length < 168 ? null : naivePercentile(values, present)
 }

@@ -98,7 +98,7 @@ function leaderInputs(coin: CoinMarket | undefined, heardMs: number) {
   if (!isWarm(coin, '4h', heardMs) || !isWarm(coin, '1h', heardMs)) return null
   const hour = ladder.peek('1h')
   const atrPct = hour === null ? null : pulseIndicators(ladder.values, hour.close).atr_pct
-  const percentile = atrPct === null ? null : coin.of(volatilitySeries).percentile(atrPct)
+  const percentile = atrPct === null ? null : coin.of(volatilitySeries).presentPercentile(atrPct)
   const four = ladder.peek('4h')
   const trend = four === null ? null : pulseIndicators(ladder.values, four.close).trend
   if (percentile === null || trend?.ema_stack == null || trend.direction === null) return null

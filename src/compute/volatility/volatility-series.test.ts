@@ -65,6 +65,17 @@ describe('volatility of a coin', () => {
     expect(figures(asked)).toEqual(figures(left))
   })
 
+  test('a forming hour counts once its range raises the average', () => {
+    const bars = wavy(760).map((bar) => ({ ...bar, open: 100, high: 101, low: 99, close: 100 }))
+    const coin = btc()
+    tell(coin, historyOf(bars, endOf(bars)))
+    const volatility = coin.of(volatilitySeries)
+    // Every hour has a range of 2 %, as the average; an hour that has just begun has none.
+    expect(volatility.presentPercentile((13 / 14) * 2)).toBe(50)
+    expect(volatility.presentPercentile(2 * (1 + 1e-12)), 'another order of summation').toBe(50)
+    expect(volatility.presentPercentile(2.1)).toBe(100)
+  })
+
   test('an hour without trades is flat, not missing', () => {
     const bars = wavy(760)
     const coin = btc()

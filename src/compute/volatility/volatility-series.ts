@@ -24,6 +24,8 @@ const QUARTERS_KEPT = 2 * QUARTERS_PER_HOUR
 const [HIGH, LOW, CLOSE] = [0, 1, 2]
 const VOLUME = 3
 const SAVED_FIELDS = 5
+/** Equal ranges summed from another first hour may differ by this share. */
+const SUMMATION_OFF_MAX = 1e-9
 const PRICE_OFF_MS_MAX = 6 * HOUR_MS
 const EMPTY = new Float64Array()
 
@@ -48,6 +50,8 @@ export class VolatilitySeries implements CoinTracker {
   #isChanged = false
   /** ATR % of the hours of the window, ascending. */
   #ascending: Float64Array = EMPTY
+  /** Of the last closed hour; NaN before any. */
+  #newestAtrPct = Number.NaN
 
   /** Number of hours that {@link percentile} ranks among. */
   get hours(): number {
@@ -58,6 +62,16 @@ export class VolatilitySeries implements CoinTracker {
   percentile(atrPct: number): number | null {
     if (this.hours < VOLATILITY_HOURS_MIN || Number.isNaN(atrPct)) return null
     return percentileOf(this.#ascending, atrPct)
+  }
+
+  /**
+   * Rank of the present ATR %: of the last closed hour, or with the forming hour once that is higher. The range of a
+   * forming hour only grows, so a lower value is no reading of an hour yet.
+   */
+  presentPercentile(formingAtrPct: number): number | null {
+    if (Number.isNaN(formingAtrPct)) return null
+    const isHigher = formingAtrPct > this.#newestAtrPct * (1 + SUMMATION_OFF_MAX)
+    return this.percentile(isHigher ? formingAtrPct : this.#newestAtrPct)
   }
 
   /** Last price before an instant, by the venue's clock; NaN for none within six hours. */
@@ -206,7 +220,9 @@ export class VolatilitySeries implements CoinTracker {
     if (ladder.isContinuous) this.#fillFlat(lastHour)
     this.#lastHour = lastHour
     this.#isChanged = false
-    this.#ascending = this.#measure().toSorted()
+    const values = this.#measure()
+    this.#newestAtrPct = values.at(-1) ?? Number.NaN
+    this.#ascending = values.toSorted()
   }
 
   /** An hour that the ladder closed without candles had no trades. */

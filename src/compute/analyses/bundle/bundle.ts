@@ -241,7 +241,7 @@ function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked
       isThin: spread.facts.isThin,
       volatilityPercentile: coin
         .of(volatilitySeries)
-        .percentile(pulse.facts.atrPct1h ?? Number.NaN),
+        .presentPercentile(pulse.facts.atrPct1h ?? Number.NaN),
       inputs: [pulse, sentiment, funding, spread].flatMap(({ inputs }) => inputs),
       isPegBroken: market.of(depegMeasure).isBroken(rendering.renderedAtMs) ?? false,
       nowMs: rendering.renderedAtMs,

@@ -170,7 +170,7 @@ function numbersOf(
   return {
     price: coin.midPrice,
     prevDayPrice: context?.prevDayPrice ?? unknown,
-    volatilityPercentile: coin.of(volatilitySeries).percentile(atrPct) ?? unknown,
+    volatilityPercentile: coin.of(volatilitySeries).presentPercentile(atrPct) ?? unknown,
     volatilityHours: coin.of(volatilitySeries).hours,
     fundingBias: tilt === null ? unknown : fundingBiases.indexOf(tilt.bias),
     fundingPercentile: tilt?.percentile ?? unknown,
