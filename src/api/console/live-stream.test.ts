@@ -151,6 +151,21 @@ describe('the live stream of the public port', () => {
     })
   })
 
+  test('is open to everybody, however many a few addresses open', async () => {
+    const gateway = await listening('BTC', ['127.0.0.1'])
+    const openFrom = (address: number) =>
+      gateway.open('/track-record', { 'x-forwarded-for': `192.0.2.${address}` })
+    const first = await openFrom(1)
+    for (let address = 1; address <= 16; address += 1)
+      for (let more = address === 1 ? 1 : 0; more < 16; more += 1) await openFrom(address)
+    expect((await openFrom(1)).status, 'one address').toBe(429)
+    const other = await openFrom(99)
+    expect(other.status).toBe(200)
+    await first.ended
+    expect((await openFrom(1)).status, 'the ended page comes back').toBe(429)
+    await other.untilText('event: service')
+  })
+
   test('ends when the server closes', async () => {
     const gateway = await listening()
     const stream = await gateway.open('/pulse/BTC')
@@ -163,8 +178,8 @@ const opened: GatewayFixture[] = []
 afterEach(() => Promise.all(opened.splice(0).map(({ app }) => app.close())))
 
 /** A gateway on a port, with a manual clock. */
-async function listening(sampleCoin = 'BTC') {
-  const gateway = gatewayFixture({ console: { ...settings, sampleCoin } })
+async function listening(sampleCoin = 'BTC', trustProxy: readonly string[] = []) {
+  const gateway = gatewayFixture({ console: { ...settings, sampleCoin }, trustProxy })
   opened.push(gateway)
   await gateway.app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = gateway.app.server.address() as AddressInfo
@@ -212,6 +227,7 @@ function events(response: IncomingMessage) {
       JSON.parse(data),
     )
   return {
+    status: response.statusCode,
     documents,
     untilText,
     next: async () => {

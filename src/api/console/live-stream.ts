@@ -21,7 +21,8 @@ const PERIOD_MS = 500
 const SERVICE_PERIOD_MS = 2_000
 const DOCUMENTS_MAX = 32
 const STREAMS_MAX = 256
-const STREAMS_PER_ADDRESS_MAX = 64
+/** Pages of an office behind one address. */
+const STREAMS_PER_ADDRESS_MAX = 16
 /** A page that reads nothing for so long is disconnected. */
 const STALLED_MS_MAX = 30_000
 
@@ -54,10 +55,18 @@ export function liveStream(app: FastifyInstance, options: LiveStreamOptions): vo
 
   app.get(`${CONSOLE_PATH}/live`, { exposeHeadRoute: false }, (request, reply) => {
     const caller = callerKey(request.ip)
-    const opened = isFull(streams, caller) ? tooMany() : openAll(request, options.source)
+    const own = ofCaller(streams, caller).length
+    const isFull = streams.size >= STREAMS_MAX
+    const ending = isFull ? replaceable(streams, own) : undefined
+    const isRefused = own >= STREAMS_PER_ADDRESS_MAX || (isFull && ending === undefined)
+    const opened = isRefused ? tooMany() : openAll(request, options.source)
     if ('kind' in opened) {
       sendRefusal(reply, opened)
       return
+    }
+    if (ending !== undefined) {
+      streams.delete(ending)
+      ending.response.destroy()
     }
     const stream = begin(reply, opened, { caller, nowMs: clock.nowMs() })
     stream.response.once('close', () => close(stream))
@@ -82,11 +91,21 @@ type Stream = {
   readableAtMs: number
 }
 
-function isFull(streams: ReadonlySet<Stream>, caller: string): boolean {
-  if (streams.size >= STREAMS_MAX) return true
-  let own = 0
-  for (const stream of streams) if (stream.caller === caller) own += 1
-  return own >= STREAMS_PER_ADDRESS_MAX
+function ofCaller(streams: ReadonlySet<Stream>, caller: string): readonly Stream[] {
+  return [...streams].filter((stream) => stream.caller === caller)
+}
+
+/**
+ * The oldest stream of the address with the most, so a few addresses cannot shut out the others.
+ * @param own streams of the caller. @returns undefined if no address would keep more than the caller gets
+ */
+function replaceable(streams: ReadonlySet<Stream>, own: number): Stream | undefined {
+  let most: readonly Stream[] = []
+  for (const caller of new Set(Array.from(streams, (stream) => stream.caller))) {
+    const own = ofCaller(streams, caller)
+    if (own.length > most.length) most = own
+  }
+  return most.length > own + 1 ? most[0] : undefined
 }
 
 function tooMany(): Refusal {
