@@ -66,6 +66,11 @@ function anvil() {
   return createTestClient({ mode: 'anvil', chain: baseChain, transport }).extend(publicActions)
 }
 
+/** Anvil calls a block final when 64 follow it. */
+async function finalize() {
+  await anvil().mine({ blocks: 65 })
+}
+
 function anchorAt(rpcUrl = chain.rpcUrl): ProofAnchor {
   const { privateKey } = chain.accounts.facilitator
   return localFacilitator({ network: base, rpcUrl, privateKey, clock }).proofAnchor({
@@ -104,6 +109,12 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   await Promise.all([one.run(), other.run()])
   await other.run()
   expect(failures).toEqual([])
+  expect(anchored, 'the block is not final').toEqual([])
+  expect(await verified(chain.rpcUrl)).toMatchObject({
+    ...{ code: 0, verdict: 'verified', steps: ['inclusion holds', 'anchored open'] },
+  })
+  await finalize()
+  await one.run()
   const [hour] = await proofs.hours(null, 1)
   expect(new Set(anchored).size, 'one of the two sends').toBe(1)
   const [transaction] = anchored
@@ -127,6 +138,9 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   clock.advance(24 * HOUR_MS)
   await one.run()
   expect(await nonce()).toBe(before + 1)
+  clock.advance(24 * HOUR_MS)
+  await one.run()
+  expect(await proofs.openAnchors(), 'a block has it, so it is not given up').toHaveLength(1)
 })
 
 test('a node that is down and fees above the limit put the anchor off, and nothing is spent', async () => {
@@ -145,6 +159,8 @@ test('a node that is down and fees above the limit put the anchor off, and nothi
   await anvil().mine({ blocks: 1 })
   clock.advance(60_000)
   await anchor.run()
+  await finalize()
+  await anchor.run()
   expect(anchored).toHaveLength(1)
 })
 
@@ -159,6 +175,7 @@ test('a transaction with other data contradicts the proof', async () => {
     data: `0x${'ab'.repeat(32)}`,
   })
   await proofs.anchorSent(day, hash)
+  await finalize()
   await anchorAt().run()
   expect(anchored).toEqual([hash])
   expect(await verified(chain.rpcUrl)).toMatchObject({

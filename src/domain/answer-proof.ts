@@ -76,6 +76,7 @@ export interface ProofLog extends AnswerProofs {
   beginAnchor(day: number, network: string): Promise<SealedHour | null>
   /** The transaction is about to be sent. */
   anchorSent(day: number, transaction: string): Promise<void>
+  /** Its block is final. */
   anchorMined(day: number): Promise<void>
   /** The day is free again. */
   cancelAnchor(day: number): Promise<void>

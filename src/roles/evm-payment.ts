@@ -6,7 +6,6 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { ConfigError } from '../config/config-error.ts'
 import type { EvmPaymentSettings } from '../config/payment.ts'
 import type { ProofLog } from '../domain/answer-proof.ts'
-import { reasonOf } from '../domain/errors.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
 import { examineChain } from '../payment/evm/chain-checks.ts'
 import { chainOutcome, evmTransactionPays } from '../payment/evm/chain-outcome.ts'
@@ -26,6 +25,7 @@ import { settlementProbe } from '../payment/evm/settlement-probe.ts'
 import { TransferSimulation } from '../payment/evm/transfer-simulation.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import { monitoredFacilitator } from '../payment/monitored-facilitator.ts'
+import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
@@ -122,7 +122,7 @@ function anchorOf(facilitator: LocalFacilitator, proofs: ProofLog, log: Logger):
     proofs,
     onAnchored: (transaction) => log.info({ transaction }, 'the proof log is anchored'),
     onFailure: (cause) =>
-      log.warn({ reason: reasonOf(cause) }, 'the proof log is not anchored; sales go on'),
+      log.warn({ reason: nodeReason(cause) }, 'the proof log is not anchored; sales go on'),
   })
 }
 

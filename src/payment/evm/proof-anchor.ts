@@ -68,16 +68,23 @@ export class ProofAnchor {
     await this.#follow(day)
   }
 
-  /** Transactions of a past day that no block has are given up: the anchor of today contains their hours. */
+  /**
+   * An anchor counts once its block is final: a flashblock, and a block of the newest minutes, can be undone. Transactions
+   * of a past day that no block has are given up: the anchor of today contains their hours.
+   */
   async #follow(day: number): Promise<void> {
     const { proofs, network, node, onAnchored } = this.#options
     for (const anchor of await proofs.openAnchors()) {
       const isSent = anchor.network === network && anchor.transaction !== ''
       const receipt = isSent ? await receiptOf(node, anchor.transaction as Hex) : null
-      if (receipt?.status === 'success') {
-        await proofs.anchorMined(anchor.day)
-        onAnchored(anchor.transaction)
-      } else if (anchor.day < day) await proofs.cancelAnchor(anchor.day)
+      if (receipt?.status !== 'success') {
+        if (anchor.day < day) await proofs.cancelAnchor(anchor.day)
+        continue
+      }
+      const final = await node.getBlock({ blockTag: 'finalized' })
+      if (receipt.blockNumber > final.number) continue
+      await proofs.anchorMined(anchor.day)
+      onAnchored(anchor.transaction)
     }
   }
 
