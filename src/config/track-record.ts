@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { instantMs } from './values.ts'
+import { count, instantMs } from './values.ts'
 
 const settings = {
   candles: setting(
@@ -18,6 +18,11 @@ const settings = {
     'PERPSCOPE_TRACK_RECORD_CLAIMS',
     'claims with their outcomes, one JSON object a line, as --write writes them',
   ),
+  cells: setting(
+    '--cells <n>',
+    'PERPSCOPE_TRACK_RECORD_CELLS',
+    'watched_cells of /track-record, where the claims are a part of that record: a status needs evidence of 20 x this',
+  ).argParser(count),
   from: setting(
     '--from <time>',
     'PERPSCOPE_TRACK_RECORD_FROM',

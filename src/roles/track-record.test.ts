@@ -39,6 +39,23 @@ describe('perpscope track-record', () => {
     expect(printed({ claims: path })).toMatch(/vote\.rsi@1 +1 h +mid/)
   })
 
+  test('a part of a record needs the evidence of the whole', () => {
+    const path = join(folder, 'right.jsonl')
+    writeFileSync(
+      path,
+      claims(1_200)
+        .map((claim) => JSON.stringify(claim))
+        .join('\n'),
+    )
+    const whole = (cells?: number) => {
+      const options = { claims: path, json: true, ...(cells !== undefined && { cells }) }
+      const [{ watched_cells, cells: rows }] = JSON.parse(printed(options)).periods
+      return [watched_cells, rows[0].status]
+    }
+    expect(whole()).toEqual([1, 'supported'])
+    expect(whole(1e6)).toEqual([1e6, 'not_supported'])
+  })
+
   test('writes claims from which it prints the same record again', () => {
     const [path, again] = [join(folder, 'a.jsonl'), join(folder, 'b.jsonl')]
     writeFileSync(

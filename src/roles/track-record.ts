@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs'
 import type { RecordCell } from '../compute/track-record-statistics/cell.ts'
 import { renderedTable, tableOf } from '../compute/track-record-statistics/table.ts'
+import type { TrackRecord } from '../compute/track-record-statistics/track-record.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { TrackRecordOptions } from '../config/track-record.ts'
 import { OperatingError } from '../domain/errors.ts'
@@ -18,6 +19,7 @@ type Period = {
   readonly fromMs: number
   readonly untilMs: number
   readonly claims: readonly ResolvedClaim[]
+  readonly record: TrackRecord
 }
 
 /**
@@ -32,7 +34,7 @@ export function printTrackRecord(options: TrackRecordOptions, write: (text: stri
   )
   if (claims.length === 0) throw new OperatingError('no_claims', 'no claim was resolved')
   if (options.write !== undefined) writeClaims(options.write, claims)
-  const periods = periodsOf(claims)
+  const periods = periodsOf(claims, options.cells)
   if (options.json) write(`${JSON.stringify({ periods: periods.map(summaryOf) })}\n`)
   else write(periods.map(rendered).join('\n'))
 }
@@ -81,7 +83,10 @@ function writeClaims(path: string, claims: readonly ResolvedClaim[]): void {
   }
 }
 
-function periodsOf(claims: readonly ResolvedClaim[]): readonly Period[] {
+function periodsOf(
+  claims: readonly ResolvedClaim[],
+  watchedCells: number | undefined,
+): readonly Period[] {
   let [fromMs, untilMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const { madeAtMs } of claims) {
     fromMs = Math.min(fromMs, madeAtMs)
@@ -89,23 +94,26 @@ function periodsOf(claims: readonly ResolvedClaim[]): readonly Period[] {
   }
   const middleMs = (fromMs + untilMs) / 2
   const second = claims.filter(({ madeAtMs }) => madeAtMs >= middleMs)
+  const whole = tableOf(claims, watchedCells)
   return [
-    { fromMs, untilMs, claims },
-    { fromMs: middleMs, untilMs, claims: second },
+    { fromMs, untilMs, claims, record: whole },
+    { fromMs: middleMs, untilMs, claims: second, record: tableOf(second, whole.watchedCells) },
   ]
 }
 
-function rendered({ fromMs, untilMs, claims }: Period): string {
+function rendered({ fromMs, untilMs, claims, record }: Period): string {
   const span = `${isoInstant(fromMs)} to ${isoInstant(untilMs)}`
-  return `${claims.length} claims made from ${span}\n${renderedTable(tableOf(claims))}`
+  const head = `${claims.length} claims made from ${span}, ${record.watchedCells} watched cells`
+  return `${head}\n${renderedTable(record)}`
 }
 
-function summaryOf({ fromMs, untilMs, claims }: Period) {
+function summaryOf({ fromMs, untilMs, claims, record }: Period) {
   return {
     from: isoInstant(fromMs),
     until: isoInstant(untilMs),
     claims: claims.length,
-    cells: tableOf(claims).map(cellMembers),
+    watched_cells: record.watchedCells,
+    cells: record.cells.map(cellMembers),
   }
 }
 

@@ -123,6 +123,26 @@ describe('lift', () => {
   test('with fewer than ten days the days count', () => {
     expect(figuresOf('event', blocksOf([5, 5, 5, 5])).effective).toBe(4)
   })
+
+  test.each([0, 10])(
+    'while %i of every ten claims are hits the days count: nothing shows how claims of a day depend',
+    (hits) => {
+      expect(figuresOf('event', blocksOf(Array(30).fill(hits))).effective).toBe(30)
+    },
+  )
+
+  test('interval covers the truth where each day shares a half with the next', () => {
+    // MA(1) with equal weights: the variance of the sum is twice that of independent days.
+    const covered = Array.from({ length: 300 }, (_, seed) => {
+      const random = seededRandom(9_000 + seed)
+      const shocks = Array.from({ length: 61 }, () => random() - 0.5)
+      const hits = shocks.slice(1).map((shock, at) => 5 + 4 * (shock + (shocks[at] as number)))
+      const { liftLow, liftHigh } = figuresOf('event', blocksOf(hits))
+      return liftLow <= 1 && 1 <= liftHigh
+    }).filter(Boolean).length
+    // 243 of 300 without the dependence.
+    expect(covered / 300).toBeGreaterThan(0.91)
+  })
 })
 
 describe('blocks', () => {

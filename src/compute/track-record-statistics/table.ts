@@ -1,11 +1,13 @@
 import type { ResolvedClaim } from '../../domain/track-record.ts'
 import { DAY_MS } from './blocks.ts'
-import type { RecordCell } from './cell.ts'
 import { TrackRecord } from './track-record.ts'
 
-/** The record of any claims, by the same sums and tests as the live one. */
-export function tableOf(claims: Iterable<ResolvedClaim>): readonly RecordCell[] {
-  const record = new TrackRecord()
+/**
+ * The record of any claims, by the same sums and tests as the live one.
+ * @param watchedCellsMin cells of the whole record, where the claims are a part of it
+ */
+export function tableOf(claims: Iterable<ResolvedClaim>, watchedCellsMin = 0): TrackRecord {
+  const record = new TrackRecord(watchedCellsMin)
   const sorted = [...claims].sort(
     (one, other) => one.madeAtMs - other.madeAtMs || one.resolvedAtMs - other.resolvedAtMs,
   )
@@ -17,14 +19,14 @@ export function tableOf(claims: Iterable<ResolvedClaim>): readonly RecordCell[] 
   const last = sorted.at(-1)
   if (last !== undefined)
     record.advance({ venueMs: last.madeAtMs + last.horizonMs + CLOSED_AFTER_MS })
-  return record.cells
+  return record
 }
 
 /** Longer than any outcome takes after its horizon. */
 const CLOSED_AFTER_MS = 3 * DAY_MS
 
 /** One line for each rule, horizon and class, as text. */
-export function renderedTable(cells: readonly RecordCell[]): string {
+export function renderedTable({ cells }: Pick<TrackRecord, 'cells'>): string {
   const rows = cells.map(({ key, status, figures, form }) => [
     key.rule,
     `${key.horizonMs / 3_600_000} h`,

@@ -16,7 +16,7 @@ const figureMembers = {
   abstained: count('Occasions on which the rule made no claim.'),
   n_eff: Type.Number({
     minimum: 0,
-    description: 'n / design effect of whole days; the number of days below 10 days.',
+    description: 'n / design effect of days; the days, if below 10 or all alike.',
   }),
   days: count('Days with closed claims.'),
   rate: figure(

@@ -17,6 +17,17 @@ const DEAD_AFTER_MS = 30 * DAY_MS
 /** The record of every rule. The tracker of claims passes each claim when it is made and when it is resolved. */
 export class TrackRecord implements MarketTracker {
   readonly #cells = new Map<string, RecordCell>()
+  readonly #watchedCellsMin: number
+
+  /** @param watchedCellsMin number of cells of which the claims are a part; the evidence for a status grows with it */
+  constructor(watchedCellsMin = 0) {
+    this.#watchedCellsMin = watchedCellsMin
+  }
+
+  /** Number of cells by which the evidence for a status is corrected. */
+  get watchedCells(): number {
+    return Math.max(this.#watchedCellsMin, this.#cells.size)
+  }
 
   made(claim: Claim): void {
     this.#cell(claim, claim.statement.form, claim.madeAtMs)?.made(claim.madeAtMs)
@@ -33,7 +44,7 @@ export class TrackRecord implements MarketTracker {
 
   advance({ venueMs }: Pick<MarketState, 'venueMs'>): void {
     for (const cell of this.#cells.values())
-      while (cell.isDue(venueMs)) cell.closeDay(this.#cells.size)
+      while (cell.isDue(venueMs)) cell.closeDay(this.watchedCells)
   }
 
   /** undefined before the first claim. */
