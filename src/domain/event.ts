@@ -226,6 +226,8 @@ export type LiquidationEvent = Stamped & {
   /** Mark price at the liquidation. */
   readonly markPrice: number
   readonly method: LiquidationMethod
+  /** A vendor reports it; a fill from the venue itself replaces it. */
+  readonly isFromVendor?: true
 }
 
 /** The fills of one account from `fromMs` to `untilMs` were read, and every liquidation among them was delivered. */

@@ -55,6 +55,21 @@ describe('realised liquidations', () => {
     expect(tracker.notional({ ...range, ...times, fromMs: NOW_MS - HOUR_MS + 1 })).toBe(0)
   })
 
+  test('a fill of the venue replaces that of a vendor, and never the other way round', () => {
+    const vendor = liquidation({ sizeBase: 3, method: 'backstop', isFromVendor: true })
+    const venue = liquidation({ sizeBase: 2, method: 'market' })
+    const byVendor = trackerOf([vendor, liquidation({ ...vendor, sizeBase: 9 })])
+    expect(byVendor.side('long', NOW_MS)).toMatchObject({ byMethod: { market: 0, backstop: 300 } })
+    const restored = new RealisedLiquidations()
+    restored.restore(byVendor.save())
+    for (const tracker of [restored, byVendor, trackerOf([venue, vendor])]) {
+      tracker.apply(venue)
+      tracker.apply(vendor)
+      const market = { count: 1, byMethod: { market: 200, backstop: 0 } }
+      expect(tracker.side('long', NOW_MS)).toMatchObject(market)
+    }
+  })
+
   property.prop([events])('equals a list without repeated trades', (given) => {
     const all = given.map((one) => liquidation(one as Partial<LiquidationEvent>))
     // Every second one arrives again, and after a restart.

@@ -15,6 +15,8 @@ const LAYOUT = 7_101
 const HEADER_FIELDS = 3
 const ROW_FIELDS = 6
 const [TIME, TRADE, ACCOUNT, KIND, MARK, SIZE] = [0, 1, 2, 3, 4, 5] as const
+/** Added to the kind of a row from a vendor. */
+const FROM_VENDOR = 2 * liquidationMethods.length
 
 export type RealisedSide = {
   /** Size times mark price at the liquidation, in quote units. */
@@ -35,12 +37,14 @@ export type LiquidatedRange = {
   readonly untilMs: number
 }
 
-/** Confirmed liquidations of one coin in the last 25 hours. A fill that is delivered again changes nothing. */
+/** Confirmed liquidations of one coin in the last 25 hours. A fill that is delivered again changes nothing, except that
+ * one of the venue replaces one of a vendor. */
 export class RealisedLiquidations implements CoinTracker {
   readonly inputs = ['liquidation', 'trade-gap', 'context'] as const
   /** One row per fill, in order of arrival. */
   #rows: number[] = []
-  readonly #trades = new Set<number>()
+  /** Identifiers, with the kind of their row. */
+  readonly #trades = new Map<number, number>()
   #observedFromMs = Number.NaN
   #newestMs = Number.NEGATIVE_INFINITY
 
@@ -114,10 +118,14 @@ export class RealisedLiquidations implements CoinTracker {
   }
 
   #add(event: LiquidationEvent): void {
-    const { timeExchangeMs: timeMs, tradeId, account, side, method, markPrice, sizeBase } = event
-    if (this.#trades.has(tradeId) || timeMs <= this.#newestMs - KEPT_MS) return
-    this.#trades.add(tradeId)
-    this.#rows.push(timeMs, tradeId, hashOf(account), kindOf(side, method), markPrice, sizeBase)
+    const { timeExchangeMs: timeMs, tradeId, account, markPrice, sizeBase } = event
+    const known = this.#trades.get(tradeId)
+    const kind = kindOf(event)
+    const isBetter = known !== undefined && known >= FROM_VENDOR && kind < FROM_VENDOR
+    if ((known !== undefined && !isBetter) || timeMs <= this.#newestMs - KEPT_MS) return
+    if (isBetter) this.#remove(tradeId)
+    this.#trades.set(tradeId, kind)
+    this.#rows.push(timeMs, tradeId, hashOf(account), kind, markPrice, sizeBase)
     this.#newestMs = Math.max(this.#newestMs, timeMs)
     if (this.#rows.length > FILLS_MAX * ROW_FIELDS) this.#removeOld()
   }
@@ -136,10 +144,16 @@ export class RealisedLiquidations implements CoinTracker {
     this.#replace(kept)
   }
 
+  #remove(tradeId: number): void {
+    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS)
+      if (this.#field(at, TRADE) === tradeId) this.#rows.splice(at, ROW_FIELDS)
+  }
+
   #replace(rows: number[]): void {
     this.#rows = rows
     this.#trades.clear()
-    for (let at = TRADE; at < rows.length; at += ROW_FIELDS) this.#trades.add(rows[at] as number)
+    for (let at = 0; at < rows.length; at += ROW_FIELDS)
+      this.#trades.set(this.#field(at, TRADE), this.#field(at, KIND))
   }
 
   #observeFrom(timeMs: number): void {
@@ -151,8 +165,9 @@ export class RealisedLiquidations implements CoinTracker {
   }
 }
 
-function kindOf(side: Side, method: LiquidationMethod): number {
-  return 2 * liquidationMethods.indexOf(method) + (side === 'long' ? 0 : 1)
+function kindOf({ side, method, isFromVendor }: LiquidationEvent): number {
+  const kind = 2 * liquidationMethods.indexOf(method) + (side === 'long' ? 0 : 1)
+  return isFromVendor ? kind + FROM_VENDOR : kind
 }
 
 function sideOf(kind: number): Side {
@@ -160,7 +175,7 @@ function sideOf(kind: number): Side {
 }
 
 function methodOf(kind: number): LiquidationMethod {
-  return liquidationMethods[Math.floor(kind / 2)] as LiquidationMethod
+  return liquidationMethods[Math.floor((kind % FROM_VENDOR) / 2)] as LiquidationMethod
 }
 
 /** FNV-1a of 32 bits: two accounts with one hash would need a liquidation in the same millisecond to be counted as one. */

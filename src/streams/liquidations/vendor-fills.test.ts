@@ -64,7 +64,7 @@ describe('the fills of a vendor', () => {
     ['another method', { liquidation: { ...MARK, method: 'adl' } }, 'bad_row', false],
   ])('one with %s is dropped with its reason', (_, wrong, reason, isComplete) => {
     const taken = read(fill(1), fill(2, wrong), fill(3))
-    expect(taken.events.map(({ tradeId }) => tradeId)).toEqual([1, 3])
+    expect(taken.events).toMatchObject([1, 3].map((tradeId) => ({ tradeId, isFromVendor: true })))
     expect(drops.map((one) => one.reason)).toEqual([reason])
     expect(taken.isComplete, 'whether the vendor covers this time').toBe(isComplete)
   })

@@ -61,8 +61,9 @@ export class VendorFills {
       else if (this.#isNew(fill)) taken.push(fill)
     }
     for (const one of refused) this.#options.onDrop(one)
+    const events = liquidationEvents(taken, this.#options.isVault, nowMs)
     return {
-      events: liquidationEvents(taken, this.#options.isVault, nowMs),
+      events: events.map((event) => ({ ...event, isFromVendor: true })),
       isComplete: refused.every(({ reason }) => reason === 'unknown_coin'),
     }
   }
