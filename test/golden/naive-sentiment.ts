@@ -188,7 +188,9 @@ function rate8h({ context, fundings }: NaiveCoin): number {
     return ago >= 0 && ago < 8
   })
   if (last.length === 0) return context.fundingRateHourly
-  return last.reduce((sum, { rateHourly }) => sum + rateHourly, 0) / last.length
+  return Number(
+    (last.reduce((sum, { rateHourly }) => sum + rateHourly, 0) / last.length).toFixed(12),
+  )
 }
 
 function fundingRank({ fundings }: NaiveCoin, rate: number): number {

@@ -8,6 +8,7 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import { takerFlow } from '../../market/taker-flow.ts'
 import { interestSeries } from '../../open-interest/interest-series.ts'
 import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
+import { decimals } from '../../render/significance.ts'
 import { percentileOf } from '../../statistics/series-statistics.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import type { SentimentHours } from './sentiment-hours.ts'
@@ -16,6 +17,8 @@ const BPS = 10_000
 const HOUR_MS = 3_600_000
 const FLOW_MS = 4 * HOUR_MS
 const FUNDING_HOURS = 8
+/** Finer than any rate of the venue; without rounding, the mean of equal rates may differ from them and miss its ties. */
+const MEAN_RATE_DECIMALS = 12
 /** Hours of funding needed for a percentile. */
 const RANKED_HOURS_MIN = 168
 /** Clamp, so that one coin with a stale oracle price does not dominate. */
@@ -115,7 +118,10 @@ function funding(series: FundingSeries, context: ContextEvent) {
   const records = recordsOf(windows, FUNDING_HOURS)
   const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)
   // Without records, the running estimate.
-  const fundingRateHourly = records.length === 0 ? context.fundingRateHourly : sum / records.length
+  const fundingRateHourly =
+    records.length === 0
+      ? context.fundingRateHourly
+      : decimals(sum / records.length, MEAN_RATE_DECIMALS)
   const month = windows.over(MONTH_HOURS)
   const isRanked = month.count >= RANKED_HOURS_MIN
   return {

@@ -1,3 +1,7 @@
+import { percent } from '../../render/significance.ts'
+
+const MOMENTUM_PCT = 2
+
 /** Buckets of a score, from fear to greed. */
 export const scoreBuckets = ['EXTREME_FEAR', 'FEAR', 'NEUTRAL', 'GREED', 'EXTREME_GREED'] as const
 export type ScoreBucket = (typeof scoreBuckets)[number]
@@ -28,7 +32,9 @@ export function breadthLabel(score: number): Breadth {
   return score < 0.4 ? 'WEAK' : 'MIXED'
 }
 
-/** A 7-day return as a score of 0 to 1; +10 % gives 0.88. */
-export function momentumOf(return7d: number): number {
-  return (Math.tanh(return7d / 0.1) + 1) / 2
+/** @param return7d a fraction; the label is that of the printed percent */
+export function momentumOf(return7d: number): Direction {
+  const returnPct = percent(return7d * 100)
+  if (returnPct > MOMENTUM_PCT) return 'bullish'
+  return returnPct < -MOMENTUM_PCT ? 'bearish' : 'neutral'
 }

@@ -13,7 +13,10 @@ import { newMarket } from '../../testing/new-market.ts'
 import { randomMarket } from '../../testing/random-market.ts'
 import { context, NOW_MS, universe } from '../../testing/tape.ts'
 import { bucketParameter } from './bucket-parameter.ts'
+import { coinSentiment } from './coin-sentiment.ts'
 import { sentiment } from './sentiment.ts'
+import { SentimentHours } from './sentiment-hours.ts'
+import { momentumOf } from './sentiment-labels.ts'
 import { SENTIMENT_SERIES, sentimentMeasure } from './sentiment-measure.ts'
 
 const HOUR_MS = 3_600_000
@@ -63,6 +66,26 @@ describe('sentiment', () => {
       )
     },
   )
+
+  test('a rate that eight hours share ranks among its equals', () => {
+    const equal = randomMarket(COINS, 1)
+      .flat()
+      .map((event) =>
+        event.kind === 'funding-history'
+          ? { ...event, rows: event.rows.map((row) => ({ ...row, rateHourly: 0.0000125 })) }
+          : event,
+      )
+    const coin = marketAfter(equal).coin('BTC') ?? expect.fail('BTC is listed')
+    expect(coinSentiment(coin, new SentimentHours(), NOW_MS).fundingPercentile).toBe(50)
+  })
+
+  test.each([
+    [0.0200004, 'neutral'],
+    [0.0200006, 'bullish'],
+    [-0.0200006, 'bearish'],
+  ])('a 7-day return of %d has the momentum %s', (return7d, momentum) => {
+    expect(momentumOf(return7d)).toBe(momentum)
+  })
 
   test('shows sector scores, and on request all figures of all sectors or of one', () => {
     const document = documentIn(marketAfter(randomMarket(COINS, 1).flat()))

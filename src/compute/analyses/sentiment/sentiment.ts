@@ -207,7 +207,7 @@ function labelsOf(sentiment: MarketSentiment, bucket: string) {
   const { return7d, fundingRateHourly, volatilityPercentile } = sentiment
   return {
     fear_greed: bucket,
-    momentum: Number.isNaN(return7d) ? null : sentimentDirection(momentumOf(return7d)),
+    momentum: Number.isNaN(return7d) ? null : momentumOf(return7d),
     funding_bias: Number.isNaN(fundingRateHourly) ? null : fundingBiasOf(fundingRateHourly),
     volatility: Number.isNaN(volatilityPercentile)
       ? null
