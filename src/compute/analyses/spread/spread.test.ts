@@ -70,6 +70,13 @@ describe('spread', () => {
     },
   )
 
+  test('the score is that of the printed slippage', () => {
+    const { spread: measured } = body(
+      render({ bids: [level(100 - 0.01996, 1e6)], asks: [level(100 + 0.01996, 1e6)] }),
+    )
+    expect(measured).toMatchObject({ slippage_100k_bps: 2, liquidity_score: 8 })
+  })
+
   test('an order beyond the visible book is null and estimated by the model', () => {
     const document = render({ bids: [level(99.9, 600)], asks: [level(100.1, 600)] })
     const { spread: measured } = body(document)

@@ -142,7 +142,8 @@ function measure(book: BookEvent, coin: CoinMarket) {
   const [bidSize, askSize] = [sizeWithin(bids, COMPARED_BPS), sizeWithin(asks, COMPARED_BPS)]
   const smaller = bidSize.usd < askSize.usd ? bidSize : askSize
   const impact = impactPrices(context, { bid: bestBid.price, ask: bestAsk.price })
-  const liquidityScore = slippage.length === 0 ? null : scoreOf(worst(SCORED_NOTIONAL_USD))
+  const liquidityScore =
+    slippage.length === 0 ? null : scoreOf(orNull(worst(SCORED_NOTIONAL_USD), bps))
   return {
     mid,
     spread: {
@@ -238,6 +239,7 @@ function shownImpact({ bid, ask }: ImpactPrices, mid: number) {
   }
 }
 
+/** @param slippageBps as printed */
 function scoreOf(slippageBps: number | null): number {
   if (slippageBps === null) return 1
   const rank = SCORE_BOUNDS_BPS.findIndex((bound) => slippageBps < bound)
