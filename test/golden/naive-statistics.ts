@@ -39,7 +39,11 @@ export function naiveZScore(values: readonly number[], value: number): number | 
 export function naiveSteps(value: number, count: number, whole: number): number {
   let decimals = 0
   while (whole / count <= 10 ** -(decimals + 1)) decimals += 1
-  return Number(value.toFixed(decimals))
+  const shown = Number(value.toFixed(decimals))
+  // Whole and nothing are shown of shares that are it.
+  const [none, all] = [shown === 0 && value > 0, shown === 100 && value < 100]
+  if (whole !== 100 || !(none || all)) return shown
+  return Number((none ? 10 ** -decimals : 100 - 10 ** -decimals).toFixed(decimals))
 }
 
 function sum(values: readonly number[]): number {

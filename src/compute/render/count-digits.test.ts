@@ -11,6 +11,12 @@ describe('digits by the number of readings', () => {
     { value: 51.0667, n: 1_440, shown: 51.1 },
     { value: 51.0667, n: 10_080, shown: 51.07 },
     { value: -12.5, n: 8, shown: -13 },
+    { value: (100 * 719.5) / 720, n: 720, shown: 99 },
+    { value: 50 / 720, n: 720, shown: 1 },
+    { value: 99.96, n: 1_440, shown: 99.9 },
+    { value: 0.04, n: 1_440, shown: 0.1 },
+    { value: 100, n: 720, shown: 100 },
+    { value: 0, n: 720, shown: 0 },
   ])('$value percent of $n readings shows $shown', ({ value, n, shown }) => {
     expect(percentOf(value, n)).toBe(shown)
   })
@@ -31,6 +37,9 @@ describe('digits by the number of readings', () => {
     const shown = percentOf(value, n)
     const decimals = `${shown}`.split('.')[1]?.length ?? 0
     if (decimals > 0) expect(10 ** -decimals).toBeGreaterThanOrEqual(100 / n - 1e-12)
-    expect(Math.abs(shown - value)).toBeLessThanOrEqual(Math.max(0.5, 500 / n) + 1e-9)
+    const step = 10 ** -Math.max(0, Math.floor(Math.log10(n)) - 2)
+    const isNearEnd = value < step || value > 100 - step
+    expect(Math.abs(shown - value)).toBeLessThanOrEqual((isNearEnd ? 1 : 0.5) * step + 1e-9)
+    expect([shown === 0, shown === 100]).toEqual([value === 0, value === 100])
   })
 })

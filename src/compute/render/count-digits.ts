@@ -1,8 +1,12 @@
 /** Digits of a statistic by its number of readings: none finer than the step from one reading to the next. */
 
-/** A rank or share of `n` readings, percent: steps of 100 / n. */
+/** A rank or share of `n` readings, percent: steps of 100 / n. 0 and 100 are none and all, never rounded. */
 export function percentOf(value: number, n: number): number {
-  return decimals(value, digitsOf(n) - 2)
+  const count = Math.max(0, digitsOf(n) - 2)
+  const shown = decimals(value, count)
+  const step = 10 ** -count
+  if (shown === 100 && value < 100) return decimals(100 - step, count)
+  return shown === 0 && value > 0 ? step : shown
 }
 
 /** A distance in deviations of `n` readings: steps of 1 / n. */
@@ -17,6 +21,6 @@ function digitsOf(n: number): number {
 
 /** Rounds halves away from zero. */
 function decimals(value: number, count: number): number {
-  const scale = 10 ** Math.max(0, count)
+  const scale = 10 ** count
   return (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale + 0
 }
