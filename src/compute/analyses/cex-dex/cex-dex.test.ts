@@ -142,6 +142,15 @@ describe('/cex-dex', () => {
     ])
   })
 
+  test('shows all digits of the funding rate', () => {
+    const { perp } = read([
+      context('BTC', { oraclePrice: 100, fundingRateHourly: 0.0000125 }),
+      ...exchangesAt(100),
+      network(100),
+    ])
+    expect(perp.funding_next_hour_bps).toBe(0.125)
+  })
+
   test('a depeg of USDT does not move the reference', () => {
     const at = (usdt: number) =>
       read([

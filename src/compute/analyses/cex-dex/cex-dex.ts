@@ -23,7 +23,7 @@ import { percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
-import { bps, orNull, percent, price, score, usd } from '../../render/significance.ts'
+import { bps, orNull, percent, price, rate, score, usd } from '../../render/significance.ts'
 import {
   compactRecordOmits,
   recordOfCoin,
@@ -210,7 +210,8 @@ function legs(builder: DocumentBuilder, reading: CexDexReading, coin: CoinMarket
       mid: orNull(midOf(coin.quote), price),
       mark: price(context.markPrice),
       oracle: price(context.oraclePrice),
-      funding_next_hour_bps: bps(context.fundingRateHourly * BPS),
+      // The digits of a rate: the baseline is 0.125.
+      funding_next_hour_bps: percent(rate(context.fundingRateHourly) * BPS),
     },
     oracle_network: used && {
       source: used.network,

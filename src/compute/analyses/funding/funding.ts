@@ -26,7 +26,7 @@ import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder.ts'
 import { coinMembers } from '../../render/quote-unit.ts'
-import { bps, orNull, percent, rate } from '../../render/significance.ts'
+import { bps, decimals, orNull, percent, rate } from '../../render/significance.ts'
 import type { SeriesStatistics } from '../../statistics/series-statistics.ts'
 import {
   compactRecordOmits,
@@ -279,7 +279,8 @@ function shown(of: SeriesStatistics) {
     min_rate: rate(of.min),
     stdev_rate: rate(of.deviation),
     average_annualized_pct: percent(annualizedPctOf(averageRate, FUNDING_INTERVAL_HOURS)),
-    cumulative_pct: percent(of.sum * 100),
+    // The digits of a rate, in percent.
+    cumulative_pct: decimals(of.sum * 100, 6),
     positive_pct: percentOf(of.positivePct, of.count),
     flips: of.flips,
   }
