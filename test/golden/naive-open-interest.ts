@@ -77,7 +77,8 @@ function changesOf(samples: readonly NaiveSample[], context: Context) {
   const seconds: Record<string, number | null> = {}
   for (const [name, windowMs] of Object.entries(windowsMs)) {
     const then = readingOf(samples, context, windowMs)
-    const pct = (now: number, before: number) => ((now - before) / before) * 100
+    const pct = (now: number, before: number) =>
+      before === 0 ? null : ((now - before) / before) * 100
     const { openInterestBase, markPrice } = context
     // Three members of the answer have no unit in their names.
     const unit = ['1h', '4h', '24h'].includes(name) ? '' : '_pct'

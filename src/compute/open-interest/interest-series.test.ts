@@ -63,9 +63,18 @@ describe('interest series', () => {
     expect(series.change(context('BTC'), 7 * 24 * HOUR_MS)).toBeNull()
   })
 
-  test('no reading, or one while nothing was open, gives no change', () => {
+  test('no reading gives no change', () => {
     expect(seriesOf([]).change(context('BTC'), HOUR_MS)).toBeNull()
-    expect(seriesOf([[60, 0, 100]]).change(context('BTC'), HOUR_MS)).toBeNull()
+  })
+
+  test('a reading while nothing was open gives the change of the price alone', () => {
+    const now = context('BTC', { markPrice: 101 })
+    expect(seriesOf([[60, 0, 100]]).change(now, HOUR_MS)).toEqual({
+      seconds: 3_605,
+      interestPct: Number.NaN,
+      pricePct: expect.closeTo(1, 9),
+      notionalPct: Number.NaN,
+    })
   })
 
   test('everything closed is a change of -100 percent', () => {

@@ -27,7 +27,7 @@ const [INTEREST, MARK] = [0, 1]
 export type InterestChange = {
   /** Actual time between both. */
   readonly seconds: number
-  /** Change of contracts, which excludes the price. */
+  /** Change of contracts, which excludes the price. NaN from none, as that of notional. */
   readonly interestPct: number
   /** Change of the mark price. */
   readonly pricePct: number
@@ -74,16 +74,16 @@ export class InterestSeries implements CoinTracker {
 
   /**
    * Change over a window up to the figures of `context`.
-   * @returns null without a reading near the beginning of the window, or with no open interest there
+   * @returns null without a reading near the beginning of the window
    */
   change(context: ContextEvent, windowMs: number): InterestChange | null {
     const fromMs = context.timeExchangeMs - windowMs
     const offMsMax = offMsMaxOf(windowMs)
     const ring = windowMs > DAY_MS ? this.#hours : this.#minutes
     const step = ring.nearest(fromMs, offMsMax)
+    if (Number.isNaN(step)) return null
     const interest = ring.at(step, INTEREST)
-    if (!(interest > 0)) return null
-    const interestRatio = context.openInterestBase / interest
+    const interestRatio = interest > 0 ? context.openInterestBase / interest : Number.NaN
     const priceRatio = context.markPrice / ring.at(step, MARK)
     return {
       seconds: (context.timeExchangeMs - step * ring.stepMs) / 1_000,

@@ -60,11 +60,13 @@ export function positioningOf(coin: CoinMarket): Positioning | null {
   )
   const trendThresholdPct = isOwnThreshold ? ownPct : TREND_PCT
   const change = coin.of(interestSeries).change(context, 4 * HOUR_MS)
+  // NaN: nothing was open before.
+  const known = change === null || Number.isNaN(change.interestPct) ? null : change
   return {
-    ...labelsOf(change, trendThresholdPct),
+    ...labelsOf(known, trendThresholdPct),
     trendThresholdPct,
     isOwnThreshold,
-    delta4hPct: change?.interestPct ?? null,
+    delta4hPct: known?.interestPct ?? null,
     priceChange4hPct: change?.pricePct ?? null,
   }
 }

@@ -124,7 +124,8 @@ describe('open interest', () => {
           expect(Math.abs((shown ?? Number.NaN) - exact)).toBeLessThanOrEqual(
             0.00006 + 1e-9 * Math.abs(exact),
           )
-        near(delta, (openInterestBase / then[1] - 1) * 100)
+        if (then[1] === 0) expect(delta, 'from nothing').toBeNull()
+        else near(delta, (openInterestBase / then[1] - 1) * 100)
         near(priceChange, (markPrice / then[2] - 1) * 100)
       }
     },

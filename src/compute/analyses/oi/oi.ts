@@ -117,7 +117,7 @@ function msUntilFirstChange(coin: CoinMarket, { timeExchangeMs }: ContextEvent):
 function shownChanges(changes: Changes) {
   const of = (window: keyof Changes, read: (change: InterestChange) => number) => {
     const change = changes[window]
-    return change === null ? null : percent(read(change))
+    return change === null ? null : orNull(read(change), percent)
   }
   const interest = (window: keyof Changes) => of(window, ({ interestPct }) => interestPct)
   const notional = (window: keyof Changes) => of(window, ({ notionalPct }) => notionalPct)
