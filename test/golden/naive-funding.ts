@@ -75,7 +75,8 @@ export function naiveFunding(
 }
 
 /** The baseline rate of a HIP-3 coin is not published. */
-function biasOf(coin: string, rate: number): string {
+function biasOf(coin: string, exact: number): string {
+  const rate = Number(exact.toFixed(8))
   if (coin.includes(':')) return 'UNKNOWN'
   if (rate < 0) return 'SHORT_PAYING'
   return rate > 0.00001875 ? 'LONG_PAYING' : 'NEUTRAL'
@@ -148,11 +149,15 @@ function streakOf(rows: readonly Row[]) {
   let hours = 0
   for (const row of [...rows].reverse()) {
     const isNext = row.timeMs === newest.timeMs - hours * HOUR_MS
-    if (!isNext || Math.sign(row.rate) !== Math.sign(newest.rate)) break
+    if (!isNext || signOf(row) !== signOf(newest)) break
     hours += 1
   }
-  const sign = newest.rate > 0 ? 'POSITIVE' : newest.rate < 0 ? 'NEGATIVE' : 'ZERO'
-  return { streak_sign: sign, streak_hours: hours }
+  return { streak_sign: signOf(newest), streak_hours: hours }
+}
+
+function signOf({ rate }: Row): string {
+  if (Math.abs(rate) < 5e-9) return 'ZERO'
+  return rate > 0 ? 'POSITIVE' : 'NEGATIVE'
 }
 
 /** Venue docs, Funding: both premium formulas; the rate is an eighth of premium plus clamped interest. */

@@ -79,6 +79,8 @@ describe('funding series', () => {
     { rates: [1, -2, 3], sign: 'POSITIVE', hours: 1 },
     { rates: [3, -1, -2], sign: 'NEGATIVE', hours: 2 },
     { rates: [3, 0, 0], sign: 'ZERO', hours: 2 },
+    // Printed as 0.
+    { rates: [3, 1e-10, -1e-10], sign: 'ZERO', hours: 2 },
     { rates: [1, null, 3], sign: 'POSITIVE', hours: 1 },
     // The newest record is an hour old.
     { rates: [1, 2, null], sign: 'POSITIVE', hours: 2 },

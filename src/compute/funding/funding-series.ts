@@ -3,6 +3,7 @@ import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
 import type { CoinTracker } from '../market/coin-tracker.ts'
 import { coinTracker } from '../market/coin-tracker.ts'
+import { rate } from '../render/significance.ts'
 import type { SeriesStatistics } from '../statistics/series-statistics.ts'
 import { statisticsOf } from '../statistics/series-statistics.ts'
 import { StepRing } from '../statistics/step-ring.ts'
@@ -135,10 +136,11 @@ export class FundingSeries implements CoinTracker {
   #streak(lastHour: number): FundingStreak {
     let newest = lastHour
     while (newest > lastHour - DAY_HOURS && !this.#hours.has(newest)) newest -= 1
-    const sign = Math.sign(this.#hours.at(newest, RATE))
+    // Of the rates as printed.
+    const signAt = (hour: number) => Math.sign(rate(this.#hours.at(hour, RATE)))
+    const sign = signAt(newest)
     let hours = 0
-    while (hours < MONTH_HOURS && Math.sign(this.#hours.at(newest - hours, RATE)) === sign)
-      hours += 1
+    while (hours < MONTH_HOURS && signAt(newest - hours) === sign) hours += 1
     if (sign > 0) return { sign: 'POSITIVE', hours }
     return { sign: sign < 0 ? 'NEGATIVE' : 'ZERO', hours }
   }

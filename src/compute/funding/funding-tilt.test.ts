@@ -21,7 +21,10 @@ describe('funding tilt', () => {
     [0.00001875, 'NEUTRAL'],
     [0.0000125, 'NEUTRAL'],
     [0, 'NEUTRAL'],
-    [-1e-10, 'SHORT_PAYING'],
+    [-1e-8, 'SHORT_PAYING'],
+    // As printed: 0 and 0.00001875.
+    [-1e-10, 'NEUTRAL'],
+    [0.000018752, 'NEUTRAL'],
   ])('a rate of %d an hour is %s', (rate, bias) => {
     expect(tiltOf(rate, []).bias).toBe(bias)
   })

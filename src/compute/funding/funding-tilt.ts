@@ -1,5 +1,6 @@
 import type { CoinMarket } from '../market/coin-market.ts'
 import { percentOf } from '../render/count-digits.ts'
+import { rate } from '../render/significance.ts'
 import { percentileOf, zScoreOf } from '../statistics/series-statistics.ts'
 import { fundingSeries, MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 import { dexKindOf } from './premium.ts'
@@ -18,8 +19,8 @@ const HOURS_PER_DAY = 24
 const DAYS_PER_YEAR = 365
 
 /**
- * Percentiles, as shown, from which a rate is unusual on the paying side: about 1, 2 and 2.6 standard deviations of a
- * normal distribution. Ranks, because most hours have exactly the baseline rate and would give any other rate a large
+ * Percentiles, as shown, from which a rate is unusual on the paying side: about 1 and 2 standard deviations of a normal
+ * distribution, and beyond every hour of the month. Ranks, because most hours have exactly the baseline rate and would give any other rate a large
  * z-score.
  */
 const CROWDED_PERCENTILES = { MODERATE: 85, HIGH: 98, EXTREME: 100 } as const
@@ -73,8 +74,9 @@ export function annualizedPctOf(rate: number, intervalHours: number): number {
   return rate * (HOURS_PER_DAY / intervalHours) * DAYS_PER_YEAR * 100
 }
 
-/** Tilt against the baseline of the venue's own perpetuals. The sign of the rate says which side pays. */
-export function fundingBiasOf(rateHourly: number): FundingBias {
+/** Tilt against the baseline of the venue's own perpetuals, of the rate as printed. Its sign says which side pays. */
+export function fundingBiasOf(exactRateHourly: number): FundingBias {
+  const rateHourly = rate(exactRateHourly)
   if (rateHourly > LONG_PAYING_BASELINES * BASELINE_RATE_HOURLY) return 'LONG_PAYING'
   return rateHourly < 0 ? 'SHORT_PAYING' : 'NEUTRAL'
 }
