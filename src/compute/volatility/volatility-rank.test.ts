@@ -41,7 +41,7 @@ describe('volatility rank', () => {
 
   test('a flat market is in the middle', () => {
     const rank = volatilityRank(new Float64Array(RANK_CLOSES).fill(3))
-    expect(rank).toEqual({ percentile: 50, readings: 720, volatilityPct: 0 })
+    expect(rank).toEqual({ percentile: 50, readings: 720, spanHours: 720, volatilityPct: 0 })
   })
 
   test('has 168 readings of 192 closes and not of 191; no more than 720', () => {
@@ -52,12 +52,22 @@ describe('volatility rank', () => {
     expect(volatilityRank(closes)).toEqual(volatilityRank(closes.slice(-RANK_CLOSES)))
   })
 
+  test('spans the hours from its first reading to the last, whatever is missing between', () => {
+    const closes = clusteredCloses(1, 400)
+    expect(volatilityRank(closes)).toMatchObject({ readings: 376, spanHours: 376 })
+    closes.fill(Number.NaN, 200, 230)
+    const { readings, spanHours } = volatilityRank(closes)
+    expect(readings).toBeLessThan(376)
+    expect(spanHours).toBe(376)
+    expect(volatilityRank(closes.fill(Number.NaN, 0, 200)).spanHours).toBeLessThan(170)
+  })
+
   test('is unknown where the present day is', () => {
     const closes = clusteredCloses(1, 800)
     const stale = [...closes, ...Array.from({ length: 7 }, () => Number.NaN)]
     expect(volatilityRank(stale)).toMatchObject({ percentile: null, volatilityPct: null })
     expect(volatilityRank(stale.slice(0, -1)).percentile).not.toBeNull()
-    expect(volatilityRank([])).toEqual({ percentile: null, readings: 0, volatilityPct: null })
+    expect(volatilityRank([])).toMatchObject({ readings: 0, spanHours: 0, volatilityPct: null })
   })
 })
 

@@ -17,6 +17,8 @@ export type VolatilityRank = {
   /** 100 x (readings below + half of those equal) / readings, the present one among them; null below 168. */
   readonly percentile: number | null
   readonly readings: number
+  /** From the first reading to the newest closed hour. */
+  readonly spanHours: number
   /** The present reading, percent per year; null with fewer than 18 of its 24 returns. */
   readonly volatilityPct: number | null
 }
@@ -29,10 +31,11 @@ export type VolatilityRank = {
 export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
   const series = hourlyVariance(newest(closes))
   const values = new Float64Array(RANK_WINDOW_HOURS)
-  let readings = 0
+  let [readings, spanHours] = [0, 0]
   for (let hour = DAY_HOURS; hour <= series.hours; hour += 1) {
     const variance = meanVariance(series, hour, DAY_HOURS)
     if (Number.isNaN(variance)) continue
+    if (readings === 0) spanHours = series.hours - hour + 1
     values[readings] = annualisedVolatilityPct(variance, timeframeMs['1h'])
     readings += 1
   }
@@ -40,10 +43,10 @@ export function volatilityRank(closes: ArrayLike<number>): VolatilityRank {
     meanVariance(series, series.hours, DAY_HOURS),
     timeframeMs['1h'],
   )
-  if (Number.isNaN(present)) return { percentile: null, readings, volatilityPct: null }
+  if (Number.isNaN(present)) return { percentile: null, readings, spanHours, volatilityPct: null }
   const ascending = values.subarray(0, readings).toSorted()
   const percentile = readings < READINGS_MIN ? null : percentileOf(ascending, present)
-  return { percentile, readings, volatilityPct: present }
+  return { percentile, readings, spanHours, volatilityPct: present }
 }
 
 /** The closes that are read; running sums over older hours would round the same readings differently. */

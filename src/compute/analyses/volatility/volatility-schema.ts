@@ -62,8 +62,10 @@ export const VolatilityAnswer = Type.Object({
         'Percentile rank of volatility_24h_pct among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 168 readings, or with volatility_24h_pct.',
     }),
   ),
-  percentile_window_hours: Type.Literal(RANK_WINDOW_HOURS, {
-    description: 'Window of percentile_30d, hours.',
+  percentile_window_hours: Type.Integer({
+    minimum: 0,
+    maximum: RANK_WINDOW_HOURS,
+    description: 'Hours since the first of these readings.',
   }),
   percentile_readings: Type.Integer({
     minimum: 0,

@@ -18,7 +18,6 @@ import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
 import { hourlyCloses } from '../../volatility/hourly-closes.ts'
 import { hourlyForecasts } from '../../volatility/hourly-forecasts.ts'
 import type { SpreadForecast } from '../../volatility/spread-forecast.ts'
-import { RANK_WINDOW_HOURS } from '../../volatility/volatility-rank.ts'
 import type { RealisedVolatility } from './realised-volatility.ts'
 import { barsMin, barsOf } from './realised-volatility.ts'
 import { volatilityBars } from './volatility-bars.ts'
@@ -95,7 +94,7 @@ export const volatility: CoinAnalysis = {
         },
         volatility_24h_pct: orNull(rank.volatilityPct, percent),
         percentile_30d: orNull(rank.percentile, (value) => percentOf(value, rank.readings)),
-        percentile_window_hours: RANK_WINDOW_HOURS,
+        percentile_window_hours: rank.spanHours,
         percentile_readings: rank.readings,
         forecast_24h: {
           ...shownForecast(forecast, blend),
