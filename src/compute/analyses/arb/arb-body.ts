@@ -48,8 +48,9 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
     baseline: {
       score_percentile_7d: orNull(history.percentile7d, percent),
       median_score_7d: orNull(history.median7d / 100, score),
+      window_hours: score(history.weekMinutes / 60),
     },
-    interpretation: sentence(level, gross),
+    interpretation: sentence(level, gross, assets),
     index,
     regime: stressBandOf(index),
     override: stress.isMajorOff ? 'MAJOR_ASSET_OFF' : null,
@@ -91,12 +92,29 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
   }
 }
 
-function sentence(level: string, grossBps: readonly number[]): string {
+function sentence(
+  level: string,
+  grossBps: readonly number[],
+  assets: readonly AssetGaps[],
+): string {
   const words = `${level.charAt(0)}${level.slice(1).toLowerCase()} cross-chain stress`
   if (grossBps.length === 0)
-    return `${words}: no price gap between chains reaches ${DISLOCATION_BPS} bps.`
+    return `${words}: no price gap between chains is ${DISLOCATION_BPS} bps beyond its usual size${widestUsual(assets)}.`
   const pairs = `${grossBps.length} dislocation${grossBps.length === 1 ? '' : 's'}`
-  return `${words}: ${pairs}, widest ${bps(Math.max(...grossBps))} bps before costs.`
+  return `${words}: ${pairs}, widest ${bps(Math.max(...grossBps))} bps beyond its usual gap, before costs.`
+}
+
+/** A usual gap is no dislocation, but it stands beside the sentence. Empty below the size of a dislocation. */
+function widestUsual(assets: readonly AssetGaps[]): string {
+  const usual = assets
+    .flatMap(({ gaps }) => gaps)
+    .filter(({ gapBps, isStructuralKnown }) => isStructuralKnown && !Number.isNaN(gapBps))
+    .toSorted((one, other) => Math.abs(other.structuralBps) - Math.abs(one.structuralBps))
+  const [widest] = usual
+  const offBps = bps(widest?.structuralBps ?? 0)
+  if (widest === undefined || Math.abs(offBps) < DISLOCATION_BPS) return ''
+  const side = offBps > 0 ? 'above' : 'below'
+  return `; the widest usual gap is ${widest.cell.asset} on ${widest.cell.chain}, ${Math.abs(offBps)} bps ${side}`
 }
 
 function chainRow(slots: Slots, { chain, status, blockTimeMs, isFresh, gasUsd }: ScannedChain) {

@@ -180,6 +180,7 @@ export const ArbAnswer = Type.Object({
     {
       score_percentile_7d: nullable(Rank),
       median_score_7d: nullable(Share('Median of stress_score over the last 7 days')),
+      window_hours: Type.Number({ minimum: 0, description: 'Hours with data.' }),
     },
     { description: 'stress_score against its own last 7 days; null below 2 days of history.' },
   ),

@@ -54,7 +54,8 @@ describe('the answer', () => {
       baseline: { score_percentile_7d: null, median_score_7d: null },
       trend: { change_1h: null, change_24h: null, percentile_24h: null },
       coverage: { chains_fresh: 8, chains_total: 8, assets: 3, structural_known: 0, prices: 24 },
-      interpretation: 'Low cross-chain stress: 7 dislocations, widest 40.08 bps before costs.',
+      interpretation:
+        'Low cross-chain stress: 7 dislocations, widest 40.08 bps beyond its usual gap, before costs.',
     })
     expect(answer.component_details.band_excess).toEqual({
       raw: 32.48,
@@ -114,8 +115,26 @@ describe('the answer', () => {
       max_dislocation_bps: null,
       dislocations: [],
       opportunities: [],
-      interpretation: 'Low cross-chain stress: no price gap between chains reaches 10 bps.',
+      interpretation:
+        'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size.',
     })
+  })
+
+  test('names the widest usual gap, and the hours behind the baseline', () => {
+    const market = newMarket(new PulsePool(3))
+    const wrapped: GapBps = (asset, chain) => (asset === 'ETH' && chain === 'base' ? -80 : 0)
+    const minutes = 6 * 60
+    for (let minute = 0; minute <= minutes; minute += 1) {
+      const nowMs = START_MS + minute * 60_000
+      apply(market, nowMs, [...rateEvents(nowMs), ...poolEvents(nowMs, wrapped)])
+    }
+    const nowMs = START_MS + minutes * 60_000
+    const answer = read(documentOf(market, nowMs), nowMs)
+    expect(answer.assets[0].chains[2]).toMatchObject({ chain: 'base', structural_bps: -80 })
+    expect(answer.interpretation).toBe(
+      'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size; the widest usual gap is ETH on base, 80 bps below.',
+    )
+    expect(answer.baseline.window_hours).toBeCloseTo(6, 1)
   })
 
   property.prop([fc.integer({ min: 0, max: 1e6 })], { numRuns: 25 })(

@@ -60,6 +60,8 @@ export type StressHistory = {
   readonly median7d: number
   /** Known minutes of the last 24 hours. */
   readonly minutes: number
+  /** Known minutes of the last 7 days. */
+  readonly weekMinutes: number
   /** Prices with a known structural gap, of all {@link priced} ones. */
   readonly structuralKnown: number
   readonly priced: number
@@ -115,6 +117,7 @@ export function stressHistory(
     percentile7d: isWeekKnown ? percentileOf(indexOfWeek, index) : Number.NaN,
     median7d: isWeekKnown ? medianOfSorted(indexOfWeek) : Number.NaN,
     minutes: indexOfDay.length,
+    weekMinutes: indexOfWeek.length,
     structuralKnown: priced.filter(({ isStructuralKnown }) => isStructuralKnown).length,
     priced: priced.length,
   }
