@@ -2,11 +2,63 @@ import { execFile } from 'node:child_process'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
+import { pathOf } from '../src/domain/contract.ts'
+import { usdcDecimal } from '../src/domain/usdc.ts'
 import { hasPostgres } from './support/postgres.ts'
 import { redisBinary } from './support/redis.ts'
 import { childrenOf, runDemo, until } from './support/service.ts'
 
 describe('npm run demo', () => {
+  const BASE = 'eip155:8453'
+  const SOLANA = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
+  /** Initial balance of the demo's buyer on each chain. */
+  const FUNDED_ATOMIC = 1_000_000_000n
+  const usdc = (atomic: bigint) => Number(usdcDecimal(atomic))
+  /** Purchases alternate between the two networks. */
+  const paidOn = (network: 0 | 1) =>
+    contracts.reduce(
+      (sum, { priceUsdcAtomic }, at) => (at % 2 === network ? sum + priceUsdcAtomic : sum),
+      0n,
+    )
+  const moved = (atomic: bigint) => ({
+    paid_usdc: usdc(atomic),
+    received_usdc: usdc(atomic),
+    seller_usdc: usdc(atomic),
+    buyer_usdc: usdc(FUNDED_ATOMIC - atomic),
+  })
+
+  test('buys every analysis, prints one report and nothing else, and ends', async () => {
+    const { code, output, errors } = await runDemo(['--once', '--json'])
+    expect(code).toBe(0)
+    expect(errors.split('\n'), 'each stage in its own line').toEqual(
+      expect.arrayContaining([
+        'starting a local Base and a local Solana',
+        ...contracts.map(({ id }) => `buying ${id}`),
+      ]),
+    )
+    expect(output.trim().split('\n')).toHaveLength(1)
+    const report = JSON.parse(output) as Record<string, unknown>
+    expect(report).toEqual({
+      ok: true,
+      purchases: contracts.map((contract, at) => ({
+        analysis: contract.id,
+        path: pathOf(contract, 'BTC'),
+        network: at % 2 === 0 ? BASE : SOLANA,
+        price_usdc: expect.any(Number),
+        status: 200,
+        ms: expect.any(Number),
+        bytes: expect.any(Number),
+      })),
+      accounts: [
+        { network: BASE, ...moved(paidOn(0)) },
+        { network: SOLANA, ...moved(paidOn(1)) },
+      ],
+      paid_usdc: usdc(paidOn(0) + paidOn(1)),
+      received_usdc: usdc(paidOn(0) + paidOn(1)),
+      elapsed_ms: expect.any(Number),
+    })
+  })
+
   test('ends with commands that work as they are printed', async () => {
     const lines: string[] = []
     const ran: string[] = []

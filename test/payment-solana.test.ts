@@ -300,13 +300,13 @@ describe('a payment', () => {
     expect(rig.spent(buyer)).toBe(0n)
   })
 
-  test('is settled concurrently with fifty others', async () => {
-    const buyers = Array.from({ length: 50 }, () => rig.fundedBuyer())
+  test('is settled concurrently with others', async () => {
+    const buyers = Array.from({ length: 30 }, () => rig.fundedBuyer())
     const payments = await Promise.all(buyers.map((buyer) => rig.paymentOf(buyer)))
     const before = rig.received()
     const answers = await Promise.all(payments.map((payment) => buy(host, payment)))
-    expect(answers.every(({ status }) => status === 200)).toBe(true)
-    expect(rig.received()).toBe(before + 50n * PRICE)
+    expect(answers.map(({ status }) => status)).toEqual(buyers.map(() => 200))
+    expect(rig.received()).toBe(before + BigInt(buyers.length) * PRICE)
   })
 
   test('that cannot be decoded ends in 400 with the reason', async () => {
