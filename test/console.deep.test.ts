@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { SAMPLE_DELAY_MS } from '../src/api/console/delayed-documents.ts'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
-import { views } from '../src/console/shell/views.ts'
 import type { WatchedPage } from './support/console-browser.ts'
 import {
   ConsoleBrowser,
@@ -19,7 +18,6 @@ const EXAMINED = {
   dark: { width: 1440 },
   light: { width: 390, rules: ['color-contrast', 'scrollable-region-focusable', 'target-size'] },
 } as const
-const adminPlaces = views.flatMap(({ id, ports }) => (ports.includes('admin') ? [`#/${id}`] : []))
 /** As the page asks for it. */
 const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
 
@@ -49,20 +47,27 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     return watched
   }
 
+  /** The addresses of the views that the navigation lists. */
+  async function placesOf(url: string): Promise<readonly (string | null)[]> {
+    const { page } = await opened(url)
+    const places = await page
+      .locator('nav a')
+      .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
+    await page.context().close()
+    return places
+  }
+
   describe.each(['public', 'admin'] as const)('on the %s port', (port) => {
     const urlOf = () => (port === 'public' ? rig.url : rig.adminUrl)
 
     test('has no error, no foreign request, no barrier and no sideways scroll in any view', async () => {
-      const { page } = await opened(urlOf())
-      const places = await page
-        .locator('nav a')
-        .evaluateAll((links) => links.map((link) => link.getAttribute('href')))
-      await page.context().close()
+      const places = await placesOf(urlOf())
+      const operators = await placesOf(rig.adminUrl)
       expect(places.length, 'the navigation lists views').toBeGreaterThan(0)
       for (const place of places) {
         const { page: shown, faults } = await opened(`${urlOf()}/${place}`)
         // A view of both ports is examined once, on the operator's, where it has the most to show.
-        const isExamined = port === 'admin' || !adminPlaces.includes(place ?? '')
+        const isExamined = port === 'admin' || !operators.includes(place)
         for (const colorScheme of ['dark', 'light'] as const) {
           await shown.emulateMedia({ colorScheme })
           for (const width of WIDTHS) {

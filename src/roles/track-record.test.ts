@@ -48,7 +48,7 @@ describe('perpscope track-record', () => {
         .join('\n'),
     )
     const whole = (cells?: number) => {
-      const options = { claims: path, json: true, ...(cells !== undefined && { cells }) }
+      const options = { claims: path, json: true as const, ...(cells !== undefined && { cells }) }
       const [{ watched_cells, cells: rows }] = JSON.parse(printed(options)).periods
       return [watched_cells, rows[0].status]
     }
