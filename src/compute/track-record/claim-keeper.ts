@@ -6,9 +6,9 @@ import type { MarketState, MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { joinNamed, splitNamed } from '../market/saved-sections.ts'
 import { trackRecord } from '../track-record-statistics/track-record.ts'
-import { drawOf } from './draw.ts'
+import { drawOf, drawPrefix } from './draw.ts'
 import { recentBars } from './recent-bars.ts'
-import type { Rule, Stated } from './rule.ts'
+import type { Moment, Rule, Stated } from './rule.ts'
 import { DAY_MS, HOUR_MS } from './rule.ts'
 import { ruleOf, rules } from './rules.ts'
 import { claimsFromNumbers, claimsToNumbers } from './saved-claims.ts'
@@ -41,6 +41,8 @@ const SIGNIFICANT_DIGITS = 6
 type VoidReason = Extract<ClaimOutcome, { kind: 'void' }>['reason']
 
 type CoinClaims = {
+  /** Of each rule, in their order. */
+  readonly drawPrefixes: Uint32Array
   /** End of the last closed bar that was handled; NaN before any. */
   seenUntilMs: number
   open: readonly Claim[]
@@ -119,7 +121,7 @@ export class ClaimKeeper implements MarketTracker {
       const open = claimsFromNumbers(name, numbers)
       if (open === null) return false
       for (const claim of open) this.#restored.add(claim)
-      this.#coins.set(name, { seenUntilMs: seen[at] as number, open, numbers: null })
+      this.#coins.set(name, newClaims(name, seen[at] as number, open))
     }
     return true
   }
@@ -141,7 +143,7 @@ export class ClaimKeeper implements MarketTracker {
   #claimsOf(name: string): CoinClaims {
     let claims = this.#coins.get(name)
     if (claims === undefined) {
-      claims = { seenUntilMs: Number.NaN, open: [], numbers: null }
+      claims = newClaims(name, Number.NaN, [])
       this.#coins.set(name, claims)
     }
     return claims
@@ -151,21 +153,23 @@ export class ClaimKeeper implements MarketTracker {
     const { seenUntilMs: atMs } = claims
     const hour = Math.floor(atMs / HOUR_MS)
     const quarter = (atMs - hour * HOUR_MS) / QUARTER_MS
-    const drawn = rules.flatMap((rule) => {
-      const item = itemOf(rule, coin.listing.coin, hour, quarter)
-      return item === null ? [] : [{ rule, item }]
-    })
+    const drawn: { readonly rule: Rule; readonly item: number }[] = []
+    for (const [at, rule] of rules.entries()) {
+      if (rule.coins?.includes(coin.listing.coin) === false) continue
+      const item = itemOf(rule, claims.drawPrefixes[at] as number, hour, quarter)
+      if (item !== null) drawn.push({ rule, item })
+    }
     if (drawn.length === 0) return
     const bars = coin.of(recentBars)
     const { coinClass } = bars
-    const dayBars = bars.between(atMs - DAY_MS, atMs)
-    if (dayBars === null || coinClass === null) return
+    if (coinClass === null || !bars.hasAll(atMs - DAY_MS, atMs)) return
+    const dayBars = () => bars.between(atMs - DAY_MS, atMs) ?? []
+    const moment: Moment = { coin, market, dayBars, atMs, nowMs }
     const record = market.of(trackRecord)
     const open = [...claims.open]
     for (const { rule, item } of drawn) {
       const key = { rule: rule.id, horizonMs: rule.horizonMs(item), coinClass }
-      const stated =
-        open.length < OPEN_MAX ? rule.make({ coin, market, dayBars, atMs, nowMs, item }) : null
+      const stated = open.length < OPEN_MAX ? rule.make(moment, item) : null
       if (stated === null) {
         record.abstained(key, atMs)
         continue
@@ -253,11 +257,15 @@ function significant(value: number): number {
   return Number(value.toPrecision(SIGNIFICANT_DIGITS))
 }
 
+function newClaims(name: string, seenUntilMs: number, open: readonly Claim[]): CoinClaims {
+  const drawPrefixes = Uint32Array.from(rules, ({ id }) => drawPrefix(id, name))
+  return { drawPrefixes, seenUntilMs, open, numbers: null }
+}
+
 /** The drawn item of a rule; null if it makes no claim about the coin in this quarter. */
-function itemOf(rule: Rule, coin: string, hour: number, quarter: number): number | null {
-  if (rule.coins?.includes(coin) === false) return null
+function itemOf(rule: Rule, prefix: number, hour: number, quarter: number): number | null {
   if (rule.quarter !== undefined && rule.quarter !== quarter) return null
-  const draw = drawOf(rule.id, coin, hour)
+  const draw = drawOf(prefix, hour)
   if (draw === null || (rule.quarter ?? draw.quarter) !== quarter) return null
   return draw.item
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { drawOf } from './draw.ts'
+import { drawOf, drawPrefix } from './draw.ts'
 
 const HOURS = 4_000
 
@@ -10,12 +10,12 @@ describe('draw', () => {
     ['confluence.bias@1', 'BTC', 480_009, { quarter: 0, item: 108_854_485 }],
     ['zone.touch@1', 'dex:ÄÖ', 480_001, { quarter: 3, item: 51_412_335 }],
   ] as const)('of %s for %s in hour %i, by an independent program', (rule, coin, hour, draw) => {
-    expect(drawOf(rule, coin, hour)).toEqual(draw)
+    expect(drawOf(drawPrefix(rule, coin), hour)).toEqual(draw)
   })
 
   test('takes one hour in four, each quarter and item alike, and rules independently', () => {
     const drawn = (rule: 'zone.touch@1' | 'zone.reaction@1') =>
-      Array.from({ length: HOURS }, (_, hour) => drawOf(rule, 'ETH', 480_000 + hour))
+      Array.from({ length: HOURS }, (_, hour) => drawOf(drawPrefix(rule, 'ETH'), 480_000 + hour))
     const [one, other] = [drawn('zone.touch@1'), drawn('zone.reaction@1')]
     const made = one.filter((draw) => draw !== null)
     expect(made.length / HOURS).toBeCloseTo(0.25, 1)

@@ -20,13 +20,23 @@ export type Draw = {
  * FNV-1a (32 bit) over the UTF-8 bytes of `rule|coin|hour`, then the finaliser of MurmurHash3, because FNV alone hardly
  * mixes the last character. From the lowest bit: two bits that are 0 for a claim, two for the quarter, the rest for the
  * item.
+ * @param prefix {@link drawPrefix} of rule and coin
  * @param hour number of the hour since the Unix epoch
  */
-export function drawOf(rule: RuleId, coin: string, hour: number): Draw | null {
-  const hash = mixed(fnv1a(`${rule}|${coin}|${hour}`))
+export function drawOf(prefix: number, hour: number): Draw | null {
+  const digits = String(hour)
+  let state = prefix
+  for (let at = 0; at < digits.length; at += 1)
+    state = Math.imul(state ^ digits.charCodeAt(at), FNV_PRIME)
+  const hash = mixed(state >>> 0)
   if (hash % HOURS_PER_CLAIM !== 0) return null
   const rest = Math.floor(hash / HOURS_PER_CLAIM)
   return { quarter: rest % QUARTERS_PER_HOUR, item: Math.floor(rest / QUARTERS_PER_HOUR) }
+}
+
+/** Hash of `rule|coin|`: it is the same in every hour. */
+export function drawPrefix(rule: RuleId, coin: string): number {
+  return fnv1a(`${rule}|${coin}|`)
 }
 
 const encoder = new TextEncoder()

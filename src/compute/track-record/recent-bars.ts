@@ -28,11 +28,8 @@ export class RecentBars implements CoinTracker {
   /** By the turnover of the newest 24 hours; null until all their bars are known. */
   get coinClass(): CoinClass | null {
     if (this.#coinClass === undefined) {
-      const endMs = (this.#newest + 1) * QUARTER_MS
-      const dayBars = Number.isNaN(endMs)
-        ? null
-        : this.between(endMs - DAY_BARS * QUARTER_MS, endMs)
-      this.#coinClass = dayBars === null ? null : coinClassOf(dayBars)
+      const turnoverUsd = this.#dayTurnoverUsd()
+      this.#coinClass = Number.isNaN(turnoverUsd) ? null : coinClassOf(turnoverUsd)
     }
     return this.#coinClass
   }
@@ -48,19 +45,24 @@ export class RecentBars implements CoinTracker {
     return this.#ring.at(endMs / QUARTER_MS - 1, CLOSE)
   }
 
+  /** Whether all bars between two instants are known. */
+  hasAll(fromMs: number, untilMs: number): boolean {
+    for (let step = fromMs / QUARTER_MS; step < untilMs / QUARTER_MS; step += 1)
+      if (!this.#ring.has(step)) return false
+    return true
+  }
+
   /** Bars between two instants, oldest first; null unless all are known. */
   between(fromMs: number, untilMs: number): readonly RecentBar[] | null {
+    if (!this.hasAll(fromMs, untilMs)) return null
     const bars: RecentBar[] = []
-    for (let step = fromMs / QUARTER_MS; step < untilMs / QUARTER_MS; step += 1) {
-      if (!this.#ring.has(step)) return null
-      const field = (at: number) => this.#ring.at(step, at)
+    for (let step = fromMs / QUARTER_MS; step < untilMs / QUARTER_MS; step += 1)
       bars.push({
-        high: field(HIGH),
-        low: field(LOW),
-        close: field(CLOSE),
-        volumeBase: field(VOLUME),
+        high: this.#ring.at(step, HIGH),
+        low: this.#ring.at(step, LOW),
+        close: this.#ring.at(step, CLOSE),
+        volumeBase: this.#ring.at(step, VOLUME),
       })
-    }
     return bars
   }
 
@@ -86,6 +88,14 @@ export class RecentBars implements CoinTracker {
       if (isClosed && !Number.isNaN(row[0])) this.#set(step, [...row])
     }
     return true
+  }
+
+  /** Of the newest 24 hours; NaN unless all their bars are known. */
+  #dayTurnoverUsd(): number {
+    let turnoverUsd = 0
+    for (let step = this.#newest - DAY_BARS + 1; step <= this.#newest; step += 1)
+      turnoverUsd += this.#ring.at(step, VOLUME) * this.#ring.at(step, CLOSE)
+    return Number.isNaN(this.#newest) ? Number.NaN : turnoverUsd
   }
 
   #set(step: number, row: readonly number[]): void {

@@ -3,17 +3,19 @@ import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import type { RecentBar, RecentBars } from './recent-bars.ts'
 
-/** What a rule reads when it makes a claim: what the documents of this instant are rendered from. */
+/**
+ * What the rules read when a bar of a coin has closed: what the documents of this instant are rendered from. One object for
+ * all claims of the instant, so that a rule can keep what it computes for another one.
+ */
 export type Moment = {
   readonly coin: CoinMarket
   readonly market: MarketState
-  /** The coin's bars of the last 24 hours, all of them known. */
-  readonly dayBars: readonly RecentBar[]
+  /** The coin's bars of the last 24 hours, all of them known. A function, because few rules read them. */
+  readonly dayBars: () => readonly RecentBar[]
   /** End of the last closed 15m bar. */
   readonly atMs: number
   /** By our clock. */
   readonly nowMs: number
-  readonly item: number
 }
 
 export type Stated = Pick<Claim, 'statement' | 'reference'>
@@ -37,7 +39,7 @@ export type Rule = {
   readonly coins?: readonly string[]
   horizonMs(item: number): number
   /** @returns null where the estimate says nothing: the rule abstains */
-  make(moment: Moment): Stated | null
+  make(moment: Moment, item: number): Stated | null
   /** Called after the bar that follows the horizon. @returns null while what was claimed is not known */
   outcome(claim: Claim, observed: Observed): ClaimOutcome | null
 }

@@ -22,10 +22,11 @@ export const cascadeRules: readonly Rule[] = [
     return { score, control: atrPct }
   }),
   cascadeRule('cascade.atr@1', ({ coin, dayBars }) => {
-    const [first] = dayBars
+    const bars = dayBars()
+    const [first] = bars
     const startPrice = first?.close ?? Number.NaN
     const score = hourlyAtrPct(coin)
-    return score === null ? null : { score, control: largestMovePct(dayBars, startPrice) }
+    return score === null ? null : { score, control: largestMovePct(bars, startPrice) }
   }),
 ]
 

@@ -46,12 +46,12 @@ function directionRule(
     id,
     form: 'event',
     horizonMs,
-    make(moment) {
+    make(moment, item) {
       const confluence = confluenceAt(moment)
       const label = confluence === null ? undefined : labelOf(confluence)
       if (label === undefined || label === 'neutral') return null
       const direction = label === 'bullish' ? 1 : -1
-      const { coin, atMs, item } = moment
+      const { coin, atMs } = moment
       const control = baseRate(coin.of(hourlyCloses), atMs, horizonMs(item) / HOUR_MS, direction)
       return {
         statement: { form: 'event', probability: PROBABILITY, control },
@@ -70,8 +70,19 @@ function horizonMs(item: number): number {
   return (HORIZON_HOURS[item % HORIZON_HOURS.length] as number) * HOUR_MS
 }
 
+/** Of the moments whose claims are being made: several rules read the confluence. */
+const confluences = new WeakMap<Moment, Confluence | null>()
+
+function confluenceAt(moment: Moment): Confluence | null {
+  const known = confluences.get(moment)
+  if (known !== undefined) return known
+  const confluence = newConfluence(moment)
+  confluences.set(moment, confluence)
+  return confluence
+}
+
 /** As `/pulse` computes it; null before its timeframes are warm. */
-function confluenceAt({ coin, nowMs }: Moment): Confluence | null {
+function newConfluence({ coin, nowMs }: Moment): Confluence | null {
   const votes = new Map<Timeframe, CandleVotes>()
   for (const timeframe of TIMEFRAMES) {
     const bar = isWarm(coin, timeframe, nowMs) ? coin.ladder.peek(timeframe) : null

@@ -16,7 +16,7 @@ export const slippageRule: Rule = {
   id: 'slippage.walk@1',
   form: 'quantiles',
   horizonMs: () => HORIZON_MS,
-  make({ coin, nowMs, item }) {
+  make({ coin, nowMs }, item) {
     const costs = coin.of(tradeCosts)
     const direction = item % 2 === 0 ? 1 : -1
     const sizes = costs.firstCosts.sizesSeen(direction)

@@ -62,12 +62,13 @@ function zoneRule(
     id,
     form: 'event',
     horizonMs: () => DAY_MS,
-    make(moment) {
-      const levels = levelsOf(moment)
+    make(moment, item) {
+      const levels = levelsOf(moment, item)
       if (levels === null) return null
       const { side, level, controlLevel } = levels
-      const volumes = moment.dayBars.map(({ volumeBase }) => volumeBase)
-      const ranges = moment.dayBars.map(({ high, low }) => high - low)
+      const dayBars = moment.dayBars()
+      const volumes = dayBars.map(({ volumeBase }) => volumeBase)
+      const ranges = dayBars.map(({ high, low }) => high - low)
       const reaction = [VOLUME_TIMES * median(volumes), RANGE_TIMES * median(ranges)]
       return {
         statement: { form: 'event', probability: probabilityOf(levels), control: null },
@@ -88,7 +89,7 @@ function zoneRule(
 }
 
 /** null without a cluster at a distance that the price may reach. */
-function levelsOf({ coin, item }: Moment): Levels | null {
+function levelsOf({ coin }: Moment, item: number): Levels | null {
   const exposure = LiquidationExposure.of(coin)
   const atrPct = hourlyAtrPct(coin)
   const current = coin.midPrice
