@@ -2,6 +2,7 @@ import type { ContextEvent } from '../../domain/event.ts'
 import { assetOf } from '../../domain/external.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
+import { bps } from '../render/significance.ts'
 import { driftBpsPerRootSecond } from '../volatility/drift.ts'
 import { aboveBps } from './basis-reading.ts'
 import type { ExchangePrices, ExchangeReference } from './exchange-reference.ts'
@@ -115,11 +116,12 @@ function noiseBps(cex: ExchangeReference, dex: DexLeg, driftBps: number): number
   return cex.spreadBps / 2 + dex.ownBps + movedBandBps(driftBps, since)
 }
 
+/** Of the printed figures. */
 export function isActionable({
   divergenceBps,
   noiseBps,
 }: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>): boolean {
-  return Math.abs(divergenceBps) > noiseBps + ACTIONABLE_BPS
+  return bps(Math.abs(divergenceBps)) > bps(bps(noiseBps) + ACTIONABLE_BPS)
 }
 
 /** A weak oracle network is shown for lack of another, but not recorded. */

@@ -5,6 +5,7 @@ import { fillDocument } from '../../../api/fill-document.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { Chain, ExternalEvent } from '../../../domain/external.ts'
 import { chains } from '../../../domain/external.ts'
+import { arbMeasure } from '../../external/arb/arb-measure.ts'
 import type { ArbAsset } from '../../external/arb/arb-model.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -105,6 +106,13 @@ describe('the answer', () => {
       arbitrage_index: 1.004008,
       max: { chain: 'base', price_usd: 3_012.024 },
     })
+  })
+
+  test('gives the regime the score that it prints', () => {
+    const market = sampled(3, (asset, chain) => (asset === 'ETH' && chain === 'base' ? 40 : 0))
+    const { stress_score } = read(documentOf(market))
+    expect(stress_score).toBeGreaterThan(0)
+    expect(market.of(arbMeasure).stressScore(READ_MS)).toBe(stress_score)
   })
 
   test('of equal prices has nothing to report', () => {

@@ -1,5 +1,5 @@
 import type { BasisReading } from '../../external/basis-reading.ts'
-import { bps } from '../../render/significance.ts'
+import { bps, score } from '../../render/significance.ts'
 import type { WindowMean } from './window-mean.ts'
 
 /** Two prices further apart in time are not comparable. */
@@ -16,6 +16,7 @@ type Judged = Pick<BasisReading, 'basisBps' | 'band'>
 export type SignificantBasis = number | null
 
 /**
+ * All figures are compared as printed, so that a reader comes to the same label.
  * The present basis if it exceeds its band, else the mean of the last hour if that exceeds its own band and the
  * present basis is consistent with it.
  */
@@ -23,20 +24,24 @@ export function significantBasis(
   { basisBps, band: { confidenceBps, totalBps } }: Judged,
   { meanBps, bandBps }: WindowMean,
 ): SignificantBasis {
-  if (Math.abs(basisBps) > Math.max(totalBps, SIGNIFICANT_BPS)) return basisBps
+  if (isBeyond(basisBps, totalBps)) return basisBps
   // A confidence interval may be one constant error for the whole hour, so averaging does not narrow it.
-  const isMeanKnown = Math.abs(meanBps) > Math.max(confidenceBps + bandBps, SIGNIFICANT_BPS)
+  const isMeanKnown = isBeyond(meanBps, confidenceBps + bandBps)
   return isMeanKnown && Math.abs(basisBps - meanBps) <= totalBps ? meanBps : null
 }
 
+function isBeyond(valueBps: number, bandBps: number): boolean {
+  return bps(Math.abs(valueBps)) > Math.max(bps(bandBps), SIGNIFICANT_BPS)
+}
+
 export function basisDirection(significantBps: SignificantBasis) {
-  if (significantBps === null || Math.abs(significantBps) <= ALIGNED_BPS) return 'aligned'
+  if (significantBps === null || bps(Math.abs(significantBps)) <= ALIGNED_BPS) return 'aligned'
   return significantBps > 0 ? 'venue_premium' : 'venue_discount'
 }
 
 /** A basis within its noise band gives no signal, however large it is. */
 export function basisSignal(significantBps: SignificantBasis) {
-  const away = Math.abs(significantBps ?? 0)
+  const away = bps(Math.abs(significantBps ?? 0))
   if (significantBps === null || away < MILD_BPS) return 'neutral'
   if (away > CONTRARIAN_BPS) return significantBps > 0 ? 'bearish_contrarian' : 'bullish_contrarian'
   return significantBps > 0 ? 'mildly_bullish' : 'mildly_bearish'
@@ -45,9 +50,10 @@ export function basisSignal(significantBps: SignificantBasis) {
 /** @param zscore robust z-score over 24 h; NaN if unknown */
 export function basisRegime(significantBps: SignificantBasis, zscore: number) {
   if (significantBps === null) return 'normal'
-  const isFar = Math.abs(significantBps) > CONTRARIAN_BPS
-  if (isFar || Math.abs(zscore) > DISLOCATED_Z) return 'dislocated'
-  return Math.abs(zscore) > STRETCHED_Z ? 'stretched' : 'normal'
+  const isFar = bps(Math.abs(significantBps)) > CONTRARIAN_BPS
+  const away = score(Math.abs(zscore))
+  if (isFar || away > DISLOCATED_Z) return 'dislocated'
+  return away > STRETCHED_Z ? 'stretched' : 'normal'
 }
 
 export function basisInterpretation(
@@ -63,7 +69,7 @@ export function basisInterpretation(
       : `; the mean of the last hour, ${distance(significantBps)} it, is significant`
   return (
     `The venue oracle price of ${coin} is ${distance(basisBps)} ${oracle.network},` +
-    ` ${Math.abs(basisBps) > band.totalBps ? 'beyond' : 'within'} the noise band of ${bps(band.totalBps)} bps${byMean};` +
+    ` ${bps(Math.abs(basisBps)) > bps(band.totalBps) ? 'beyond' : 'within'} the noise band of ${bps(band.totalBps)} bps${byMean};` +
     ` the mark price is ${distance(premiumBps)} the venue oracle price.`
   )
 }

@@ -3,9 +3,9 @@ import { dexName, isActionable } from '../../external/cex-dex-reading.ts'
 import { divergenceDirection } from '../../external/divergence-direction.ts'
 import { bps } from '../../render/significance.ts'
 
-/** A divergence within its noise is NORMAL, however large it is. */
+/** Of the printed divergence. Within its noise it is NORMAL, however large it is. */
 export function severityOf(reading: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>) {
-  const away = Math.abs(reading.divergenceBps)
+  const away = bps(Math.abs(reading.divergenceBps))
   if (away < 10 || divergenceDirection(reading) === 'aligned') return 'NORMAL'
   if (away < 30) return 'MILD'
   return away <= 100 ? 'SIGNIFICANT' : 'EXTREME'

@@ -8,12 +8,15 @@ import { overdue } from '../../../api/freshness.ts'
 import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import type { Exchange } from '../../../domain/external.ts'
+import { isActionable } from '../../external/cex-dex-reading.ts'
+import { divergenceDirection } from '../../external/divergence-direction.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, poolOf, sourceUp } from '../../testing/external-events.ts'
 import { randomExternalEvents } from '../../testing/random-external.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { book, context, NOW_MS, universe } from '../../testing/tape.ts'
 import { cexDex } from './cex-dex.ts'
+import { severityOf } from './cex-dex-labels.ts'
 import type { CexDexAnswer } from './cex-dex-schema.ts'
 
 const MINUTE_MS = 60_000
@@ -62,6 +65,14 @@ describe('/cex-dex', () => {
       severity,
       direction: bps > 0 ? 'cex_premium' : 'dex_premium',
     })
+  })
+
+  test('labels are those of the printed numbers', () => {
+    expect(severityOf({ divergenceBps: 9.996, noiseBps: 1 })).toBe('MILD')
+    expect(severityOf({ divergenceBps: -100.004, noiseBps: 1 })).toBe('SIGNIFICANT')
+    expect(divergenceDirection({ divergenceBps: 5.004, noiseBps: 5.001 })).toBe('aligned')
+    expect(isActionable({ divergenceBps: 5.794, noiseBps: 3.786 })).toBe(false)
+    expect(isActionable({ divergenceBps: 5.796, noiseBps: 3.786 })).toBe(true)
   })
 
   test('the usable pool with the lowest swap cost is the dex price', () => {

@@ -2,6 +2,7 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
 import { joinSections, splitSections } from '../../market/saved-sections.ts'
+import { score } from '../../render/significance.ts'
 import { cellsOf, chainStates } from './arb-cells.ts'
 import type { AssetGaps } from './arb-gaps.ts'
 import { gapsOf } from './arb-gaps.ts'
@@ -49,7 +50,7 @@ class ArbMeasure implements MarketTracker {
   stressScore(nowMs: number): number | undefined {
     const latest = this.#latest
     if (latest?.stress == null || nowMs - latest.sampledAtMs > SCORE_MS_MAX) return undefined
-    return latest.stress.ruledIndex / 100
+    return score(latest.stress.ruledIndex / 100)
   }
 
   apply(event: MarketEvent): void {

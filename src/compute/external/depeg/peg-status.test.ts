@@ -38,10 +38,13 @@ const look = (deviationBps: number, confidenceBps = 0, isNew = true): Look => ({
 describe('status of a peg', () => {
   test.each([
     [9.99, 'HEALTHY'],
+    // Printed as 10.
+    [9.996, 'ELEVATED'],
     [10, 'ELEVATED'],
     [49.99, 'ELEVATED'],
     [50, 'WARNING'],
     [200, 'WARNING'],
+    [200.004, 'WARNING'],
     [200.01, 'CRITICAL'],
   ])('%f bps for sure are %s, on either side', (distanceBps, name) => {
     expect(statusesOf([look(distanceBps)])).toEqual([name])

@@ -1,3 +1,4 @@
+import { bps } from '../../render/significance.ts'
 import { PEG_FORGOTTEN_MS, PEG_GAP_MS_MAX } from './peg-level.ts'
 
 /** From best to worst, as in `docs/numbers/depeg.md`. */
@@ -8,8 +9,9 @@ const OBSERVATIONS_NEEDED = 3
 /** Statuses above HEALTHY. */
 const HIGHER = [1, 2, 3] as const
 
-/** Index into {@link pegStatuses}: below 10 bps, below 50, up to 200, above. */
-function statusOf(distanceBps: number): number {
+/** Index into {@link pegStatuses}, of the distance as printed: below 10 bps, below 50, up to 200, above. */
+function statusOf(exactBps: number): number {
+  const distanceBps = bps(exactBps)
   if (distanceBps > 200) return 3
   if (distanceBps >= 50) return 2
   return distanceBps >= 10 ? 1 : 0
