@@ -15,6 +15,9 @@ describe('the bucket of a coin', () => {
     ['LINK', 'Infrastructure'],
     ['GALA', 'Gaming'],
     ['xyz:TSLA', 'TradFi'],
+    ['hyna:BTC', 'Majors'],
+    ['hyna:kPEPE', 'Meme'],
+    ['hyna:ZEC', 'Privacy'],
     ['SOMETHINGNEW', 'Other'],
   ])('of %s is %s', (coin, bucket) => {
     expect(coinBucketOf(coin)).toBe(bucket)

@@ -43,9 +43,10 @@ export type CoinBucket = (typeof coinBuckets)[number]
 const majors = new Set('BTC ETH SOL BNB XRP HYPE'.split(' '))
 const privacy = new Set('XMR ZEC DASH ZEN'.split(' '))
 
-/** Builder dexes list stocks, commodities, indices and currencies. */
+/** A builder dex may list the coins of this table; what it lists besides are stocks, commodities, indices and currencies. */
 export function coinBucketOf(coin: string): CoinBucket {
-  if (majors.has(coin)) return 'Majors'
-  if (privacy.has(coin)) return 'Privacy'
-  return coin.includes(':') ? 'TradFi' : (sectorOf(coin) ?? 'Other')
+  const name = coin.slice(coin.indexOf(':') + 1)
+  if (majors.has(name)) return 'Majors'
+  if (privacy.has(name)) return 'Privacy'
+  return sectorOf(name) ?? (name === coin ? 'Other' : 'TradFi')
 }

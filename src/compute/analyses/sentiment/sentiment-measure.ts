@@ -1,6 +1,7 @@
 import type { FearGreedEvent } from '../../../domain/external.ts'
 import type { CoinBucket } from '../../../domain/sectors.ts'
 import { coinBuckets } from '../../../domain/sectors.ts'
+import { dexKindOf } from '../../funding/premium.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
@@ -48,7 +49,7 @@ export type MarketSentiment = {
   /** Coins with fresh figures. */
   readonly coinsKnown: number
   readonly market: SentimentScore
-  /** OI-weighted, as fractions. */
+  /** OI-weighted, as fractions. The rate is of the main dex: other baselines are unknown. */
   readonly fundingRateHourly: number
   readonly return24h: number
   readonly return7d: number
@@ -129,7 +130,10 @@ function marketSentiment(
     coinsTotal: coins.length,
     coinsKnown: coins.filter(({ contextAtMs }) => !Number.isNaN(contextAtMs)).length,
     market,
-    fundingRateHourly: interestWeighted(coins, ({ fundingRateHourly }) => fundingRateHourly),
+    fundingRateHourly: interestWeighted(
+      coins.filter(({ coin }) => dexKindOf(coin) === 'main'),
+      ({ fundingRateHourly }) => fundingRateHourly,
+    ),
     return24h: interestWeighted(coins, ({ return24h }) => return24h),
     return7d: interestWeighted(coins, ({ return7d }) => return7d),
     volatilityPercentile: interestWeighted(coins, (coin) => coin.volatilityPercentile),

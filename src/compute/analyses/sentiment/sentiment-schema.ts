@@ -104,7 +104,10 @@ export const SentimentAnswer = Type.Object({
       fear_greed: Bucket,
       momentum: nullable(oneOf(directions, 'By return_7d_pct: bullish above 2, bearish below -2.')),
       funding_bias: nullable(
-        oneOf(fundingBiases, 'As in /funding, by the OI-weighted mean rate of the last 8 h.'),
+        oneOf(
+          fundingBiases,
+          'As in /funding, by the OI-weighted mean rate of the last 8 h on the main dex.',
+        ),
       ),
       volatility: nullable(
         oneOf(

@@ -67,6 +67,18 @@ describe('sentiment', () => {
     },
   )
 
+  test('the funding label is that of the main dex', () => {
+    const events = randomMarket(['BTC', 'ETH', 'xyz:TSLA'], 1)
+      .flat()
+      .map((event) =>
+        event.kind === 'context'
+          ? { ...event, fundingRateHourly: event.coin === 'xyz:TSLA' ? 0.01 : 0.0000125 }
+          : event,
+      )
+      .filter(({ kind }) => kind !== 'funding-history')
+    expect(bodyOf(events).labels['funding_bias']).toBe('NEUTRAL')
+  })
+
   test('a rate that eight hours share ranks among its equals', () => {
     const equal = randomMarket(COINS, 1)
       .flat()
@@ -269,6 +281,7 @@ type Body = {
   readonly dispersion: number
   readonly conflicted: boolean
   readonly change_24h: number | null
+  readonly labels: Readonly<Record<string, string | null>>
   readonly components: readonly {
     readonly name: string
     readonly score: number | null
