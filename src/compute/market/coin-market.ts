@@ -112,9 +112,12 @@ export class CoinMarket {
 
   /** Mid of the quote, else the venue's mid, else the mark price: a book may be one-sided or late. */
   get midPrice(): number {
-    const mid = midOf(this.quote)
-    if (mid !== null) return mid
-    return Number.isNaN(this.#venueMidPrice) ? this.#markPrice : this.#venueMidPrice
+    return this.#knownMidPrice ?? this.#markPrice
+  }
+
+  /** Answers that print {@link midPrice} warn of the mark price in its place. */
+  get isMidKnown(): boolean {
+    return this.#knownMidPrice !== null
   }
 
   apply(event: CoinEvent): void {
@@ -181,6 +184,10 @@ export class CoinMarket {
     this.#book = figures.book
     this.#top = figures.top
     return true
+  }
+
+  get #knownMidPrice(): number | null {
+    return midOf(this.quote) ?? (Number.isNaN(this.#venueMidPrice) ? null : this.#venueMidPrice)
   }
 
   #take(event: CoinEvent): void {

@@ -117,7 +117,10 @@ const Realised = Type.Object({
 export const LiquidationsAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
-  price: Type.Number({ exclusiveMinimum: 0, description: 'Current mid price, USD.' }),
+  price: Type.Number({
+    exclusiveMinimum: 0,
+    description: 'Current mid price, USD; with the warning thin_book the mark price.',
+  }),
   mark_price: Type.Number({
     exclusiveMinimum: 0,
     description: 'Mark price, which triggers liquidations, USD.',

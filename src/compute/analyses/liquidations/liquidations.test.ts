@@ -11,7 +11,7 @@ import type { MarketState } from '../../market/market-state.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { newMarket } from '../../testing/new-market.ts'
 import { randomMarket } from '../../testing/random-market.ts'
-import { context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
+import { book, context, history, NOW_MS, universe, warmTape, wave } from '../../testing/tape.ts'
 import { longShortRatio } from './funding-ratio.ts'
 import { liquidations } from './liquidations.ts'
 import type { LiquidationsAnswer } from './liquidations-schema.ts'
@@ -258,6 +258,8 @@ describe('liquidations', () => {
   test('shows the observed coverage', () => {
     const { warnings, coveragePct } = view(40, [])
     expect(warnings).toEqual(['model_estimate', 'low_coverage'])
+    const withoutMid = view(40, [book('BTC', { asks: [] }), context('BTC', { midPrice: null })])
+    expect(withoutMid.warnings, 'the price is the mark price').toContain('thin_book')
     expect(coveragePct).toBe(0)
   })
 

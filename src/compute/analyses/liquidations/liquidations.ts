@@ -145,6 +145,7 @@ export const liquidations: CoinAnalysis = {
       }
       const coveragePct = Math.min(100, coverage.observedPct + coverage.flowPct)
       const warnings: Warning[] = ['model_estimate', ...unitWarnings(coin)]
+      if (!coin.isMidKnown) warnings.push('thin_book')
       if (coveragePct < COVERAGE_PCT_LOW) warnings.push('low_coverage')
       return {
         members,

@@ -123,7 +123,11 @@ const FamilyNet = nullable(
 export const PulseAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
-  price: Type.Object({ current: Type.Number({ description: 'Mid price, USD.' }) }),
+  price: Type.Object({
+    current: Type.Number({
+      description: 'Mid price, USD; with the warning thin_book the mark price.',
+    }),
+  }),
   timeframes: Type.Object({
     '15m': Type.Optional(TimeframeAnswer),
     '1h': Type.Optional(TimeframeAnswer),

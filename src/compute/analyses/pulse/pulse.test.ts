@@ -54,6 +54,17 @@ describe('pulse', () => {
     expect(price.current).toBe(110.05)
   })
 
+  test('without any mid the price is the mark price, and says so', () => {
+    const oneSided = [book('BTC', { asks: [] }), context('BTC', { midPrice: null, markPrice: 111 })]
+    const warningsOf = (document: Document) => {
+      const answer = document.views[pulse.contract.defaultView]
+      return answer?.kind === 'answer' ? answer.warnings : null
+    }
+    expect(read([...warmTape('BTC'), oneSided]).price.current).toBe(111)
+    expect(warningsOf(render([...warmTape('BTC'), oneSided]))).toContain('thin_book')
+    expect(warningsOf(render(warmTape('BTC')))).not.toContain('thin_book')
+  })
+
   test('impact prices that the venue does not give are null', () => {
     const { derivatives } = read([
       ...warmTape('BTC'),

@@ -239,6 +239,7 @@ function completenessOf({
   const withheld = subset.flatMap((timeframe) => readings.get(timeframe)?.insufficient ?? [])
   const share = { have: need - withheld.length, need }
   const warnings = [...completenessWarnings({ history: share }), ...unitWarnings(coin)]
+  if (!coin.isMidKnown) warnings.push('thin_book')
   return {
     coveragePct: coveragePct(share),
     warnings: isSkewed ? [...warnings, 'leg_skew'] : warnings,

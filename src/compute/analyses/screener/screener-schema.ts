@@ -22,7 +22,8 @@ const Tickers = Type.Array(Type.String())
 const compactMembers = {
   coin: Type.String({ description: "The venue's spelling." }),
   price: Type.Number({
-    description: 'Mid price, USD; in quote_unit if that is present.',
+    description:
+      'Mid price, or the mark price while the book has no mid, USD; in quote_unit if that is present.',
   }),
   quote_unit: Type.Optional(
     nullable(
