@@ -63,7 +63,7 @@ export const oi: CoinAnalysis = {
         return { kind: 'missing-input', input: 'open_interest' }
       const changes = changesOf(coin, context)
       const below = belowFloor(oi.contract, {
-        have: Object.values(changes).filter((change) => change !== null).length,
+        have: Object.values(changes).filter(hasInterest).length,
         need: CHANGES_NEEDED,
         readyAtMs: rendering.renderedAtMs + msUntilFirstChange(coin, context),
       })
@@ -106,6 +106,11 @@ function changesOf(coin: CoinMarket, context: ContextEvent): Changes {
     '24h': change(24 * HOUR_MS),
     '7d': change(7 * 24 * HOUR_MS),
   }
+}
+
+/** False where nothing was open: a change of the price alone is not what is sold. */
+function hasInterest(change: InterestChange | null): boolean {
+  return change !== null && !Number.isNaN(change.interestPct)
 }
 
 function msUntilFirstChange(coin: CoinMarket, { timeExchangeMs }: ContextEvent): number {
@@ -189,7 +194,7 @@ function history(coin: CoinMarket, context: ContextEvent) {
 /** Coverage: the changes over 1, 4 and 24 h, and the rank. */
 function completenessOf(changes: Changes, { contracts, spanHours }: InterestWindow) {
   const asked = [changes['1h'], changes['4h'], changes['24h']]
-  const known = asked.filter((change) => change !== null).length
+  const known = asked.filter(hasInterest).length
   const isRanked = contracts.count >= RANKED_READINGS_MIN
   return {
     records: { have: known + (isRanked ? 1 : 0), need: asked.length + 1 },
