@@ -3,6 +3,8 @@ import type { NaiveCoin } from '../../test/golden/naive-claims.ts'
 import {
   naiveAtrPct,
   naiveBaseRate,
+  naiveBlend,
+  naiveCascadeScore,
   naiveClose,
   naiveDayDeviation,
   naiveDayMovePct,
@@ -10,7 +12,9 @@ import {
   naiveEwmaQuantiles,
   naiveFundingQuantiles,
   naiveFundingVote,
+  naiveHarQuantiles,
   naiveNet,
+  naiveRegimeScore,
   naiveSignals,
   naiveTouchProbability,
   naiveWindow,
@@ -29,6 +33,9 @@ const DAY_MS = 24 * HOUR_MS
 const QUARTER_MS = HOUR_MS / 4
 /** Of every coin of the backtest. */
 const MAX_LEVERAGE = 20
+const OPEN_INTEREST_BASE = 1e6
+/** The published score has three decimals. */
+const SCORE_ROUNDING = 0.000_51
 /** A day and a half of claims, and the day after, by which the last of them are resolved. */
 const CLAIMED_MS = 36 * HOUR_MS
 const END_MS = Date.UTC(2025, 6, 25)
@@ -168,6 +175,44 @@ describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/da
       const expected = naiveEwmaQuantiles(market(coin), madeAtMs, HAR_CLOSES_MAX)
       for (const [at, value] of expected.entries())
         expect((statement.control[at] ?? Number.NaN) / value).toBeCloseTo(1, 4)
+    }
+  })
+
+  test('of volatility have the quantiles of a second HAR, and of its mean with EWMA', () => {
+    const found = of('volatility')
+    expect(new Set(found.map(({ rule }) => rule)).size).toBe(2)
+    for (const { rule, coin, madeAtMs, statement } of found) {
+      if (statement.form !== 'quantiles') throw new Error('it states quantiles')
+      const har = naiveHarQuantiles(market(coin), madeAtMs, HAR_CLOSES_MAX)
+      const ewma = naiveEwmaQuantiles(market(coin), madeAtMs, HAR_CLOSES_MAX)
+      const expected = rule === 'volatility.har@1' ? har : naiveBlend(har, ewma)
+      for (const [at, value] of expected.entries())
+        expect((statement.values[at] ?? Number.NaN) / value).toBeCloseTo(1, 4)
+    }
+  })
+
+  test('of the cascade have the score of a second map, against the ATR', () => {
+    const found = claims.filter(({ rule }) => rule === 'cascade.score@1')
+    expect(found.length).toBeGreaterThan(20)
+    for (const { coin, madeAtMs, statement } of found) {
+      if (statement.form !== 'rank') throw new Error('it states a rank')
+      const current = naiveClose(market(coin), madeAtMs)
+      const map = naiveLiquidations(eventsUntil(coin, madeAtMs), MAX_LEVERAGE, current)
+      const atrPct = naiveAtrPct(market(coin), madeAtMs)
+      const expected = naiveCascadeScore(map, current, OPEN_INTEREST_BASE * current, atrPct)
+      expect(Math.abs(statement.score - expected)).toBeLessThan(SCORE_ROUNDING)
+      expect(statement.control / atrPct).toBeCloseTo(1, 5)
+    }
+  })
+
+  test('of the regime rank by a second composite of all coins, against the ATR', () => {
+    const found = claims.filter(({ rule }) => rule === 'regime.risk@2')
+    expect(found.length).toBeGreaterThan(3)
+    for (const { coin, madeAtMs, statement } of found) {
+      if (statement.form !== 'rank') throw new Error('it states a rank')
+      expect(coin).toBe('BTC')
+      expect(statement.score).toBeCloseTo(naiveRegimeScore(coins, madeAtMs), 4)
+      expect(statement.control / naiveAtrPct(market(coin), madeAtMs)).toBeCloseTo(1, 5)
     }
   })
 

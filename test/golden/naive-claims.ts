@@ -1,5 +1,8 @@
 import type { Bar } from '../../src/domain/bar.ts'
+import type { NaiveLiquidations } from './naive-liquidations.ts'
 import { moments, naivePulse } from './naive-pulse.ts'
+import { naiveComposite, naiveDrivers } from './naive-regime.ts'
+import { naiveVolatilityPercentile } from './naive-volatility.ts'
 
 const QUARTER_MS = 900_000
 const HOUR_MS = 3_600_000
@@ -83,10 +86,15 @@ export function naiveNet(signals: NaiveSignals, funding: number): number {
 }
 
 /** Closed bars of a length, then the forming one: without trades yet it repeats the close before it. */
-function barsUntil({ quarters, hours, fourHours }: NaiveCoin, stepMs: number, atMs: number): Bar[] {
+function barsUntil(
+  { quarters, hours, fourHours }: NaiveCoin,
+  stepMs: number,
+  atMs: number,
+  barsRead = BARS_READ,
+): Bar[] {
   const closed = (stepMs === HOUR_MS ? hours : fourHours)
     .filter(({ openTimeMs }) => openTimeMs + stepMs <= atMs)
-    .slice(-BARS_READ)
+    .slice(-barsRead)
   const openTimeMs = Math.floor(atMs / stepMs) * stepMs
   const parts = quarters.filter(
     (bar) => bar.openTimeMs >= openTimeMs && bar.openTimeMs + QUARTER_MS <= atMs,
@@ -214,13 +222,7 @@ export function naiveFundingQuantiles({ fundings }: NaiveCoin, atMs: number) {
 
 /** Quantiles of the volatility of the next day by EWMA with decay 0.97, over the closes of 50 days. */
 export function naiveEwmaQuantiles(coin: NaiveCoin, atMs: number, closesMax: number): number[] {
-  const closes = closesOf(coin)
-  const lastMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
-  const series = Array.from(
-    { length: closesMax },
-    (_, at) => closes.get(lastMs - (closesMax - 1 - at) * HOUR_MS) ?? Number.NaN,
-  )
-  const returns = series.slice(1).map((close, at) => Math.log(close / (series[at] ?? Number.NaN)))
+  const returns = returnsOf(coin, atMs, closesMax)
   const forecasts: number[] = []
   let [variance, seen] = [0, 0]
   for (const change of returns) {
@@ -240,6 +242,134 @@ export function naiveEwmaQuantiles(coin: NaiveCoin, atMs: number, closesMax: num
   })
   const { mean, deviation } = moments(errors)
   const median = 100 * Math.sqrt(variance * 24 * 365) * Math.exp(mean)
+  return logNormal(median, deviation)
+}
+
+/**
+ * The same by HAR, by docs/numbers/volatility.md: logs of day, week and month, a row an hour, slopes shrunk by 0.05; the
+ * spread is the median error of the forecasts that each past hour would have made.
+ */
+export function naiveHarQuantiles(coin: NaiveCoin, atMs: number, closesMax: number): number[] {
+  const returns = returnsOf(coin, atMs, closesMax)
+  const rows = returns.flatMap((_, hour) => {
+    const isWhole = hour >= 168 && hour + 24 <= returns.length
+    const row = isWhole ? regressorsAt(returns, hour) : null
+    const target = logVariance(returns.slice(hour, hour + 24), 24)
+    return row !== null && Number.isFinite(target) ? [{ hour, row, target }] : []
+  })
+  const forecastAt = (hour: number) => {
+    const known = rows.filter((row) => row.hour + 24 <= hour)
+    const present = regressorsAt(returns, hour)
+    return known.length < 336 || present === null ? Number.NaN : ridgeForecast(known, present)
+  }
+  const errors = rows.flatMap(({ hour, target }) => {
+    const error = Math.abs(Math.exp((forecastAt(hour) - target) / 2) - 1)
+    return Number.isNaN(error) ? [] : [error]
+  })
+  const median = 100 * Math.sqrt(Math.exp(forecastAt(returns.length)) * 24 * 365)
+  return logNormal(median, quantileOf(errors, 0.5) / 0.67449)
+}
+
+/** Geometric mean of two medians, mean of two spreads. */
+export function naiveBlend(one: readonly number[], other: readonly number[]): number[] {
+  const [median, spread] = [one, other]
+    .map((quantiles) => [quantiles[3] ?? 0, Math.log((quantiles[5] ?? 0) / (quantiles[3] ?? 0))])
+    .reduce(([m = 0, d = 0], [n = 0, e = 0]) => [Math.sqrt(m * n), (d + e) / 2])
+  return logNormal(median ?? Number.NaN, (spread ?? Number.NaN) / 1.281552)
+}
+
+/** Score of a cascade by the table of docs/numbers/liquidations.md, three decimals. */
+export function naiveCascadeScore(
+  { long, short }: NaiveLiquidations,
+  current: number,
+  openInterestUsd: number,
+  atrPct: number,
+): number {
+  const away = ({ price }: { readonly price: number }) => 100 * Math.abs(price / current - 1)
+  const distances = [long, short].flatMap(({ usd, clusters }) =>
+    clusters.filter((cluster) => cluster.usd >= 0.05 * usd).map(away),
+  )
+  const [longUsd = 0, shortUsd = 0] = [long, short].map(({ withinUsd }) => withinUsd[2] ?? 0)
+  const larger = Math.max(longUsd, shortUsd)
+  const proximity = distances.length === 0 ? 0 : Math.exp(-Math.min(...distances) / 5)
+  const size = 1 - Math.exp(-larger / openInterestUsd / 0.2)
+  const skew = larger === 0 ? 0 : Math.abs(longUsd - shortUsd) / (longUsd + shortUsd)
+  const volatility = 1 - Math.exp(-atrPct / 1.5)
+  return 0.35 * proximity + 0.3 * size + 0.15 * skew + 0.2 * volatility
+}
+
+/** How little risk the market takes: minus the composite of docs/numbers/regime.md. */
+export function naiveRegimeScore(coins: readonly NaiveCoin[], atMs: number): number {
+  const bars = new Map(
+    coins.map((coin) => [
+      coin.coin,
+      { fours: barsUntil(coin, FOUR_HOURS_MS, atMs), hours: barsUntil(coin, HOUR_MS, atMs, 1_000) },
+    ]),
+  )
+  const hours = bars.get('BTC')?.hours ?? []
+  const closed = hours.slice(0, -1)
+  const atrPct = ([closed, hours] as const).map(
+    (known) => (100 * (naivePulse(known).at(-1)?.atr14 ?? 0)) / (known.at(-1)?.close ?? 0),
+  )
+  const percentile = naiveVolatilityPercentile(closed, Math.max(...atrPct)) ?? Number.NaN
+  const drivers = { ...naiveDrivers(bars, atMs), btc_volatility: 1 - (2 * percentile) / 100 }
+  return -naiveComposite(drivers)
+}
+
+type HarRow = { readonly row: readonly number[]; readonly target: number }
+
+/** Least squares about the means by the normal equations of three slopes, by Cramer's rule. */
+function ridgeForecast(rows: readonly HarRow[], present: readonly number[]): number {
+  const mean = (read: (row: HarRow) => number) =>
+    rows.reduce((sum, row) => sum + read(row), 0) / rows.length
+  const centre = [0, 1, 2].map((field) => mean(({ row }) => row[field] ?? 0))
+  const level = mean(({ target }) => target)
+  const off = ({ row }: HarRow, field: number) => (row[field] ?? 0) - (centre[field] ?? 0)
+  const matrix = [0, 1, 2].map((one) =>
+    [0, 1, 2].map((two) => mean((row) => off(row, one) * off(row, two)) + (one === two ? 0.05 : 0)),
+  )
+  const right = [0, 1, 2].map((one) => mean((row) => off(row, one) * (row.target - level)))
+  const whole = determinant(matrix)
+  return present.reduce((sum, value, field) => {
+    const replaced = matrix.map((row, at) =>
+      row.map((x, to) => (to === field ? (right[at] ?? 0) : x)),
+    )
+    return sum + (value - (centre[field] ?? 0)) * (determinant(replaced) / whole)
+  }, level)
+}
+
+function determinant(matrix: readonly (readonly number[])[]): number {
+  const [[a = 0, b = 0, c = 0] = [], [d = 0, e = 0, f = 0] = [], [g = 0, h = 0, i = 0] = []] =
+    matrix
+  return a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
+}
+
+function regressorsAt(returns: readonly number[], hour: number): number[] | null {
+  const row = [24, 168, Math.min(720, hour)].map((hours) =>
+    logVariance(returns.slice(hour - hours, hour), hours),
+  )
+  return row.every(Number.isFinite) ? row : null
+}
+
+/** Log of the mean squared return; NaN for fewer than three quarters of the hours. */
+function logVariance(returns: readonly number[], hours: number): number {
+  const known = returns.filter((change) => !Number.isNaN(change))
+  if (known.length < 0.75 * hours) return Number.NaN
+  return Math.log(known.reduce((sum, change) => sum + change ** 2, 0) / known.length)
+}
+
+/** Hourly log returns up to an instant, oldest first; NaN where a close is unknown. */
+function returnsOf(coin: NaiveCoin, atMs: number, closesMax: number): number[] {
+  const closes = closesOf(coin)
+  const lastMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
+  const series = Array.from(
+    { length: closesMax },
+    (_, at) => closes.get(lastMs - (closesMax - 1 - at) * HOUR_MS) ?? Number.NaN,
+  )
+  return series.slice(1).map((close, at) => Math.log(close / (series[at] ?? Number.NaN)))
+}
+
+function logNormal(median: number, deviation: number): number[] {
   const normal = [-1.959964, -1.281552, -0.67449, 0, 0.67449, 1.281552, 1.959964]
   return normal.map((quantile) => median * Math.exp(quantile * deviation))
 }
