@@ -140,7 +140,7 @@ describe('lift', () => {
       const { liftLow, liftHigh } = figuresOf('event', blocksOf(hits))
       return liftLow <= 1 && 1 <= liftHigh
     }).filter(Boolean).length
-    // 243 of 300 without the dependence.
+    // 250 of 300 without the dependence.
     expect(covered / 300).toBeGreaterThan(0.91)
   })
 })
