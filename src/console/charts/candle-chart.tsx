@@ -9,6 +9,7 @@ import { registerChart } from './chart-registry.ts'
 import { ChartTable } from './chart-table.tsx'
 import type { DrawnBar } from './coin-chart.ts'
 import type { LiquidationMark } from './liquidation-marks.ts'
+import { plotCode } from './plot-code.ts'
 
 type CandleChartProps = {
   readonly coin: string
@@ -32,8 +33,11 @@ export function CandleChart({ coin, bars, marks, isScaledToMarks }: CandleChartP
     let isWanted = true
     let remove = () => {}
     const make = async () => {
-      const loaded = await import('./candle-plot.ts')
-      if (!isWanted || host.current === null) return
+      const loaded = await plotCode(
+        () => import('./candle-plot.ts'),
+        () => isWanted,
+      )
+      if (loaded === null || !isWanted || host.current === null) return
       const { bars: current } = newest.current
       const made = new loaded.CandlePlot(host.current, digitsOf(current), (at) => {
         pointed.value = at

@@ -4,6 +4,7 @@ import { NOTHING } from '../components/format.ts'
 import { theme } from '../shell/theme.ts'
 import { ChartTable } from './chart-table.tsx'
 import { useElementWidth } from './element-width.ts'
+import { plotCode } from './plot-code.ts'
 import type { SeriesPicture, SeriesPlot } from './series-plot.ts'
 
 type SeriesChartProps = SeriesPicture & {
@@ -33,9 +34,12 @@ export function SeriesChart({ label, height = 180, ...picture }: SeriesChartProp
   useEffect(() => {
     let isWanted = isSized
     const make = async () => {
-      const loaded = await import('./series-plot.ts')
+      const loaded = await plotCode(
+        () => import('./series-plot.ts'),
+        () => isWanted,
+      )
       const { picture: current, width: currentWidth } = newest.current
-      if (!isWanted || host.current === null) return
+      if (loaded === null || !isWanted || host.current === null) return
       plot.current = new loaded.SeriesPlot(
         host.current,
         current,
