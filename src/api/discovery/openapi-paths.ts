@@ -86,7 +86,7 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
     '/openapi.json': operation('get_openapi', 'This document', sharedDocument('Document')),
     '/openapi-full.json': operation(
       'get_openapi_full',
-      'This document with field descriptions and examples',
+      'The same with descriptions and examples',
       sharedDocument('Document'),
     ),
     '/.well-known/agent-card.json': operation(
@@ -105,11 +105,7 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
       sharedDocument('Document'),
     ),
     '/llms.txt': operation('get_llms_txt', 'Overview for language models', sharedDocument('Text')),
-    '/llms-full.txt': operation(
-      'get_llms_full_txt',
-      'Complete documentation as text',
-      sharedDocument('Text'),
-    ),
+    '/llms-full.txt': operation('get_llms_full_txt', 'Whole documentation', sharedDocument('Text')),
     '/docs': {
       get: {
         operationId: 'get_docs',
@@ -120,6 +116,9 @@ export function freePaths(offers: readonly AnalysisOffer[]): OpenApiObject {
     },
   }
 }
+
+/** Free answers that are read from the disk. */
+const limited = { isCached: false, isLimited: true }
 
 function trackRecordPaths(): OpenApiObject {
   const responses = document('Rendered every minute.', JSON_TYPE, schemaRef('RuleRecords'))
@@ -133,13 +132,13 @@ function trackRecordPaths(): OpenApiObject {
   }
   const ofFamily = operation(
     'get_family_record',
-    'The same of one family, with windows and status changes',
+    'One family, with windows and status changes',
     responses,
   )
   return {
     '/track-record': operation(
       'get_track_record',
-      'Past estimates against what happened and a control',
+      'Estimates against outcomes and a control',
       responses,
     ),
     '/track-record/{family}': { get: { ...ofFamily.get, parameters: [family] } },
@@ -153,14 +152,14 @@ function claimsPath(): OpenApiObject {
   return {
     get: {
       operationId: 'list_claims',
-      summary: 'Claims of a day with their outcomes',
+      summary: 'Claims of a day, with outcomes',
       ...free,
       parameters: [
         { name: 'family', in: 'path', ...shared },
         { name: 'day', in: 'query', ...shared, description: 'UTC.', example: '2026-01-31' },
         { name: 'after', in: 'query', ...shared, required: false, description: next },
       ],
-      responses: document('Claims.', JSON_TYPE, { type: 'object' }, { isCached: false }),
+      responses: document('Claims.', JSON_TYPE, { type: 'object' }, limited),
     },
   }
 }
@@ -171,7 +170,7 @@ export function proofPaths(): OpenApiObject {
     '/proof': {
       get: {
         operationId: 'list_proof_hours',
-        summary: 'Merkle roots of sold answers and claims, by hour',
+        summary: 'Hourly Merkle roots of answers and claims',
         description:
           'RFC 9162. chain: SHA-256 of the previous chain, the hour (64-bit Unix ms) and the root.',
         ...free,
@@ -182,9 +181,7 @@ export function proofPaths(): OpenApiObject {
             schema: { type: 'string' },
           },
         ],
-        responses: document('Newest first.', JSON_TYPE, schemaRef('ProofHours'), {
-          isCached: false,
-        }),
+        responses: document('Newest first.', JSON_TYPE, schemaRef('ProofHours'), limited),
       },
     },
     '/proof/{sha256}': {
@@ -197,11 +194,11 @@ export function proofPaths(): OpenApiObject {
             name: 'sha256',
             in: 'path',
             required: true,
-            description: 'Of the body without content coding, or of the claim.',
+            description: 'Of the uncoded body, or of the claim.',
             schema: { type: 'string' },
           },
         ],
-        responses: document('Proof.', JSON_TYPE, schemaRef('AnswerProof'), { isCached: false }),
+        responses: document('Proof.', JSON_TYPE, schemaRef('AnswerProof'), limited),
       },
     },
   }
@@ -213,8 +210,7 @@ function samplePath(offers: readonly AnalysisOffer[]): OpenApiObject {
     get: {
       operationId: 'get_sample',
       summary: 'Free sample answer of one analysis',
-      description:
-        'Computed on a simulated market: real schema, invented figures. meta.sample is true.',
+      description: 'Of a simulated market: invented figures; meta.sample is true.',
       ...free,
       parameters: [
         {
@@ -227,7 +223,7 @@ function samplePath(offers: readonly AnalysisOffer[]): OpenApiObject {
         },
         ...[compactParameter, fieldsParameter].map(queryParameter),
       ],
-      responses: document('The sample, or the requested part of it.', JSON_TYPE, {
+      responses: document('The sample, or a part of it.', JSON_TYPE, {
         anyOf: offers.map((offer) => schemaRef(answerSchemaName(offer))),
       }),
     },

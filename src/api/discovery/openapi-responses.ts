@@ -21,7 +21,7 @@ export const responseHeaders = {
   ETag: header('Identifies the rendering and the requested part.', '"42-1h.4h"', true),
   Allow: header('Supported methods.', 'GET, HEAD, OPTIONS'),
   'Retry-After': header('Seconds; equals retry_after in the body.', '5'),
-  RateLimit: header('Remaining calls (r) and seconds to the reset (t).', '"ip";r=57;t=12'),
+  RateLimit: header('Calls left (r), seconds to the reset (t).', '"ip";r=57;t=12'),
   'RateLimit-Policy': header('Limit: q calls per w seconds.', '"ip";q=60;w=60'),
   'Server-Timing': header(
     'Milliseconds of verification, engine and settlement.',
@@ -94,7 +94,7 @@ export function sharedResponses(
     Problem: problemResponse(codes),
     RpcRefused: {
       description:
-        'Invalid JSON-RPC or unsupported protocol version (400), unacceptable media type (406), body above 64 KB (413), not application/json (415).',
+        'Invalid JSON-RPC or protocol version (400), media type (406), body above 64 KB (413), not application/json (415).',
       content: { 'application/json': { schema: schemaRef('JsonRpcResponse') } },
     },
   }
@@ -185,6 +185,8 @@ type DocumentShape = {
   readonly isCached?: boolean
   /** A page with a content security policy. */
   readonly isPage?: boolean
+  /** Calls of an address are limited. */
+  readonly isLimited?: boolean
 }
 
 /** Responses of a free document with a schema. `isCached`: it has an entity tag and answers 304. */
@@ -205,12 +207,13 @@ function documentResponse(
   description: string,
   mediaType: string,
   schema: JsonSchema,
-  { isCached = true, isPage = false }: DocumentShape = {},
+  { isCached = true, isPage = false, isLimited = false }: DocumentShape = {},
 ): OpenApiObject {
   return {
     description,
     headers: headers(
       ...(isCached ? (['ETag'] as const) : []),
+      ...(isLimited ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
       ...(isPage ? (['Content-Security-Policy'] as const) : []),
     ),
     content: { [mediaType]: { schema } },
@@ -222,7 +225,7 @@ export function jsonRpcResponses({ streams }: { readonly streams: boolean }): Op
   const json = { 'application/json': { schema: schemaRef('JsonRpcResponse') } }
   return {
     200: {
-      description: 'Result or error of the call.',
+      description: 'Result or error.',
       headers: headers(...(streams ? (['X-Accel-Buffering'] as const) : [])),
       content: streams ? { ...json, 'text/event-stream': { schema: { type: 'string' } } } : json,
     },
