@@ -102,8 +102,8 @@ function ofCaller(streams: ReadonlySet<Stream>, caller: string): readonly Stream
 function replaceable(streams: ReadonlySet<Stream>, own: number): Stream | undefined {
   let most: readonly Stream[] = []
   for (const caller of new Set(Array.from(streams, (stream) => stream.caller))) {
-    const own = ofCaller(streams, caller)
-    if (own.length > most.length) most = own
+    const theirs = ofCaller(streams, caller)
+    if (theirs.length > most.length) most = theirs
   }
   return most.length > own + 1 ? most[0] : undefined
 }

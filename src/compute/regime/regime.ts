@@ -57,8 +57,8 @@ class RegimeTracker implements MarketTracker {
 }
 
 /**
- * Inputs of one evaluation: null when BTC, or more than 40 % of the tradable coins of the main dex, have no candles confirmed within
- * two hours.
+ * Inputs of one evaluation: null when BTC, or more than 40 % of the tradable coins of the main dex, have no candles
+ * confirmed within two hours.
  * @param at the same instant by the venue's clock and by our receive time
  */
 function regimeInputs(

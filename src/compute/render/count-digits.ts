@@ -1,3 +1,5 @@
+import { decimals } from './significance.ts'
+
 /** Digits of a statistic by its number of readings: none finer than the step from one reading to the next. */
 
 /** A rank or share of `n` readings, percent: steps of 100 / n. 0 and 100 are none and all, never rounded. */
@@ -17,10 +19,4 @@ export function deviationsOf(value: number, n: number): number {
 /** Digits of the largest power of ten up to `n`; 0 for none. */
 function digitsOf(n: number): number {
   return n < 1 ? 0 : Math.floor(Math.log10(n))
-}
-
-/** Rounds halves away from zero. */
-function decimals(value: number, count: number): number {
-  const scale = 10 ** count
-  return (Math.sign(value) * Math.round(Math.abs(value) * scale)) / scale + 0
 }
