@@ -38,13 +38,18 @@ describe('drawn bars', () => {
 })
 
 describe('change over 24 hours', () => {
-  test('is that since the close before the last 24 bars', () => {
+  test('is that since the open of the hour nearest to 24 hours ago', () => {
     const closes = [100, ...Array.from({ length: 24 }, () => 200)]
-    expect(changeOver24Hours(chartOf(closes), 110)).toBeCloseTo(10)
+    const change = (hours: number) =>
+      changeOver24Hours(chartOf(closes), 110, FIRST_MS + hours * HOUR_MS)
+    // 24 bars and the forming one: the last hour has just begun, or is nearly over.
+    expect(change(24.1)).toBeCloseTo(10)
+    expect(change(24.9)).toBeCloseTo(-45)
   })
 
   test('is unknown on fewer bars', () => {
-    expect(changeOver24Hours(chartOf(Array.from({ length: 24 }, () => 200)), 110)).toBeNull()
+    const chart = chartOf(Array.from({ length: 24 }, () => 200))
+    expect(changeOver24Hours(chart, 110, FIRST_MS + 23.2 * HOUR_MS)).toBeNull()
   })
 })
 

@@ -99,9 +99,16 @@ function indicatorsAt({ indicators }: CoinChart, at: number): DrawnBar['indicato
   return Object.fromEntries(values) as DrawnBar['indicators']
 }
 
-/** Change of the price since 24 closed bars ago, percent; null with fewer bars. */
-export function changeOver24Hours({ bars }: CoinChart, price: number): number | null {
-  // The close of a bar is the price at the open of the next one.
-  const before = bars.close.at(-25)
+/**
+ * Change of the price since the open of the hour that is nearest to 24 hours before `nowMs`, percent; null with fewer
+ * bars.
+ */
+export function changeOver24Hours(
+  { bars }: CoinChart,
+  price: number,
+  nowMs: number,
+): number | null {
+  const at = bars.time_ms.indexOf(Math.round(nowMs / HOUR_MS) * HOUR_MS - 24 * HOUR_MS)
+  const before = bars.open[at]
   return before === undefined ? null : (price / before - 1) * 100
 }

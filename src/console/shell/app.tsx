@@ -7,7 +7,7 @@ import { theme, toggleTheme } from './theme.ts'
 import type { ConsoleView } from './views.ts'
 import { views } from './views.ts'
 
-/** A parameter of the address, such as a sort, draws the page no further than where it is read. */
+/** Computed, so that a change of another part of the address, such as a sort, does not render the page again. */
 const viewId = computed(() => place.value.view)
 
 export function App() {
@@ -74,9 +74,9 @@ function Loaded({ view }: { readonly view: ConsoleView }) {
 const troubles: Readonly<Record<Connection, string | null>> = {
   available: null,
   connecting: null,
-  lost: 'The connection to the service is lost. All figures are from before.',
-  silent: 'The analysis engine does not respond. All figures are from before.',
-  unavailable: 'The analysis engine is not running. All figures are from before.',
+  lost: 'The connection to the service is lost. Figures are no longer updated.',
+  silent: 'The analysis engine does not respond. Figures are no longer updated.',
+  unavailable: 'The analysis engine is not running. Figures are no longer updated.',
 }
 
 function ConnectionNote() {

@@ -8,10 +8,15 @@ export type Place = {
   readonly query: URLSearchParams
 }
 
-const hash = signal(location.hash)
+const hash = signal(isPlace(location.hash) ? location.hash : '')
 addEventListener('hashchange', () => {
-  hash.value = location.hash
+  if (isPlace(location.hash)) hash.value = location.hash
 })
+
+/** Any other hash, such as `#content`, is a part of the page and keeps the place. */
+function isPlace(text: string): boolean {
+  return text === '' || text.startsWith('#/')
+}
 
 /** Of a path that a browser has opened: `/status`, or a paid one, whose purchase it sees. */
 const opened = location.pathname === '/status' ? '#/status' : '#/buy'
@@ -24,7 +29,16 @@ export const place = computed(() =>
 function placeOf(text: string): Place {
   const [path = '', query = ''] = text.replace(/^#?\/?/, '').split('?')
   const [view = '', ...rest] = path.split('/')
-  return { view, subject: decodeURIComponent(rest.join('/')), query: new URLSearchParams(query) }
+  return { view, subject: decoded(rest.join('/')), query: new URLSearchParams(query) }
+}
+
+/** Empty for what no link of ours is, such as `%`. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
+  }
 }
 
 export function hrefOf(

@@ -17,7 +17,11 @@ export function theme(): Theme {
 
 export function toggleTheme(): void {
   chosen.value = theme() === 'dark' ? 'light' : 'dark'
-  localStorage.setItem(KEY, chosen.value)
+  try {
+    localStorage.setItem(KEY, chosen.value)
+  } catch {
+    // The browser stores nothing of this site: the choice lasts as long as the page.
+  }
 }
 
 effect(() => {
@@ -30,6 +34,10 @@ export function color(name: string): string {
 }
 
 function storedTheme(): Theme | null {
-  const stored = localStorage.getItem(KEY)
-  return stored === 'light' || stored === 'dark' ? stored : null
+  try {
+    const stored = localStorage.getItem(KEY)
+    return stored === 'light' || stored === 'dark' ? stored : null
+  } catch {
+    return null
+  }
 }

@@ -31,9 +31,10 @@ export function BookPanel({ coin }: { readonly coin: string }) {
             <Term analysis="spread" path="spread.calibration">
               Estimates checked
             </Term>{' '}
-            on {count(spread.calibration.n)} executions: median error{' '}
-            {bps(spread.calibration.median_abs_error_bps)}, 9 of 10 within{' '}
-            {bps(spread.calibration.p90_abs_error_bps)}.
+            on {count(spread.calibration.n)} executions:{' '}
+            {spread.calibration.median_abs_error_bps === null
+              ? 'too few to state an error.'
+              : `median error ${bps(spread.calibration.median_abs_error_bps)}, 90 % within ${bps(spread.calibration.p90_abs_error_bps)}.`}
           </p>
         </>
       )}
@@ -93,7 +94,8 @@ function BookFigures({ spread }: { readonly spread: Book }) {
 
 function CostCurve({ coin, spread }: { readonly coin: string; readonly spread: Book }) {
   const { slippage } = spread
-  if (slippage.length === 0) return <p class="empty">The price of the collateral is not known.</p>
+  if (slippage.length === 0)
+    return <p class="empty">The USD price of the collateral is not available.</p>
   const modelled = slippage.filter(({ method }) => method === 'model')
   return (
     <>

@@ -11,7 +11,9 @@ export function CoinHead({ coin }: { readonly coin: string }) {
   const chart = useChart(coin).state.value
   const current = pulse.kind === 'answer' ? pulse.answer.price.current : null
   const change =
-    current === null || chart.kind !== 'answer' ? null : changeOver24Hours(chart.answer, current)
+    current === null || pulse.kind !== 'answer' || chart.kind !== 'answer'
+      ? null
+      : changeOver24Hours(chart.answer, current, pulse.atMs)
   return (
     <header class="coin-head">
       <h1>

@@ -3,7 +3,7 @@ import { facts } from '../../live/service.ts'
 import { hrefOf, navigate } from '../../shell/router.ts'
 import { coinNamed } from './coin-named.ts'
 
-/** A field that completes the names of coins. A full name, or Enter on the beginning of one, opens the coin. */
+/** A field that completes the names of coins. A choice from the list, or Enter on the beginning of a name, opens the coin. */
 export function CoinPicker({ coin }: { readonly coin: string }) {
   const { coins } = facts()
   const list = useId()
@@ -28,8 +28,9 @@ export function CoinPicker({ coin }: { readonly coin: string }) {
           placeholder="Search"
           autocomplete="off"
           spellcheck={false}
-          onInput={({ currentTarget }) => {
-            if (coins.includes(currentTarget.value)) open(currentTarget.value)
+          onInput={(event) => {
+            const { value } = event.currentTarget
+            if (isChosen(event) && coins.includes(value)) open(value)
           }}
         />
       </label>
@@ -43,4 +44,10 @@ export function CoinPicker({ coin }: { readonly coin: string }) {
       </button>
     </form>
   )
+}
+
+/** Not by a keystroke: `S` is a coin, and the beginning of `SOL`. Firefox reports a choice without a type. */
+function isChosen(event: Event): boolean {
+  const type = 'inputType' in event ? event.inputType : undefined
+  return type === undefined || type === 'insertReplacementText'
 }

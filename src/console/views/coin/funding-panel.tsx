@@ -21,7 +21,7 @@ export function FundingPanel({ coin }: { readonly coin: string }) {
         <>
           <Figures>
             <Figure
-              label="Rate, an hour"
+              label="Hourly rate"
               analysis="funding"
               path="funding.current_rate"
               tone={toneOf(funding.current_rate)}
@@ -29,7 +29,7 @@ export function FundingPanel({ coin }: { readonly coin: string }) {
               {signedBps(funding.current_rate * 1e4, 3)}
             </Figure>
             <Figure
-              label="A year"
+              label="Annualised"
               analysis="funding"
               path="funding.annualized_pct"
               tone={toneOf(funding.annualized_pct)}
@@ -85,7 +85,7 @@ function Windows({ funding }: { readonly funding: Funding }) {
             <th scope="col">Window</th>
             <th scope="col">
               <Term analysis="funding" path="funding.windows.7d.average_annualized_pct">
-                Average, a year
+                Average, annualised
               </Term>
             </th>
             <th scope="col">
@@ -141,12 +141,12 @@ function Venues({ venues, spread }: VenuesProps) {
               <th scope="col">Exchange</th>
               <th scope="col">
                 <Term analysis="funding" path="venues[].hourly_rate">
-                  Rate, an hour
+                  Hourly rate
                 </Term>
               </th>
               <th scope="col">
                 <Term analysis="funding" path="venues[].annualized_pct">
-                  A year
+                  Annualised
                 </Term>
               </th>
               <th scope="col">

@@ -44,8 +44,8 @@ export function GapPanel({ coin }: { readonly coin: string }) {
             <Figure label="Pool depth, 10 bps" analysis="cex-dex" path="depth_usd.dex_10bps">
               {usd(answer.depth_usd.dex_10bps)}
             </Figure>
-            <Figure label="Perpetual lags by" analysis="cex-dex" path="lead_lag.lag_seconds">
-              {answer.lead_lag === null ? NOTHING : duration(answer.lead_lag.lag_seconds * 1_000)}
+            <Figure label="Perpetual price" analysis="cex-dex" path="lead_lag.lag_seconds">
+              {lagText(answer.lead_lag?.lag_seconds ?? null)}
             </Figure>
           </Figures>
           <Gaps coin={coin} answer={answer} />
@@ -55,6 +55,13 @@ export function GapPanel({ coin }: { readonly coin: string }) {
       )}
     </Panel>
   )
+}
+
+/** @param seconds negative if the perpetual leads */
+function lagText(seconds: number | null): string {
+  if (seconds === null) return NOTHING
+  if (seconds === 0) return 'moves with exchanges'
+  return `${seconds > 0 ? 'lags' : 'leads'} by ${duration(Math.abs(seconds) * 1_000)}`
 }
 
 type GapsProps = { readonly coin: string; readonly answer: AnswerOf<'cex-dex'> }
@@ -74,7 +81,7 @@ function Gaps({ coin, answer }: GapsProps) {
           <Term analysis="cex-dex" path="exchanges.venues">
             Exchanges
           </Term>{' '}
-          and the perpetual, from the exchange price
+          and the perpetual, distance from the exchange price
         </h3>
         <DotPlot label={`Prices of ${coin} on exchanges`} dots={books} {...scale} />
       </div>

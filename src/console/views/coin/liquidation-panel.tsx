@@ -30,13 +30,13 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
               >
                 {word(cascade_risk.level)} <small>{plain(cascade_risk.score)}</small>
               </Figure>
-              <Figure label="Within 1 %" analysis="liquidations" path="total_at_risk_usd">
+              <Figure label="At risk within 1 %" analysis="liquidations" path="total_at_risk_usd">
                 {usd(total_at_risk_usd.within_1pct)}
               </Figure>
-              <Figure label="Within 2 %" analysis="liquidations" path="total_at_risk_usd">
+              <Figure label="At risk within 2 %" analysis="liquidations" path="total_at_risk_usd">
                 {usd(total_at_risk_usd.within_2pct)}
               </Figure>
-              <Figure label="Within 5 %" analysis="liquidations" path="total_at_risk_usd">
+              <Figure label="At risk within 5 %" analysis="liquidations" path="total_at_risk_usd">
                 {usd(total_at_risk_usd.within_5pct)}
               </Figure>
               <Figure
@@ -52,12 +52,18 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
               <Figure label="Shorts on the map" analysis="liquidations" path="summary.shorts_usd">
                 {usd(summary.shorts_usd)}
               </Figure>
-              <Figure label="Observed" analysis="liquidations" path="coverage.observed_pct">
+              <Figure
+                label="Known accounts, on the map"
+                analysis="liquidations"
+                path="coverage.observed_pct"
+              >
                 {percent(coverage.observed_pct, 1)}
               </Figure>
               <Figure label="Beyond the map" analysis="liquidations" path="coverage.beyond_pct">
                 {percent(coverage.beyond_pct, 1)}{' '}
-                <small>{usd(sumOf(beyond.longs.notional_usd, beyond.shorts.notional_usd))}</small>
+                <small>
+                  {usd(beyond.longs.notional_usd)} long, {usd(beyond.shorts.notional_usd)} short
+                </small>
               </Figure>
             </Figures>
             <h3>
@@ -127,8 +133,4 @@ function Components({ components }: ComponentsProps) {
       />
     </dl>
   )
-}
-
-function sumOf(one: number | null, other: number | null): number | null {
-  return one === null || other === null ? null : one + other
 }

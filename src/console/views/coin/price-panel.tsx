@@ -40,7 +40,7 @@ function Candles({ coin, chart }: { readonly coin: string; readonly chart: CoinC
             setParameter(PARAMETER, currentTarget.checked ? 'all' : null)
           }
         />{' '}
-        Make room for every liquidation price
+        Scale the axis to all liquidation prices
       </label>
     </>
   )

@@ -91,7 +91,7 @@ function Timeframes({ pulse: { timeframes, confluence } }: { readonly pulse: Pul
             <th scope="col">Timeframe</th>
             <th scope="col">
               <Term analysis="pulse" path="confluence.per_timeframe.*.net">
-                Confluence
+                Net vote
               </Term>
             </th>
             <th scope="col">

@@ -22,7 +22,7 @@ export function Quadrant({ positioning, pricePct, interestPct }: QuadrantProps) 
     <table class="quadrant">
       <caption>
         {pricePct === null || interestPct === null
-          ? 'Known as soon as readings reach 4 hours back.'
+          ? 'Available after 4 hours of readings.'
           : `Price ${signedPercent(pricePct)}, open interest ${signedPercent(interestPct)} in 4 hours`}
       </caption>
       <thead>

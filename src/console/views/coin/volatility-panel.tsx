@@ -29,8 +29,15 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
               <Figure
                 label="Forecast, next 24 h"
                 analysis="volatility"
-                path="forecast_24h.volatility_pct"
+                path="forecast_24h.blend_pct"
               >
+                {percent(forecast_24h.blend_pct, 1)}{' '}
+                <small>
+                  {percent(forecast_24h.blend_low_pct, 0)} to{' '}
+                  {percent(forecast_24h.blend_high_pct, 0)}
+                </small>
+              </Figure>
+              <Figure label="HAR forecast" analysis="volatility" path="forecast_24h.volatility_pct">
                 {percent(forecast_24h.volatility_pct, 1)}
               </Figure>
             </Figures>
@@ -43,7 +50,7 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
             <ForecastErrors forecast={forecast_24h} />
           </div>
           <div>
-            <h3>Realised, percent a year</h3>
+            <h3>Realised, annualised %</h3>
             <Realised realised={realised} />
           </div>
         </div>

@@ -6,16 +6,17 @@ import { pathOfOffer } from '../../wallet/call-path.ts'
 
 type OfferCardProps = {
   readonly offer: ConsoleOffer
+  /** That of the call, for an analysis of one coin. */
+  readonly coin: string
   /** undefined before it is known. */
   readonly quality: ConsoleQuality | undefined
 }
 
 /** One analysis: when to use it, its price, and how good its answer is now. */
-export function OfferCard({ offer, quality }: OfferCardProps) {
-  const { sample, coins, payment } = facts()
+export function OfferCard({ offer, coin, quality }: OfferCardProps) {
+  const { payment } = facts()
   const { id, path, title, useWhen, priceUsdc } = offer
   const isFree = payment === 'free'
-  const bought = pathOfOffer(offer, sample?.coin ?? coins[0] ?? '')
   return (
     <li class="panel offer">
       <header>
@@ -34,7 +35,7 @@ export function OfferCard({ offer, quality }: OfferCardProps) {
           <a class="button" href={`/sample/${id}`}>
             Sample<span class="visually-hidden"> answer of {id}</span>
           </a>
-          <a class="button" href={hrefOf('buy', bought)}>
+          <a class="button" href={hrefOf('buy', pathOfOffer(offer, coin))}>
             {isFree ? 'Get' : 'Buy'}
             <span class="visually-hidden"> {id}</span>
           </a>

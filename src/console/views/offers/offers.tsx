@@ -59,7 +59,12 @@ export function Offers() {
             {offers
               .filter((offer) => offer.scope === scope)
               .map((offer) => (
-                <OfferCard key={offer.id} offer={offer} quality={quality.get(offer.id)} />
+                <OfferCard
+                  key={offer.id}
+                  offer={offer}
+                  coin={coin}
+                  quality={quality.get(offer.id)}
+                />
               ))}
           </ul>
         </section>

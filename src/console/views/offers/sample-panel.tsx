@@ -1,7 +1,7 @@
 import { Figure, Figures, toneOf } from '../../components/figure.tsx'
-import { percent, price, signedPercent, usd, word } from '../../components/format.ts'
+import { bps, duration, percent, price, signedPercent, usd, word } from '../../components/format.ts'
 import { Freshness } from '../../components/freshness.tsx'
-import { sparklinePath } from '../../components/sparkline-path.ts'
+import { changePct, sparklinePath } from '../../components/sparkline-path.ts'
 import { facts } from '../../live/service.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
@@ -12,6 +12,7 @@ type Bars = {
   readonly bars: { readonly time_ms: readonly number[]; readonly close: readonly number[] }
 }
 
+const HOUR_MS = 3_600_000
 const BOX = { width: 480, height: 96 }
 
 /** The free coin: its price over the known hours, and the main figures of three analyses. */
@@ -49,7 +50,7 @@ export function SamplePanel({ coin }: { readonly coin: string }) {
             </Figure>
             {spread.kind === 'answer' && (
               <Figure analysis="spread" path="spread.bid_ask_bps" label="Spread">
-                {spread.answer.spread.bid_ask_bps} bps
+                {bps(spread.answer.spread.bid_ask_bps)}
               </Figure>
             )}
             {volatility.kind === 'answer' && (
@@ -78,10 +79,10 @@ function PriceLine({ coin }: { readonly coin: string }) {
   const chart = useDocument<Bars>(`/chart/${coin}`).value
   if (chart.kind !== 'answer') return null
   const { close } = chart.answer.bars
-  const [first] = close
-  const last = close.at(-1)
-  if (first === undefined || last === undefined || close.length < 2) return null
-  const change = (last / first - 1) * 100
+  const [first = Number.NaN] = close
+  const last = close.at(-1) ?? Number.NaN
+  const change = changePct(close)
+  if (change === null) return null
   const direction = change < 0 ? 'down' : 'up'
   return (
     <figure class={`spark tone-${direction}`}>
@@ -94,7 +95,7 @@ function PriceLine({ coin }: { readonly coin: string }) {
         <path class="spark-line" d={sparklinePath(close, BOX)} />
       </svg>
       <figcaption>
-        {signedPercent(change, 1)} <span>over {Math.round(close.length / 24)} days</span>
+        {signedPercent(change, 1)} <span>over {duration((close.length - 1) * HOUR_MS)}</span>
       </figcaption>
     </figure>
   )

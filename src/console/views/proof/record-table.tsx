@@ -3,7 +3,7 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { Term } from '../../components/term.tsx'
 import type { RecordRow } from './record-rows.ts'
 
-/** Range of the scale of lifts; further ends are cut. */
+/** Range of the drawn lifts. Intervals beyond it are clipped; the numbers beside them are complete. */
 const LIFT_MAX = 1.5
 const LIFT_MIN = 0.5
 const SCALE_PX = 120
@@ -28,7 +28,7 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
             </th>
             <th scope="col">
               <Term analysis="track-record" path="records[].horizon_hours">
-                After
+                Horizon
               </Term>
             </th>
             <th scope="col" class="text">
@@ -43,7 +43,7 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
             </th>
             <th scope="col" class="text">
               <Term analysis="track-record" path="records[].windows[].lift_low">
-                95 % interval, 1 is the control
+                95 % interval of lift (control: 1)
               </Term>
             </th>
             <th scope="col">
@@ -71,7 +71,7 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
                 <span class={`status status-${row.status}`}>{word(row.status)}</span>
               </td>
               <td>{row.horizon_hours} h</td>
-              <td class="text">{row.coin_class}</td>
+              <td class="text">{word(row.coin_class)}</td>
               <td>{plain(row.lift, 3)}</td>
               <td class="text">
                 <LiftInterval row={row} />
@@ -99,7 +99,9 @@ function LiftInterval({ row: { lift, lift_low, lift_high } }: { readonly row: Re
       <svg width={SCALE_PX} height={ROW_PX} class="lift" aria-hidden="true">
         <line x1={xOf(1)} y1={0} x2={xOf(1)} y2={ROW_PX} class="lift-control" />
         <line x1={xOf(lift_low)} y1={middle} x2={xOf(lift_high)} y2={middle} class="lift-range" />
-        <circle cx={xOf(lift)} cy={middle} r={3} class="lift-dot" />
+        {lift >= LIFT_MIN && lift <= LIFT_MAX && (
+          <circle cx={xOf(lift)} cy={middle} r={3} class="lift-dot" />
+        )}
       </svg>{' '}
       {plain(lift_low, 3)} to {plain(lift_high, 3)}
     </>
