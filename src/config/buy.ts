@@ -11,7 +11,9 @@ const settings = {
     '--key <key>',
     'PERPSCOPE_WALLET_KEY',
     'key that pays USDC on Base; prefer the variable or --key-file, other users can read flags',
-  ).argParser(key),
+  )
+    .argParser(key)
+    .masked('value'),
   keyFile: setting(
     '--key-file <file>',
     null,

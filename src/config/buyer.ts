@@ -7,12 +7,16 @@ export const buyer = {
     '--solana-key <bytes>',
     'PERPSCOPE_SOLANA_KEY',
     'key that pays USDC on Solana: the 64 numbers of a wallet file as JSON; prefer the variable, other users can read flags',
-  ).argParser(keyBytes),
+  )
+    .argParser(keyBytes)
+    .masked('value'),
   solanaRpcUrl: setting(
     '--solana-rpc-url <url>',
     'PERPSCOPE_SOLANA_RPC_URL',
     'Solana node of the buyer',
-  ).argParser(url),
+  )
+    .argParser(url)
+    .masked('url'),
   payee: setting(
     '--payee <address>',
     'PERPSCOPE_PAYEE',

@@ -6,7 +6,7 @@ export const clusterSettings = section('Role', {
     '--role <role>',
     'PERPSCOPE_ROLE',
     "'all' is the whole service in one process; 'gateway' serves and sells the documents of a broker; 'engine' renders " +
-      'them for a broker, one process leads and the others stand by',
+      'them for a broker; of several engines one leads and the others stand by',
   )
     .choices(['all', 'gateway', 'engine'])
     .default('all'),

@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest'
+import { buyOptions } from './buy.ts'
 import { effectiveConfiguration } from './effective.ts'
+import { ledgerOptions } from './ledger.ts'
+import { mcpOptions } from './mcp.ts'
 import { serveOptions } from './serve.ts'
 import { SettingsCommand } from './settings-command.ts'
 import type { Variables } from './sources.ts'
@@ -103,6 +106,24 @@ test('a URL is shown without path, query and user', async () => {
   expect(await entryOf('--source-url', urls)).toMatchObject({
     value: 'okx=wss://one.example|wss://two.example',
   })
+})
+
+test('a password with the separator of lists is not shown', async () => {
+  const ledger = 'postgres://user:first-part|second-part@db.example/books'
+  const { entries, secrets } = await configurationOf(['--ledger', ledger])
+  expect(entries.find(({ option }) => option === '--ledger')?.value).toBe('postgres://db.example')
+  expect(secrets).toContain('first-part|second-part')
+})
+
+test.each([
+  ['buy', buyOptions],
+  ['mcp', mcpOptions],
+  ['ledger', ledgerOptions],
+])('no key and no database of %s is printed when it is refused', (_, options) => {
+  const names = options.map((option) => option.attributeName())
+  const secrets = options.filter((option) => /(^k|K)ey$|^to$/.test(option.attributeName()))
+  expect(secrets.length, names.join()).toBeGreaterThan(0)
+  for (const option of secrets) expect(option.mask, option.flags).not.toBeNull()
 })
 
 test('secrets of a URL are redacted as they are written and as they are read', async () => {

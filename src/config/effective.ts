@@ -35,9 +35,11 @@ function entryOf({ given }: SettingsCommand, option: SettingOption): Configurati
   }
 }
 
-function maskedText({ mask }: SettingOption, text: string): string {
+function maskedText({ mask, isRepeatable }: SettingOption, text: string): string {
   if (mask === null) return text
-  return mask === 'value' ? 'set' : text.replaceAll(URL_TEXT, protocolAndHost)
+  if (mask === 'value') return 'set'
+  // A password of a single URL may contain what separates several.
+  return isRepeatable ? text.replaceAll(URL_TEXT, protocolAndHost) : protocolAndHost(text)
 }
 
 function protocolAndHost(text: string): string {
@@ -53,7 +55,7 @@ function secretsIn({ given }: SettingsCommand, option: SettingOption): readonly 
     option.mask === 'value'
       ? texts.flatMap((text) => text.split('|'))
       : texts
-          .flatMap((text) => text.match(URL_TEXT) ?? [])
+          .flatMap((text) => (option.isRepeatable ? (text.match(URL_TEXT) ?? []) : [text]))
           .filter((url) => URL.canParse(url))
           .flatMap(secretsOfUrl)
   return [...new Set(found)].filter((secret) => secret.length >= SECRET_CHARS_MIN)

@@ -21,7 +21,7 @@ const always = () => true
 const sells = (answers: SettingTexts) => answers.get('payment') !== 'open'
 const settlesItself = (answers: SettingTexts) => sells(answers) && !answers.has('facilitator-url')
 const usesSolana = (answers: SettingTexts) => answers.has('solana-pay-to')
-const keyOf = (key: string) => `File with that key (empty: ${key}, which is not written)`
+const keyOf = (key: string) => `File with that key (empty: you set the variable ${key} yourself)`
 
 const questions: readonly Question[] = [
   { key: 'network', text: 'EVM network, base or base-sepolia', byDefault: 'base', applies: sells },
@@ -84,7 +84,7 @@ const questions: readonly Question[] = [
   },
   {
     key: 'trust-proxy',
-    text: 'Proxies in front of it, whose X-Forwarded-For is trusted: loopback, addresses, networks (none: 0)',
+    text: 'Proxies in front of it, whose X-Forwarded-For is trusted: loopback, addresses, networks (0 if there is none)',
     byDefault: 'loopback',
     applies: (answers) => answers.has('public-url'),
   },

@@ -22,7 +22,7 @@ const bookSettings = {
   by: setting(
     '--by <list>',
     'PERPSCOPE_LEDGER_BY',
-    `what the sums distinguish besides the state: ${reportDimensions.join(', ')} (default: day,analysis,network)`,
+    `group the sums by these, and always by state: ${reportDimensions.join(', ')} (default: day,analysis,network)`,
   ).argParser((text): readonly ReportDimension[] => listOf(reportDimensions, text)),
   ethUsd: setting(
     '--eth-usd <usd>',
@@ -37,7 +37,7 @@ const bookSettings = {
   csv: setting(
     '--csv <file>',
     'PERPSCOPE_LEDGER_CSV',
-    'also write every payment, with reconcile every difference, with refunds every row to this file',
+    'also write the rows to this CSV file: all payments; with reconcile the differences, with refunds the refunds',
   ),
   json: flag('--json', 'PERPSCOPE_LEDGER_JSON', 'print the result as one JSON object'),
 }
@@ -49,7 +49,7 @@ const settings = {
     '--to <url>',
     'PERPSCOPE_LEDGER_TO',
     'with move: the database that ledger.db and channels.db are copied into; prefer the variable for a URL with a password',
-  ),
+  ).masked('url'),
 }
 
 export const LEDGER_ACTIONS = ['reconcile', 'refunds', 'move'] as const

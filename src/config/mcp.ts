@@ -11,7 +11,9 @@ const settings = {
     '--wallet-key <key>',
     'PERPSCOPE_WALLET_KEY',
     'key that pays USDC on Base; prefer the variable, other users can read flags',
-  ).argParser(key),
+  )
+    .argParser(key)
+    .masked('value'),
   ...buyer,
   budgetUsd: setting('--budget-usd <usdc>', 'PERPSCOPE_BUDGET_USD', 'highest sum of all calls')
     .argParser(positive)

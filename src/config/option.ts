@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { port } from './values.ts'
+import { historyDays, port } from './values.ts'
 
 /** How a value is written in a configuration file; a list also as one string or number. */
 export type FileForm = 'string' | 'number' | 'boolean' | 'list' | 'table'
@@ -96,7 +96,7 @@ export type ValuesOf<All extends Settings> = {
   readonly [Name in OptionalIn<All>]?: NonNullable<ValueOf<All[Name]>>
 }
 
-/** A setting with a value. Every one has its own variable, or none where a variable would be a mistake. */
+/** A setting with a value. Settings of several commands share a variable only if they mean the same. null: flag only. */
 export function setting(
   flags: string,
   variable: string | null,
@@ -168,6 +168,16 @@ export const shared = section('Files', {
   dataDir: setting('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'directory of the databases').default(
     DATA_DIR,
   ),
+})
+
+export const historySettings = section('History', {
+  historyDays: setting(
+    '--history-days <days>',
+    'PERPSCOPE_HISTORY_DAYS',
+    'days of bars, funding, open interest and measures in history.db, 40 to 366; 0 keeps the 30 to 40 that analyses read',
+  )
+    .number(historyDays)
+    .default(0),
 })
 
 export const adminSettings = section('Admin port', {

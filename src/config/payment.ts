@@ -152,7 +152,7 @@ const solanaSettings = section('Payment on Solana', {
   solUsdMax: setting(
     '--sol-usd-max <usd>',
     'PERPSCOPE_SOL_USD_MAX',
-    'upper bound of the price of SOL: fees that the service pays on Solana are at most a tenth of the price of the answer',
+    'assumed price of SOL in USD, for the limit of fees: at this price, what a payment may cost in fees is a tenth of the price of its answer',
   )
     .number(positive)
     .default(SOL_USD_MAX),

@@ -14,7 +14,7 @@ const settings = {
   budget: setting(
     '--budget <usdc>',
     null,
-    'highest sum of purchases in one day in UTC; later ones are skipped. A restart begins it again',
+    'highest sum of purchases in one day in UTC; later ones are skipped. The sum starts at 0 after a restart',
   )
     .argParser(positive)
     .default(1),

@@ -1,6 +1,13 @@
 import { marketSourceSettings } from './market-source.ts'
 import type { ValuesOf } from './option.ts'
-import { logSettings, optionsOf, RECORDING_BYTES_MAX, setting, shared } from './option.ts'
+import {
+  historySettings,
+  logSettings,
+  optionsOf,
+  RECORDING_BYTES_MAX,
+  setting,
+  shared,
+} from './option.ts'
 import { positive } from './values.ts'
 
 const settings = {
@@ -14,6 +21,7 @@ const settings = {
     .default(RECORDING_BYTES_MAX),
   ...shared,
   ...marketSourceSettings,
+  ...historySettings,
   ...logSettings('warn'),
 }
 

@@ -3,6 +3,7 @@ import { marketSourceSettings } from './market-source.ts'
 import type { ValuesOf } from './option.ts'
 import {
   adminSettings,
+  historySettings,
   logSettings,
   optionsOf,
   RECORDING_BYTES_MAX,
@@ -11,7 +12,7 @@ import {
   shared,
 } from './option.ts'
 import { paymentSettings } from './payment.ts'
-import { historyDays, port, positive, proxies, url } from './values.ts'
+import { port, positive, proxies, url } from './values.ts'
 
 const publicSettings = section('Public port', {
   host: setting('--host <host>', 'PERPSCOPE_HOST', 'address to listen on').default('127.0.0.1'),
@@ -47,16 +48,6 @@ const publishedSettings = section('Published documents', {
     'PERPSCOPE_SAMPLE_COIN',
     'coin that the page at / shows for free, one minute late',
   ).default('BTC'),
-})
-
-const historySettings = section('History', {
-  historyDays: setting(
-    '--history-days <days>',
-    'PERPSCOPE_HISTORY_DAYS',
-    'days of bars, funding, open interest and measures in history.db, 40 to 366; 0 keeps the 30 to 40 that analyses read',
-  )
-    .number(historyDays)
-    .default(0),
 })
 
 const recordingSettings = section('Recording', {

@@ -27,12 +27,12 @@ const settings = {
   candles: setting(
     '--candles <dir>',
     'PERPSCOPE_CANDLES',
-    'replay recorded candles (hl-candles-2025-07 layout)',
+    'replay recorded candles: coins/<COIN>/{15m,1h,4h}.csv.gz in this directory',
   ),
   recording: setting(
     '--recording <dir>',
     'PERPSCOPE_RECORDING',
-    'replay recorded books and trades (hl-l2-trades-2025-09 layout)',
+    'replay recorded books and trades: orderbooks_<COIN>.csv.gz and trades_<COIN>.csv.gz in this directory',
   ),
   frames: setting(
     '--frames <file>',
@@ -53,7 +53,7 @@ const settings = {
   past: setting(
     '--past <dir>',
     'PERPSCOPE_PAST',
-    'write history of this market for the last minutes to this --data-dir',
+    'write the open interest of the last minutes to history.db in this directory, so that a new service reports its changes from the start',
   ),
   weightPerMinute: setting(
     '--weight-per-minute <weight>',

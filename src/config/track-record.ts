@@ -21,12 +21,12 @@ const settings = {
   cells: setting(
     '--cells <n>',
     'PERPSCOPE_TRACK_RECORD_CELLS',
-    'watched_cells of /track-record, where the claims are a part of that record: a status needs evidence of 20 x this',
+    'number of watched cells, if the claims are only a part of a record: its watched_cells in /track-record; the evidence that a status needs is 20 x this number',
   ).argParser(count),
   from: setting(
     '--from <time>',
     'PERPSCOPE_TRACK_RECORD_FROM',
-    'leave out claims before this instant, ISO 8601; the engine starts then with --candles',
+    'leave out claims before this instant, ISO 8601; with --candles the engine also starts at it',
   ).argParser(instantMs),
   until: setting(
     '--until <time>',

@@ -114,7 +114,7 @@ export function listOf<const One extends string>(
   return names.map((name) => {
     const found = all.find((one) => one === name)
     if (found === undefined)
-      throw new InvalidArgumentError(`not some of ${all.join(', ')}: ${name}`)
+      throw new InvalidArgumentError(`unknown: ${name}; choose from ${all.join(', ')}`)
     return found
   })
 }
