@@ -66,7 +66,7 @@ async function sellingAsReadme(fault: FacilitatorFaultName, more: readonly strin
   const options = optionsOfReadme(facilitator.url, more)
   const nodes = { ...publicNodes, [base.network]: chain.rpcUrl }
   const hosted = hostedFacilitators(options, log)
-  const methods = await paymentMethods(options, log, hosted, new Registry(), null, nodes)
+  const { methods } = await paymentMethods(options, log, hosted, new Registry(), null, nodes)
   const host = await startPaidHost({
     payTo: options.payTo ?? '',
     facilitator: { verify: never, settle: never, outcome: never },

@@ -9,21 +9,25 @@ import { checkServeOptions } from '../src/config/check-serve.ts'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { serveOptions } from '../src/config/serve.ts'
 import { SqliteChannelStore } from '../src/payment/channels/sqlite-channel-store.ts'
-import { OwnTurns } from '../src/payment/evm/account-turns.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
+import { base } from '../src/payment/evm/networks.ts'
 import { paymentChannels } from '../src/roles/payment-channels.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startAnvil } from '../src/simulator/evm/anvil-process.ts'
 
-const KEY = `0x${'11'.repeat(32)}`
+const KEY = `0x${'11'.repeat(32)}` as const
 const BASE = ['--pay-to', `0x${'a1'.repeat(20)}`]
 const NODE = ['--rpc-url', 'http://127.0.0.1:1', '--facilitator-key', KEY]
 const ON = ['--payment-channels', 'on']
 const log = pino({ level: 'silent' })
 const books = {
-  turnsOf: () => new OwnTurns(),
   recordCost: () => undefined,
   openChannels: async () => ({ store: new SqliteChannelStore(':memory:') }),
 }
+
+const { sender } = localFacilitator({
+  ...{ network: base, rpcUrl: 'http://127.0.0.1:1', privateKey: KEY, clock: systemClock },
+})
 
 function parsed(args: readonly string[]): ServeOptions {
   const command = new Command().exitOverride().configureOutput({ writeErr: () => undefined })
@@ -34,7 +38,7 @@ function parsed(args: readonly string[]): ServeOptions {
 test('channels are off unless they are asked for', async () => {
   const options = parsed([...BASE, ...NODE])
   expect(options.paymentChannels).toBe('off')
-  expect(await paymentChannels(options, log, new Registry(), books)).toBeNull()
+  expect(await paymentChannels(options, log, new Registry(), books, sender)).toBeNull()
 })
 
 test('an unreadable file of channels causes the same warning as an existing one', async () => {
@@ -44,7 +48,7 @@ test('an unreadable file of channels causes the same warning as an existing one'
   const lines: string[] = []
   const hearing = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
   const options = parsed([...BASE, ...NODE, '--data-dir', dataDir])
-  expect(await paymentChannels(options, hearing, new Registry(), books)).toBeNull()
+  expect(await paymentChannels(options, hearing, new Registry(), books, sender)).toBeNull()
   expect(lines).toEqual([expect.stringMatching(/channels\.db may hold .*ELOOP/)])
 })
 
@@ -66,7 +70,7 @@ test('channels on a chain without the contract are refused', async () => {
   onTestFinished(() => anvil.close())
   const node = ['--rpc-url', anvil.rpcUrl, '--facilitator-key', KEY]
   const options = parsed([...BASE, ...node, ...ON])
-  await expect(paymentChannels(options, log, new Registry(), books)).rejects.toThrow(
+  await expect(paymentChannels(options, log, new Registry(), books, sender)).rejects.toThrow(
     /no channel contract/,
   )
 })
@@ -75,7 +79,7 @@ test('a node that is down now may be up for the first payment', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const options = parsed([...BASE, ...NODE, ...ON, '--data-dir', folder])
-  const channels = await paymentChannels(options, log, new Registry(), books)
+  const channels = await paymentChannels(options, log, new Registry(), books, sender)
   expect(channels?.method.extra).toMatchObject({ withdrawDelay: 86_400 })
   await channels?.stop()
 })

@@ -76,17 +76,17 @@ export interface Payment extends DecodedPayment {
    */
   check(nowMs: number, ask: AskNode): Promise<Rejection | null>
   /**
-   * Checks the balance of all payments that arrive at the same time in one request. A single payment is valid without a
-   * request, because its verification costs no more.
+   * Checks the balance, in one request with that of the other payments that arrive at the same time. A payment that arrives
+   * alone is valid without a request, because its verification costs no more.
    */
   screen?(): Promise<Verification>
   verify(): Promise<Verification>
   /** Settles with `finality` or a stronger one. */
   settle(finality: Finality): Promise<Settlement>
   outcome(): Promise<Outcome>
-  /** `check` rejects a payment that was used before, with what its client needs to continue. */
+  /** Whether `check` itself rejects a payment that was used before, and returns what its client needs to continue. */
   readonly refusesRepetitions?: boolean
-  /** Whether a repetition of this payment is no retry any more: then it buys its old answer no second time. */
+  /** Whether this payment is too old to be a retry: a repetition no longer gets the stored answer. */
   isOutdated?(): Promise<boolean>
   /** Members that the scheme adds to a receipt. */
   receiptMembers?(): Promise<Readonly<Record<string, unknown>>>
@@ -102,7 +102,7 @@ export type Verification =
   | { readonly kind: 'invalid'; readonly reason: string }
   | Unreachable
 
-/** The attempt was never started. */
+/** No result, and nothing was sent to a chain. */
 export type Unreachable = {
   readonly kind: 'unreachable'
   readonly reason: string

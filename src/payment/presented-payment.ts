@@ -78,6 +78,7 @@ async function present(
     key,
     id: paymentId(key),
     binding: bindingOf(request, terms.route),
+    // An old voucher must not match its stored sale: the reply is the channel state, not the old answer (decision 012).
     payloadHash: (await payment.isOutdated?.()) === true ? `${hash} outdated` : hash,
     identifier,
     extensions,

@@ -12,10 +12,10 @@ import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
 import type { Channel } from '../payment/channels/channel-store.ts'
 import { Collector } from '../payment/channels/collector.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
+import type { TransactionSender } from '../payment/evm/transaction-sender.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { isAbsent } from './doctor/files.ts'
-import { gasAccountOf } from './payment-watching.ts'
 import type { OpenLedger } from './serve/open-ledger.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -42,7 +42,8 @@ export async function paymentChannels(
   options: ChannelOptions & { readonly dataDir: string },
   log: Logger,
   metrics: Registry,
-  books: Pick<OpenLedger, 'turnsOf' | 'openChannels' | 'recordCost'> | null,
+  books: Pick<OpenLedger, 'openChannels' | 'recordCost'> | null,
+  sender: TransactionSender | null,
 ): Promise<PaymentChannels | null> {
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
   const path = join(dataDir, 'channels.db')
@@ -50,15 +51,16 @@ export async function paymentChannels(
     warnOfUnclaimed(path, log)
     return null
   }
-  if (books === null || payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
-    throw new Error('checked: channels have a ledger, a payee, a node and a key')
+  if (books === null || sender === null)
+    throw new Error('checked: channels have a ledger and a sender of their own transactions')
+  if (payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
+    throw new Error('checked: channels have a payee, a node and a key')
   const network = options.network === 'base' ? base : baseSepolia
-  const account = privateKeyToAccount(facilitatorKey)
   const chain = new ChannelChain({
     network,
     rpcUrl,
-    account,
-    turns: books.turnsOf(gasAccountOf(network.network, account.address)),
+    account: privateKeyToAccount(facilitatorKey),
+    sender,
     recordCost: books.recordCost,
   })
   await checkDeployed(chain, log)

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { EvmPaymentSettings, SolanaPaymentSettings } from '../config/payment.ts'
+import type { TransactionSender } from '../payment/evm/transaction-sender.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
@@ -8,8 +9,15 @@ import { evmPayment } from './evm-payment.ts'
 import type { Watching } from './payment-watching.ts'
 import { solanaPayment } from './solana-payment.ts'
 
+export type PaymentMethods = {
+  /** In the order in which they are offered. */
+  readonly methods: readonly PaymentMethod[]
+  /** Of the account that pays gas on the EVM chain; null if a hosted facilitator settles. */
+  readonly evmSender: TransactionSender | null
+}
+
 /**
- * The payment methods of this service, in the order in which they are offered.
+ * The payment methods of this service, without channels.
  * @param watching null where nothing is sold. @throws ConfigError when what is configured can never take a payment
  */
 export async function paymentMethods(
@@ -19,8 +27,11 @@ export async function paymentMethods(
   metrics: Registry = new Registry(),
   watching: Watching | null = null,
   nodes: typeof publicNodes = publicNodes,
-): Promise<readonly PaymentMethod[]> {
+): Promise<PaymentMethods> {
   const evm = await evmPayment(options, log, hosted, metrics, watching, nodes)
   const solana = await solanaPayment(options, log, hosted, metrics, watching, nodes)
-  return solana === null ? [evm.method] : [evm.method, solana]
+  return {
+    methods: solana === null ? [evm.method] : [evm.method, solana],
+    evmSender: evm.facilitator?.sender ?? null,
+  }
 }

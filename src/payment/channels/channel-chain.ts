@@ -1,16 +1,16 @@
 import type { Address, Hex } from 'viem'
-import { encodeAbiParameters, encodeFunctionData, keccak256 } from 'viem'
+import { encodeAbiParameters, encodeFunctionData } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import type { AccountTurns } from '../evm/account-turns.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
-import { isNonceTooLow, isTurnedAway, revertReason } from '../evm/node-answer.ts'
+import { isTurnedAway, revertReason } from '../evm/node-answer.ts'
 import type { NodeClient } from '../evm/node-client.ts'
 import { nodeClient } from '../evm/node-client.ts'
 import { payerCode } from '../evm/payer-code.ts'
 import { feeOf } from '../evm/transaction-cost.ts'
+import type { TransactionSender } from '../evm/transaction-sender.ts'
 import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
 import type { RecordCost } from '../ledger/transaction-costs.ts'
-import { nodeReason, nodeSays } from '../node-error.ts'
+import { nodeReason } from '../node-error.ts'
 import type { ChannelClaim, ChannelConfig, ChannelState } from './channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
 import { channelAbi, depositTokenAbi } from './channel-abi.ts'
@@ -37,13 +37,11 @@ export type ChannelChainOptions = {
   readonly rpcUrl: string
   /** Pays the gas and signs claims and refunds; the `receiverAuthorizer` of all our channels. */
   readonly account: PrivateKeyAccount
-  /** Turns of the account. */
-  readonly turns: AccountTurns
+  /** Of the account. */
+  readonly sender: TransactionSender
   readonly recordCost?: RecordCost
 }
 
-/** Attempts with a new nonce while another sender uses the same key. */
-const SENDS_MAX = 3
 /** A fraction of a block: the buyer waits for the deposit. */
 const POLLING_MS = 100
 /** Below the time-out of the settlement coordinator, so that the transaction hash is known. */
@@ -59,7 +57,6 @@ export class ChannelChain {
   readonly authorizer: Address
   readonly #options: ChannelChainOptions
   readonly #client: NodeClient
-  #tail: Promise<unknown> = Promise.resolve()
 
   constructor(options: ChannelChainOptions) {
     const { network, rpcUrl, account } = options
@@ -197,29 +194,25 @@ export class ChannelChain {
     })
   }
 
-  /** Sequential: another sender with the same key can use a nonce in between. */
-  #send(data: Hex, gasMax = GAS_MAX): Promise<TransactionResult> {
-    const turn = this.#tail.then(() => this.#sent(data, gasMax, SENDS_MAX))
-    this.#tail = turn.catch(() => undefined)
-    return turn
-  }
-
-  async #sent(data: Hex, gasMax: bigint, sendsLeft: number): Promise<TransactionResult> {
-    // Of a transaction that was signed, since it may be mined although its sending failed.
-    let hash: Hex | undefined
+  async #send(data: Hex, gasMax = GAS_MAX): Promise<TransactionResult> {
+    const { network, sender, recordCost } = this.#options
+    const call = { to: CHANNEL_CONTRACT, data }
+    // Each can be mined although its sending failed.
+    const signed: Hex[] = []
     try {
-      const transaction = await this.#options.turns.run(async () => {
-        const serializedTransaction = await this.#signed(data, gasMax)
-        hash = keccak256(serializedTransaction)
-        await this.#client.sendRawTransaction({ serializedTransaction })
-        return hash
+      const gas = await this.#client.estimateGas({ account: this.authorizer, ...call })
+      if (gas > gasMax) throw new RangeError(`gas estimate ${gas} exceeds the limit of ${gasMax}`)
+      // Margin for state changes between the estimate and the block.
+      const wanted = { ...call, gas: (gas * 12n) / 10n }
+      const { hash: transaction } = await sender.send(wanted, {
+        untilMined: false,
+        onSigned: (hash) => signed.push(hash),
       })
       const receipt = await this.#client.waitForTransactionReceipt({
         hash: transaction,
         pollingInterval: POLLING_MS,
         timeout: CONFIRMATION_MS_MAX,
       })
-      const { network, recordCost } = this.#options
       recordCost?.({
         ...{ network: network.network, transaction, purpose: 'channel', payments: 0 },
         fee: feeOf(receipt),
@@ -228,34 +221,12 @@ export class ChannelChain {
         ? { kind: 'mined', transaction }
         : { kind: 'reverted', reason: `${transaction} was mined and reverted` }
     } catch (cause) {
-      // Another sender used this nonce. Every call works once only, so a retry is safe.
-      const isNonceTaken = isNonceTooLow(cause) || nodeSays(cause, /underpriced/i)
-      if (isNonceTaken && sendsLeft > 1) return this.#sent(data, gasMax, sendsLeft - 1)
       const reason = nodeReason(cause)
-      if (hash !== undefined && !isTurnedAway(cause))
-        return { kind: 'unknown', reason, transaction: hash }
+      const [last, ...earlier] = signed.toReversed()
+      if (last !== undefined && (earlier.length > 0 || !isTurnedAway(cause)))
+        return { kind: 'unknown', reason, transaction: last }
       return { kind: revertReason(cause) === null ? 'unsent' : 'reverted', reason }
     }
-  }
-
-  async #signed(data: Hex, gasMax: bigint): Promise<Hex> {
-    const { account } = this.#options
-    const call = { to: CHANNEL_CONTRACT, data }
-    const [gas, fees, nonce] = await Promise.all([
-      this.#client.estimateGas({ account: account.address, ...call }),
-      this.#client.estimateFeesPerGas(),
-      this.#client.getTransactionCount({ address: account.address, blockTag: 'pending' }),
-    ])
-    if (gas > gasMax) throw new RangeError(`gas estimate ${gas} exceeds the limit of ${gasMax}`)
-    return account.signTransaction({
-      ...call,
-      ...fees,
-      type: 'eip1559',
-      chainId: this.#client.chain.id,
-      // Margin for state changes between the estimate and the block.
-      gas: (gas * 12n) / 10n,
-      nonce,
-    })
   }
 }
 

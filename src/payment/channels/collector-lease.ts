@@ -15,7 +15,7 @@ export const collectorTables: PostgresTables = {
 
 export type CollectorLeaseOptions = {
   readonly db: Pick<Postgres, 'query'>
-  /** Of this process; another one after each start. */
+  /** Names this process; another name after each start. */
   readonly gateway: string
   readonly clock: Clock
 }
@@ -25,8 +25,8 @@ const LEASE_MS = 10_000
 const RENEW_MS = 3_000
 
 /**
- * The right to claim vouchers on chain, which one gateway has at a time. A claim that two gateways send costs gas once
- * more and nothing else, because the contract counts totals.
+ * The right to claim vouchers on chain, which one gateway has at a time. If two gateways send the same claim, the second
+ * one costs gas and moves no money, because the contract counts totals.
  */
 export class CollectorLease {
   readonly #options: CollectorLeaseOptions
@@ -34,6 +34,7 @@ export class CollectorLease {
   #heldUntilMs = 0
   #cancel = () => {}
   #isStopped = false
+  #renewal: Promise<void> = Promise.resolve()
 
   constructor(options: CollectorLeaseOptions) {
     this.#options = options
@@ -45,7 +46,7 @@ export class CollectorLease {
 
   /** Acquires and renews the lease until `stop`. @param onAcquired runs each time after it was not held */
   start(onAcquired: () => void): void {
-    void this.#renew(onAcquired)
+    this.#renewal = this.#renew(onAcquired)
   }
 
   /** Lets another gateway acquire the lease at once. */
@@ -54,7 +55,9 @@ export class CollectorLease {
     this.#cancel()
     this.#heldUntilMs = 0
     const { db, gateway } = this.#options
-    // Without PostgreSQL it expires.
+    // On another connection it could come after the release.
+    await this.#renewal
+    // If PostgreSQL is away, the lease expires by itself.
     await db
       .query('DELETE FROM perpscope.collector WHERE gateway = $1', [gateway])
       .catch(() => undefined)
@@ -69,7 +72,7 @@ export class CollectorLease {
     // Without an answer the lease is held until it expires.
     if (isGranted !== null) this.#heldUntilMs = isGranted ? beganMs + LEASE_MS : 0
     if (this.isHeld && !wasHeld) onAcquired()
-    this.#cancel = clock.after(RENEW_MS, () => void this.#renew(onAcquired))
+    this.#cancel = clock.after(RENEW_MS, () => this.start(onAcquired))
   }
 
   async #ask(): Promise<boolean> {

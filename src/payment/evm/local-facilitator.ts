@@ -48,6 +48,8 @@ export type LocalFacilitatorOptions = {
 export type LocalFacilitator = Facilitator<ExactEvmPayment> & {
   /** Pays the gas. */
   readonly gasAccount: Address
+  /** The one sender of that account in this process. */
+  readonly sender: TransactionSender
   readonly payers: ContractPayers
   /** Anchors a proof log on this chain, from the gas account. */
   proofAnchor(options: Pick<ProofAnchorOptions, 'proofs' | 'onAnchored' | 'onFailure'>): ProofAnchor
@@ -93,6 +95,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
 
   return {
     gasAccount: account.address,
+    sender,
     payers,
     proofAnchor: (anchored) =>
       new ProofAnchor({

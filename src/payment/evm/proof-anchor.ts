@@ -24,12 +24,12 @@ const DAY_MS = 86_400_000
 const PERIOD_MS = 600_000
 /** 21,000 and 40 for each of 32 bytes (EIP-7623), with a margin. */
 const GAS_MAX = 30_000n
-/** Most that an anchor may cost: 0.0003 ether. Above this it waits for lower fees. */
+/** Most that the execution gas of an anchor may cost: 0.0003 ether. The fee of Base for data on Ethereum is not in it. */
 const COST_WEI_MAX = 300_000_000_000_000n
 
 /**
- * Once a day sends a transaction whose data are the chain value of the newest sealed hour, which contains all hours
- * before it: afterwards nobody can write another past, the operator included.
+ * Sends one transaction a day with the chain value of the newest sealed hour. It covers all earlier hours, so afterwards
+ * not even the operator can change them.
  */
 export class ProofAnchor {
   readonly #options: ProofAnchorOptions
@@ -49,7 +49,7 @@ export class ProofAnchor {
     await this.#running
   }
 
-  /** Anchors what the day has not anchored yet. Never fails. */
+  /** Sends the anchor of today if it is missing, and updates the open ones. Never rejects. */
   run(): Promise<void> {
     this.#running ??= this.#attempt()
       .catch(this.#options.onFailure)
@@ -62,17 +62,16 @@ export class ProofAnchor {
   async #attempt(): Promise<void> {
     const { proofs, network, clock } = this.#options
     const day = Math.floor(clock.nowMs() / DAY_MS)
-    await this.#follow(day)
+    await this.#resolveOpen(day)
     const hour = await proofs.beginAnchor(day, network)
     if (hour !== null) await this.#send(day, bytesToHex(hour.chain))
-    await this.#follow(day)
   }
 
   /**
    * An anchor counts once its block is final: a flashblock, and a block of the newest minutes, can be undone. Transactions
    * of a past day that no block has are given up: the anchor of today contains their hours.
    */
-  async #follow(day: number): Promise<void> {
+  async #resolveOpen(day: number): Promise<void> {
     const { proofs, network, node, onAnchored } = this.#options
     for (const anchor of await proofs.openAnchors()) {
       const isSent = anchor.network === network && anchor.transaction !== ''

@@ -14,6 +14,8 @@ import { Collector } from '../channels/collector.ts'
 import { SqliteChannelStore } from '../channels/sqlite-channel-store.ts'
 import { OwnTurns } from '../evm/account-turns.ts'
 import { base } from '../evm/networks.ts'
+import { nodeClient } from '../evm/node-client.ts'
+import { TransactionSender } from '../evm/transaction-sender.ts'
 import type { PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
 import { newSecret } from './new-secret.ts'
@@ -39,9 +41,9 @@ export function openChannelDesk(options: {
 }): ChannelDesk {
   const { rpcUrl, key, payTo, clock, path = ':memory:', unclaimedMax = 10n ** 12n } = options
   const store = new SqliteChannelStore(path)
-  const chain = new ChannelChain({
-    ...{ network: base, rpcUrl, account: privateKeyToAccount(key), turns: new OwnTurns() },
-  })
+  const account = privateKeyToAccount(key)
+  const sender = new TransactionSender(nodeClient(base, rpcUrl), account, clock, new OwnTurns())
+  const chain = new ChannelChain({ network: base, rpcUrl, account, sender })
   const registry = new ChannelRegistry({
     store,
     chain,

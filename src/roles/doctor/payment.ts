@@ -47,7 +47,7 @@ async function checkWays(
     return []
   }
   try {
-    const methods = await paymentMethods(options, log, hosted)
+    const { methods } = await paymentMethods(options, log, hosted)
     if (warnings.length > 0)
       return [
         warn(WAYS, warnings.join('; '), 'serve starts nevertheless: correct it before you sell'),

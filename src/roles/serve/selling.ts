@@ -100,12 +100,11 @@ async function sellingWith(
   const others = () => [drain.check, ...engineChecks()]
   const clockCheck = clockCheckOf(engine, context.clock)
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
-  const channels = await paymentChannels(options, log, metrics, books)
   const watches: HealthMonitor[] = []
   const anchors: ProofAnchor[] = []
-  const exact =
+  const { methods: exact, evmSender } =
     books === null
-      ? []
+      ? { methods: [], evmSender: null }
       : await paymentMethods(options, log, hosted, metrics, {
           clock: clockCheck,
           watches,
@@ -114,6 +113,7 @@ async function sellingWith(
           recordCost: books.recordCost,
           anchoring: { proofs: books.proofs, anchors },
         })
+  const channels = await paymentChannels(options, log, metrics, books, evmSender)
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness
   const methods = [
