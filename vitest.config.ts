@@ -99,7 +99,7 @@ export default defineConfig({
           include: [`{src,test}/${DEEP}`],
           // A minute of computing takes four beside three other workers and what `.ci/run` has beside them.
           testTimeout: 600_000,
-          hookTimeout: 180_000,
+          hookTimeout: 600_000,
         },
       },
     ],

@@ -65,12 +65,19 @@ export class ClaimPages {
   }
 }
 
+/** Start of a day, UTC; null for what is no day: `Date.parse` takes 30 February for 2 March. */
+function dayOf(text: unknown): number | null {
+  if (typeof text !== 'string' || !DAY.test(text)) return null
+  const dayMs = Date.parse(text)
+  return !Number.isNaN(dayMs) && isoInstant(dayMs).startsWith(text) ? dayMs : null
+}
+
 function pageOf(query: unknown): Refusal | { readonly dayMs: number; readonly after: number } {
   const unknown = unknownQueryParameter(query, ['day', 'after'])
   if (unknown !== null) return unknown
   const { day, after = '-1' } = query as { readonly day?: unknown; readonly after?: unknown }
-  const dayMs = typeof day === 'string' && DAY.test(day) ? Date.parse(day) : Number.NaN
-  if (Number.isNaN(dayMs))
+  const dayMs = dayOf(day)
+  if (dayMs === null)
     return refusal('invalid_parameter', {
       detail: 'day is a date, UTC, such as 2026-01-31.',
       param: 'day',

@@ -26,6 +26,20 @@ describe('a fair queue', () => {
     expect(started.at(-1)).toBe('a4')
   })
 
+  test('goes on after a task that throws', () => {
+    const turns: (() => void)[] = []
+    const fair = new FairQueue(8, (task) => turns.push(task))
+    const started: string[] = []
+    expect(() =>
+      fair.enter('a', () => {
+        throw new Error('planted')
+      }),
+    ).toThrow('planted')
+    fair.enter('b', () => started.push('b'))
+    while (turns.length > 0) turns.shift()?.()
+    expect(started).toEqual(['b'])
+  })
+
   test('serves the callers in rotation', () => {
     const { enter, turn, started } = queue()
     for (const name of ['a1', 'a2', 'a3', 'a4']) enter('a', name)

@@ -23,7 +23,7 @@ export class FairQueue {
 
   /**
    * @param start called once, unless the caller disconnects before
-   * @returns to be called once, when the task ends or the caller disconnects; null at the caller's limit
+   * @returns a function to call once, when the task ends or the caller disconnects; null if the caller is at its maximum
    */
   enter(caller: string, start: Start): (() => void) | null {
     const open = this.#open.get(caller) ?? 0
@@ -46,8 +46,9 @@ export class FairQueue {
     this.#waiting.delete(caller)
     if (start !== undefined) own.delete(start)
     if (own.size > 0) this.#waiting.set(caller, own)
-    start?.()
+    // First, so that a task that throws does not stop the queue.
     this.#defer(() => this.#startNext())
+    start?.()
   }
 
   #leave(caller: string, start: Start): void {

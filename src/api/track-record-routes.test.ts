@@ -73,6 +73,7 @@ test('every claim of a day is readable, a thousand a page', async () => {
 test.each([
   ['zone/claims', 400, 'invalid_parameter'],
   ['zone/claims?day=yesterday', 400, 'invalid_parameter'],
+  ['zone/claims?day=2026-02-30', 400, 'invalid_parameter'],
   ['zone/claims?day=2026-01-31&after=x', 400, 'invalid_parameter'],
   ['zone/claims?day=2026-01-31&page=2', 400, 'unknown_parameter'],
   ['zones/claims?day=2026-01-31', 404, 'not_found'],

@@ -74,13 +74,13 @@ export interface ProofLog extends AnswerProofs {
    * no hour was sealed since the last anchor
    */
   beginAnchor(day: number, network: string): Promise<SealedHour | null>
-  /** The transaction is about to be sent. */
+  /** Records the transaction, after its broadcast or a failure that may have sent it. */
   anchorSent(day: number, transaction: string): Promise<void>
   /** Its block is final. */
   anchorMined(day: number): Promise<void>
   /** The day is free again. */
   cancelAnchor(day: number): Promise<void>
-  /** Reserved or sent, and not known to be mined. `transaction` is '' before it is sent. */
+  /** Reserved or sent, and not known to be mined. `transaction` is '' until it is recorded. */
   openAnchors(): Promise<readonly Anchor[]>
 }
 

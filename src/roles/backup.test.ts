@@ -300,11 +300,24 @@ describe('a restore', () => {
   test('of a later format, and of a folder that is none, is refused', async () => {
     closeAll()
     change(MANIFEST_NAME, (bytes) =>
-      Buffer.from(bytes.toString().replace('"format": 1', '"format": 2')),
+      // A later format may have other names.
+      Buffer.from(
+        bytes.toString().replace('"format": 1', '"format": 2').replaceAll('"sha256"', '"blake3"'),
+      ),
     )
     await expect(run(restore)).rejects.toMatchObject({ code: 'backup_newer' })
     rmSync(join(dir, MANIFEST_NAME))
     await expect(run(restore)).rejects.toThrow(/is not a backup of perpscope/)
+  })
+
+  test('of a manifest without files is refused, and changes nothing', async () => {
+    closeAll()
+    const before = ledgerBytes()
+    change(MANIFEST_NAME, (bytes) =>
+      Buffer.from(JSON.stringify({ ...JSON.parse(bytes.toString()), files: [] })),
+    )
+    await expect(run(restore)).rejects.toMatchObject({ code: 'backup_damaged' })
+    expect(ledgerBytes()).toEqual(before)
   })
 
   test('that was cut off keeps a service from starting until it was run again', async () => {

@@ -13,7 +13,7 @@ const RESTART_DELAY_MS = 500
 /** Last output of a program, for the message of a failed start. */
 const TAIL_CHARS_MAX = 2_000
 
-/** A command of ours as a child process. It never outlives its parent. */
+/** A `perpscope` command as a child process. It is killed when this process exits, except by SIGKILL. */
 export type Child = {
   stop(): Promise<void>
 }
@@ -73,7 +73,7 @@ export function launch(
   return child
 }
 
-/** No child survives an early exit of the parent. */
+/** Also at an early exit of the parent. */
 function killAtExit(child: ChildProcess): void {
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
@@ -101,7 +101,8 @@ export async function startProgram(
     child.stdout.on('data', read)
     child.stderr.on('data', read)
     child.once('error', reject)
-    child.once('exit', () => reject(new OperatingError('child', `${path} ended: ${tail}`)))
+    // Not `exit`, after which the last lines can still arrive.
+    child.once('close', () => reject(new OperatingError('child', `${path} ended: ${tail}`)))
   })
   return { stop: () => end(child) }
 }
@@ -110,7 +111,8 @@ export function firstLineOf(child: ChildProcess): Promise<string> {
   const lines = createInterface({ input: child.stdout ?? process.stdin })
   return new Promise((resolve, reject) => {
     lines.once('line', resolve)
-    child.once('exit', (code, signal) =>
+    // Not `exit`, after which the line can still arrive.
+    child.once('close', (code, signal) =>
       reject(new OperatingError('child', `a child ended with ${signal ?? `code ${code}`}`)),
     )
     child.once('error', reject)

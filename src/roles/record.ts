@@ -1,6 +1,5 @@
 import closeWithGrace from 'close-with-grace'
 import ora from 'ora'
-import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import { version } from '../config/environment.ts'
 import type { RecordOptions } from '../config/record.ts'
 import type { OperatingError } from '../domain/errors.ts'
@@ -8,41 +7,34 @@ import { Engine } from '../engine/engine.ts'
 import { synchronousRenderer } from '../engine/market-renderer.ts'
 import { openRecorder } from '../engine/recorder.ts'
 import type { Recorder } from '../engine/recording.ts'
-import { EngineReplica } from '../link/engine-replica.ts'
-import { lockDataDir } from '../store/data-dir.ts'
-import { beginVersion, checkDataVersions } from '../store/data-versions.ts'
 import type { FrameLogProgress } from '../store/frame-log-writer.ts'
 import { walCheckpointThread } from '../store/wal-checkpoint-thread.ts'
 import { externalFeed } from '../streams/external/external-feed.ts'
-import { versionedFiles } from './backup/data-files.ts'
 import { externalAddresses } from './external-source.ts'
 import { engineLogger } from './logger.ts'
-import { loadSqlite } from './sqlite-binding.ts'
+import { newReplica } from './new-replica.ts'
+import { lockDataFolder, prepareDataFolder } from './serve/data-folder.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
-import { claimFor, liquidationSources, venueOf } from './venue-source.ts'
+import { liquidationSources, venueOf } from './venue-source.ts'
 
 const CLOSE_MS_MAX = 15_000
 const PROGRESS_PERIOD_MS = 1_000
 
 /** `perpscope record`: an engine without a gateway, until Ctrl-C or until the file may not grow. */
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
-  const { out, maxBytes, source, weightPerMinute, subscriptionsMax, dexes, dataDir } = options
-  loadSqlite()
-  const lock = lockDataDir(dataDir)
-  checkDataVersions(dataDir, versionedFiles, version)
-  beginVersion(dataDir, versionedFiles, version)
-  claimFor(source, dataDir)
+  const { out, maxBytes, source, weightPerMinute, subscriptionsMax, dexes } = options
+  const { dataDir, historyDays } = options
+  const lock = lockDataFolder(source, dataDir)
+  const logger = await engineLogger(options)
+  prepareDataFolder(dataDir, logger)
   const { promise: ended, resolve: endBecause } = Promise.withResolvers<OperatingError>()
   const { recorder, log } = await openRecorder(
     { path: out, bytesMax: maxBytes },
     systemClock,
     endBecause,
   )
-  const replica = new EngineReplica({
-    analysis: pulse.contract.id,
-    view: pulse.contract.defaultView,
-  })
+  const replica = newReplica()
   let frames = 0
   const counting: Recorder = {
     ...recorder,
@@ -60,12 +52,13 @@ export async function record(options: RecordOptions, write: (line: string) => vo
   try {
     engine = Engine.start(
       {
-        ...{ venue: venueOf(source), version, weightPerMinute, subscriptionsMax, dexes, dataDir },
+        ...{ venue: venueOf(source), version, weightPerMinute, subscriptionsMax, dexes },
+        ...{ dataDir, historyDays },
         ...liquidationSources(options),
       },
       {
         ...{ clock, runtime },
-        log: await engineLogger(options),
+        log: logger,
         external: (context) => externalFeed(addresses, context, runtime),
         checkpointer: walCheckpoints.checkpoint,
         renderer: synchronousRenderer,
@@ -77,8 +70,8 @@ export async function record(options: RecordOptions, write: (line: string) => vo
     await log.close()
     throw cause
   }
-  const said = () => describe(frames, log.progress(), replica.coins().length)
-  const stopProgress = showProgress(() => `recording: ${said()}`)
+  const summary = () => describe(frames, log.progress(), replica.coins().length)
+  const stopProgress = showProgress(() => `recording: ${summary()}`)
 
   let stopped: OperatingError | null = null
   const grace = closeWithGrace({ delay: CLOSE_MS_MAX, logger: false }, async ({ err }) => {
@@ -86,13 +79,13 @@ export async function record(options: RecordOptions, write: (line: string) => vo
     engine.stop()
     walCheckpoints.close()
     await log.close()
-    lock.close()
-    write(`${out}: ${said()}\n`)
+    await lock.stop()
+    write(`${out}: ${summary()}\n`)
     if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
     if (stopped === null) return
     const why = stopped.cause instanceof Error ? `: ${stopped.cause.message}` : ''
     process.stderr.write(`perpscope: ${stopped.message}${why}\n`)
-    // A full file is what was asked for; anything else is not.
+    // The maximum size ends a recording as intended; any other reason is a failure.
     if (stopped.code !== 'recording_full') throw stopped
   })
   void ended.then((cause) => {
@@ -106,7 +99,7 @@ function describe(frames: number, { fileBytes, lagMs }: FrameLogProgress, ready:
   return `${frames} frames, ${size}, ${ready} coins ready, ${(lagMs / 1_000).toFixed(1)} s not on disk`
 }
 
-/** On a terminal only: elsewhere nobody waits for it. */
+/** Only on a terminal. */
 function showProgress(text: () => string): () => void {
   if (!process.stderr.isTTY) return () => undefined
   const spinner = ora({ text: text(), stream: process.stderr }).start()

@@ -36,8 +36,8 @@ export async function simulate(
   if (options.past !== undefined) writeSimulatedPast(market, options.past, startMs)
   const clock = scaledClock(startMs, options.speed)
   const scenario = options.world === undefined ? [] : readScenario(options.world, startMs)
-  const world = new ReferencePrices({ market, seed: options.seed, scenario })
-  const external = new SimulatedSources(world, clock)
+  const prices = new ReferencePrices({ market, seed: options.seed, scenario })
+  const external = new SimulatedSources(prices, clock)
   const starting = startSimulatedVenue({
     market,
     builders,
@@ -50,7 +50,14 @@ export async function simulate(
     },
   })
   const venue = await listeningOn('--port', starting)
-  const chain = options.chain === undefined ? null : await practiceChain(options.chain)
+  let chain: Awaited<ReturnType<typeof practiceChain>> | null
+  try {
+    chain = options.chain === undefined ? null : await practiceChain(options.chain)
+  } catch (cause) {
+    // An open venue would keep the process of a refused start alive.
+    await venue.close()
+    throw cause
+  }
   const stopFaults = runFaultScript(faults, clock, ({ fault, text }) => {
     const beganAt = new Date(clock.nowMs()).toISOString()
     const outcome = venue.inject(fault) ? '' : ' had no target'
@@ -76,22 +83,27 @@ export async function simulate(
   )
 }
 
-/** A payee, a key that pays gas and a buyer's, for a service that is tried out. */
+/** Starts a local Base, and writes keys that pay gas and buy to `folder`, for a service that is tried without money. */
 async function practiceChain(folder: string) {
+  mkdirSync(folder, { recursive: true })
   const { rpcUrl, accounts, close } = await startEvmChain({ clock: systemClock })
   const keyFile = (name: string, { privateKey }: { readonly privateKey: string }) => {
     const path = join(folder, name)
     writeFileSync(path, `${privateKey}\n`, { mode: 0o600 })
     return path
   }
-  mkdirSync(folder, { recursive: true })
-  const shown = {
-    rpc: rpcUrl,
-    pay_to: accounts.merchant.address,
-    gas_key_file: keyFile('gas.key', accounts.facilitator),
-    wallet_key_file: keyFile('wallet.key', accounts.buyer),
+  try {
+    const shown = {
+      rpc: rpcUrl,
+      pay_to: accounts.merchant.address,
+      gas_key_file: keyFile('gas.key', accounts.facilitator),
+      wallet_key_file: keyFile('wallet.key', accounts.buyer),
+    }
+    return { shown, close }
+  } catch (cause) {
+    await close()
+    throw cause
   }
-  return { shown, close }
 }
 
 function marketOf(

@@ -8,7 +8,7 @@ export type BackupFile = {
   readonly name: string
   readonly bytes: number
   readonly sha256: string
-  /** null for a file that is no database. */
+  /** null if the file is not a database. */
   readonly schema_version: number | null
 }
 
@@ -28,7 +28,7 @@ export type BackupManifest = {
 export const MANIFEST_NAME = 'perpscope-backup.json'
 export const MANIFEST_FORMAT = 1
 
-/** null where the folder is no backup. @throws OperatingError for one that cannot be read, or is of a later version */
+/** null if the folder is not a backup. @throws OperatingError if its manifest cannot be read, is damaged or of a later format */
 export function manifestIn(folder: string): BackupManifest | null {
   const path = join(folder, MANIFEST_NAME)
   let text: string
@@ -40,12 +40,13 @@ export function manifestIn(folder: string): BackupManifest | null {
     throw new OperatingError('backup_unreadable', `${path} cannot be read`, { cause })
   }
   const manifest = parsed(text)
-  if (manifest === null) throw new OperatingError('backup_damaged', `${path} is damaged`)
-  if (manifest.format > MANIFEST_FORMAT)
+  // Before its members, which another format may have changed.
+  if (Number(manifest?.format) > MANIFEST_FORMAT)
     throw new OperatingError(
       'backup_newer',
-      `${folder} was made by perpscope ${manifest.perpscope}, in a format that this version does not know`,
+      `${folder} was made by perpscope ${manifest?.perpscope}, in a format that this version does not know`,
     )
+  if (!isManifest(manifest)) throw new OperatingError('backup_damaged', `${path} is damaged`)
   return manifest
 }
 
@@ -72,7 +73,7 @@ export async function checkFingerprint(path: string, expected: BackupFile): Prom
   )
 }
 
-/** Brings a file, or what a folder lists, onto the disk. */
+/** Flushes a file, or the entries of a folder, to the disk. */
 export async function syncToDisk(path: string): Promise<void> {
   const file = await open(path, 'r')
   try {
@@ -82,17 +83,29 @@ export async function syncToDisk(path: string): Promise<void> {
   }
 }
 
-function parsed(text: string): BackupManifest | null {
+/** null if it is not JSON. */
+function parsed(text: string): Partial<BackupManifest> | null {
   try {
-    const manifest = JSON.parse(text) as BackupManifest
-    const isWhole =
-      Number.isSafeInteger(manifest.format) &&
-      Array.isArray(manifest.files) &&
-      manifest.files.every(({ name, sha256 }) => isPlainName(name) && typeof sha256 === 'string')
-    return isWhole ? manifest : null
+    return JSON.parse(text) as Partial<BackupManifest> | null
   } catch {
     return null
   }
+}
+
+function isManifest(manifest: Partial<BackupManifest> | null): manifest is BackupManifest {
+  const { format, files, ledger_at } = manifest ?? {}
+  return (
+    format === MANIFEST_FORMAT &&
+    typeof ledger_at === 'string' &&
+    Array.isArray(files) &&
+    files.length > 0 &&
+    files.every(isFile)
+  )
+}
+
+function isFile(file: Partial<BackupFile> | null): boolean {
+  const { name, bytes, sha256 } = file ?? {}
+  return isPlainName(name) && Number.isSafeInteger(bytes) && typeof sha256 === 'string'
 }
 
 /** Name of a file in the same folder, without a path. */

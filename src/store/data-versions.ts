@@ -28,16 +28,18 @@ export function checkDataVersions(
   files: readonly VersionedFile[],
   version: string,
 ): void {
-  for (const { name, schema: known } of files) {
+  for (const { name, schema: known, isCopied } of files) {
     const path = placeOf(join(dataDir, name))
     const schema = schemaIn(path)
     if (schema === null || schema <= known || schema >= MARKS_FROM) continue
     const writer = writerOf(dataDir)
     const copy = copyOf(path, known)
-    const way =
-      statPresent(copy) === undefined
+    const away = `move ${name} with its -wal and -shm files away`
+    const way = !isCopied
+      ? `${away}; it is made again within minutes`
+      : statPresent(copy) === undefined
         ? `restore a backup of perpscope ${version} (perpscope restore)`
-        : `move ${name} with its -wal and -shm files away and ${copy} to its place; what came later is lost`
+        : `${away} and ${copy} to its place; what came later is lost`
     throw new OperatingError(
       'data_newer',
       `${path} has schema ${schema}, written by ${writer}; this is perpscope ${version}, which knows schema ${known}. Start that version, or ${way}.`,

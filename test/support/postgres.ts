@@ -109,7 +109,8 @@ export async function startPostgres({ isDurable = false } = {}): Promise<Postgre
     createDatabase: async () => {
       databases += 1
       const name = `test_${databases}`
-      await inDatabase(port, `CREATE DATABASE ${name}`)
+      // By copied files: half the time of the default, which logs every page.
+      await inDatabase(port, `CREATE DATABASE ${name} STRATEGY FILE_COPY`)
       return urlOf(port, name)
     },
     crash,

@@ -1,15 +1,16 @@
 import type { ListTasksResponse, Message, Task } from '@a2a-js/sdk'
 import type { ServerCallContext, TaskStore } from '@a2a-js/sdk/server'
 import type { Clock } from '../../domain/clock.ts'
+import { callerKey } from '../../payment/rate-limit.ts'
 import { ADDRESS } from './analysis-agent.ts'
 
 const TASKS_MAX = 1_000
-/** Of one address, which evicts its own oldest task first, so that no caller evicts the tasks of others. */
+/** Of one caller. With as many, and while the store is full, a caller replaces its own oldest task. */
 const TASKS_OF_ONE_MAX = 100
 /** Covers the time in which a quote can be paid and its answer fetched again. */
 const KEPT_MS = 15 * 60_000
 const HISTORY_MAX = 4
-/** A request needs a few dozen. */
+/** A request has fewer than 100 characters; longer messages are not stored. */
 const MESSAGE_CHARS_MAX = 2_000
 
 /**
@@ -27,17 +28,19 @@ export class BoundedTaskStore implements TaskStore {
   async save(task: Task, { state }: Pick<ServerCallContext, 'state'>): Promise<void> {
     const nowMs = this.#clock.nowMs()
     // The payment may come from another address than the request.
-    const address = this.#tasks.get(task.id)?.address ?? String(state.get(ADDRESS))
+    const caller = this.#tasks.get(task.id)?.caller ?? callerKey(String(state.get(ADDRESS)))
     this.#tasks.delete(task.id)
     for (const [id, { untilMs }] of this.#tasks) {
-      if (untilMs > nowMs && this.#tasks.size < TASKS_MAX) break
+      if (untilMs > nowMs) break
       this.#tasks.delete(id)
     }
-    const own = [...this.#tasks].filter(([, kept]) => kept.address === address)
-    const [oldest] = own
-    if (oldest !== undefined && own.length >= TASKS_OF_ONE_MAX) this.#tasks.delete(oldest[0])
+    const isFull = this.#tasks.size >= TASKS_MAX
+    const own = [...this.#tasks.keys()].filter((id) => this.#tasks.get(id)?.caller === caller)
+    const oldest = own[0] ?? this.#tasks.keys().next().value
+    if (oldest !== undefined && (isFull || own.length >= TASKS_OF_ONE_MAX))
+      this.#tasks.delete(oldest)
     const kept = { ...task, history: latest(task.history) }
-    this.#tasks.set(task.id, { task: kept, untilMs: nowMs + KEPT_MS, address })
+    this.#tasks.set(task.id, { task: kept, untilMs: nowMs + KEPT_MS, caller })
   }
 
   /** @returns a copy, because the SDK modifies it */
@@ -51,9 +54,9 @@ export class BoundedTaskStore implements TaskStore {
   }
 }
 
-type Kept = { readonly task: Task; readonly untilMs: number; readonly address: string }
+type Kept = { readonly task: Task; readonly untilMs: number; readonly caller: string }
 
-/** Without metadata: signed payments are kept in the ledger only. */
+/** Without metadata, which can contain a signed payment: only the ledger stores those. */
 function latest(history: readonly Message[]): Message[] {
   return history
     .slice(-HISTORY_MAX)

@@ -15,8 +15,8 @@ test('a document can be followed while the engine starts, and after it has ended
     if (opened.kind !== 'document') throw new Error(`refused: ${opened.code}`)
     return opened.newest()
   }
-  expect(versionOf()?.version, 'it starts').toBe('refused-data_stale')
+  expect(versionOf()?.version, 'it starts').toMatch(/^refused-data_stale-/)
   engine.disconnected()
-  expect(versionOf()?.version, 'it has ended').toBe('refused-engine_unavailable')
+  expect(versionOf()?.version, 'it has ended').toMatch(/^refused-engine_unavailable-/)
   expect(documents.open('/pulse/BTC?timeframes=9w')).toMatchObject({ kind: 'refusal' })
 })

@@ -1,3 +1,4 @@
+import { crc32 } from 'node:zlib'
 import type { ConsoleRefusal } from '../../domain/console-protocol.ts'
 import type { Refusal } from '../send-problem.ts'
 
@@ -17,14 +18,15 @@ export type LiveDocument = {
 export type LiveVersion = {
   /** Differs between versions; no space or comma. */
   readonly version: string
-  /** Instant for which `text` states ages, Unix milliseconds. */
+  /** Instant for which `body` states ages, Unix milliseconds. */
   readonly atMs: number
   /** JSON of the answer, or of the refusal that a call would get now. */
   readonly body: { readonly answer: string } | { readonly refusal: string }
 }
 
-/** What a page shows in place of an answer. Another reason is another version. */
+/** What a page shows in place of an answer. Another code or detail is another version. */
 export function refusedVersion({ code, facts }: Refusal, atMs: number): LiveVersion {
   const shown: ConsoleRefusal = { code, detail: facts.detail }
-  return { version: `refused-${code}`, atMs, body: { refusal: JSON.stringify(shown) } }
+  const version = `refused-${code}-${crc32(facts.detail).toString(36)}`
+  return { version, atMs, body: { refusal: JSON.stringify(shown) } }
 }

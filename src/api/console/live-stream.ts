@@ -69,6 +69,8 @@ export function liveStream(app: FastifyInstance, options: LiveStreamOptions): vo
       ending.response.destroy()
     }
     const stream = begin(reply, opened, { caller, nowMs: clock.nowMs() })
+    // A pipelined request can come after the end of its connection, which emits no further `close`.
+    if (stream.response.destroyed) return
     stream.response.once('close', () => close(stream))
     streams.add(stream)
     const sendAll = () => {
@@ -97,7 +99,7 @@ function ofCaller(streams: ReadonlySet<Stream>, caller: string): readonly Stream
 
 /**
  * The oldest stream of the address with the most, so a few addresses cannot shut out the others.
- * @param own streams of the caller. @returns undefined if no address would keep more than the caller gets
+ * @param own streams of the caller. @returns undefined if that address would keep fewer than the caller then has
  */
 function replaceable(streams: ReadonlySet<Stream>, own: number): Stream | undefined {
   let most: readonly Stream[] = []

@@ -9,7 +9,7 @@ const RECONNECTS = new Set(['reconnect', 'stream_ended'])
 /** Missing or late data on a connection that works, or requests that failed. */
 const GAPS = new Set([
   ...['coin-silent', 'channel-silent', 'request-failed', 'unacknowledged', 'paused'],
-  ...['node_failed', 'request_failed', 'catalogue_failed', 'discovery_failed'],
+  ...['node_failed', 'request_failed', 'request_refused', 'catalogue_failed', 'discovery_failed'],
 ])
 
 type Health = {

@@ -53,7 +53,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     meaning: 'The payment header cannot be decoded. The payment was not used: encode it again.',
     example: {
       detail:
-        'The payment is not base64 of a JSON object. Nothing was charged. Correct the payment header and send it again.',
+        'The payment header is not base64. Nothing was charged. Correct the payment header and send it again.',
     },
   },
   coin_not_covered: {
@@ -74,9 +74,10 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   payment_replayed: {
     meaning:
-      'The payment was already used. To get its answer, repeat the identical request: same URL, same payment with all ' +
-      'extensions of the quote. charged: true: its answer is no longer stored. charged: null: unknown, or not shown to ' +
-      'this caller. Sign a new payment for a new answer.',
+      'This payment, its nonce or its payment identifier was already used; detail states which. To get the answer of an ' +
+      'earlier payment, repeat its identical request: same URL, same payment with all extensions of the quote. charged: ' +
+      'false: this payment was not charged. true: its answer is no longer stored. null: unknown, or not shown to this ' +
+      'caller. Sign a new payment for a new answer.',
     example: {
       detail:
         'This payment was used before. Nothing more was charged. Sign a new payment for a new answer.',
@@ -102,13 +103,13 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   rate_limited: {
     meaning: 'Too many calls. Retry after retry_after seconds. A payment in the call was not used.',
     example: {
-      detail: 'Too many unpaid calls from this IP address. Nothing was charged. Try again in 12 s.',
+      detail: 'Too many unpaid calls from this IP address. Nothing was charged. Retry in 12 s.',
       retryAfterSeconds: 12,
       paymentReusable: true,
     },
   },
   engine_unavailable: {
-    meaning: 'The analysis engine is restarting. Nothing was charged. Retry after retry_after.',
+    meaning: 'The analysis engine is not running. Nothing was charged. Retry after retry_after.',
     example: {
       detail: 'The analysis engine is not running. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
@@ -131,8 +132,8 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   warming_up: {
     meaning:
-      'The data are below the coverage minimum of this analysis: have of need of what missing names. Nothing was charged. ' +
-      'ready_at_iso states when the minimum is reached, if known.',
+      'The data are below the coverage minimum of this analysis: missing names the input, have is the present count, need ' +
+      'the required one. Nothing was charged. ready_at_iso states when the minimum is reached, if known.',
     example: {
       detail:
         'Available changes of open interest: 0; required: 1. Nothing was charged. Retry in 212 s.',
@@ -147,7 +148,9 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     },
   },
   data_stale: {
-    meaning: 'An input of the answer is missing or older than its limit. Nothing was charged.',
+    meaning:
+      'Current data are not available: an input is missing or too old, the engine is starting, or quality fell below the ' +
+      'quote. Nothing was charged. Retry after retry_after.',
     example: {
       detail: 'An input is 75 s old; the limit is 60 s. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
@@ -200,7 +203,9 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     },
   },
   engine_timeout: {
-    meaning: 'The engine has not responded for 15 s. Nothing was charged.',
+    meaning:
+      'The engine has not responded for 15 s, or the answer was not ready in time. Nothing was charged. Retry after ' +
+      'retry_after.',
     example: {
       detail: 'The analysis engine has not responded for 15 s. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,

@@ -17,20 +17,23 @@ export function paymentManifest(facts: DocumentFacts, isAvailable: Available): u
   const offered = facts.contracts.filter(isAvailable)
   const urlOf = (contract: AnalysisContract) =>
     facts.publicUrl + pathOf(contract, facts.exampleCoin)
-  const options = { exampleCoin: facts.exampleCoin, isFree: isFree(facts) }
+  const free = isFree(facts)
+  const options = { exampleCoin: facts.exampleCoin, isFree: free }
   return {
     version: 1,
-    resources: isFree(facts) ? [] : offered.map(urlOf),
+    resources: free ? [] : offered.map(urlOf),
     name: SERVICE_NAME,
     description: SERVICE_SUMMARY,
-    free: isFree(facts),
-    x402Versions: isFree(facts) ? [] : [1, 2],
+    free,
+    x402Versions: free ? [] : [1, 2],
     networks: distinct(facts.waysToPay.map(({ network }) => network)),
     assets: distinct(facts.waysToPay.map(({ asset }) => asset)),
     payTo: distinct(facts.waysToPay.map(({ payTo }) => payTo)),
     ways_to_pay: waysToPay(facts),
     ...(facts.receiptSigner !== undefined && { receipt_signer: facts.receiptSigner }),
-    endpoints: offered.map((contract) => endpoint(offerOf(contract, options), urlOf(contract))),
+    endpoints: offered.map((contract) =>
+      endpoint(offerOf(contract, options), urlOf(contract), facts.publicUrl),
+    ),
     documents: {
       openapi: `${facts.publicUrl}/openapi.json`,
       prices: `${facts.publicUrl}/pricing`,
@@ -42,7 +45,7 @@ export function paymentManifest(facts: DocumentFacts, isAvailable: Available): u
   }
 }
 
-function endpoint(offer: AnalysisOffer, url: string) {
+function endpoint(offer: AnalysisOffer, url: string, publicUrl: string) {
   return {
     path: offer.template,
     method: 'GET',
@@ -52,8 +55,8 @@ function endpoint(offer: AnalysisOffer, url: string) {
     price_usdc: offer.priceUsdc,
     amount_atomic: offer.priceUsdcAtomic.toString(),
     input: inputOf(offer),
-    output: { $ref: `/openapi.json#/components/schemas/${answerSchemaName(offer)}` },
-    sample: `/sample/${offer.id}`,
+    output: { $ref: `${publicUrl}/openapi.json#/components/schemas/${answerSchemaName(offer)}` },
+    sample: `${publicUrl}/sample/${offer.id}`,
   }
 }
 

@@ -4,6 +4,7 @@ import type { PulseIndicators } from '../indicators/pulse-indicators.ts'
 import { hasNotMoved } from '../indicators/pulse-indicators.ts'
 import type { TrendDirection } from '../indicators/trend.ts'
 import type { Positioning, PositioningLabel } from '../open-interest/positioning.ts'
+import { percent } from '../render/significance.ts'
 
 /** Signals from the candles of one timeframe. */
 export type CandleSignal = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'
@@ -11,7 +12,7 @@ export type CandleSignal = 'rsi' | 'trend' | 'bollinger' | 'zscore' | 'vwap'
 /** Signals without a timeframe. */
 export type DerivativeSignal = 'funding' | 'oi'
 
-/** Votes of one timeframe. `vwap` is missing without volume in its window. */
+/** Votes of one timeframe. `vwap` is missing without volume in its window, and without ATR. */
 export type CandleVotes = Readonly<Partial<Record<CandleSignal, TrendDirection>>>
 
 /** A vote is missing where its input is late or its history too short. */
@@ -27,11 +28,13 @@ const crowdedShorts: readonly Crowding[] = ['MODERATE', 'HIGH', 'EXTREME']
 const crowdedLongs: readonly Crowding[] = ['HIGH', 'EXTREME']
 
 /**
- * Votes of all signals on one timeframe. RSI beyond its bullish or bearish zone abstains, because an exhausted trend is
- * not a stronger one. While the last 20 closes are equal all abstain: averages then reflect older moves only.
+ * Votes of all signals on one timeframe. RSI in the overbought or oversold zone votes 0, because an exhausted trend is
+ * not a stronger one. While the last 20 closes are equal all vote 0: averages then reflect older moves only.
  */
 export function candleVotes(indicators: PulseIndicators, close: number): CandleVotes {
-  const { rsi_zone, trend, bollinger, zscore_100, vwap_20, atr_14 } = indicators
+  const { rsi_zone, trend, bollinger, vwap_20, atr_14 } = indicators
+  // As printed, so that a vote can be told from the answer.
+  const zscore = indicators.zscore_100 === null ? null : percent(indicators.zscore_100)
   if (hasNotMoved(bollinger))
     return { rsi: 0, trend: 0, bollinger: 0, zscore: 0, ...(vwap_20 !== null && { vwap: 0 }) }
   const position = bollinger.position_pct
@@ -39,21 +42,14 @@ export function candleVotes(indicators: PulseIndicators, close: number): CandleV
     rsi: rsi_zone === 'bullish' ? 1 : rsi_zone === 'bearish' ? -1 : 0,
     trend: trend.direction ?? 0,
     bollinger: position === null ? 0 : position < BAND_EDGE ? 1 : position > 1 - BAND_EDGE ? -1 : 0,
-    zscore:
-      zscore_100 === null
-        ? 0
-        : zscore_100 <= -ZSCORE_EXTREME
-          ? 1
-          : zscore_100 >= ZSCORE_EXTREME
-            ? -1
-            : 0,
+    zscore: zscore === null ? 0 : zscore <= -ZSCORE_EXTREME ? 1 : zscore >= ZSCORE_EXTREME ? -1 : 0,
   }
   if (vwap_20 !== null && atr_14 !== null)
     votes.vwap = voteBeyond(close - vwap_20, VWAP_DISTANCE_ATR * atr_14)
   return votes
 }
 
-/** Votes of funding and open interest, each with an input within {@link DERIVATIVE_AGE_MS_MAX} and enough history. */
+/** Votes of funding and open interest, each with enough history; none with a context older than {@link DERIVATIVE_AGE_MS_MAX}. */
 export function derivativeVotesOf(
   {
     context,

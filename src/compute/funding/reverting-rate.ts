@@ -26,7 +26,7 @@ export function settledWeek(windows: FundingWindows, atMs: number): SettledWeek 
   return { lastRate: last.rateHourly, usualRate: windows.over(MONTH_HOURS).median, pairs }
 }
 
-/** The last rate drawn to the month's median, as far as the hours of the week were. */
+/** Forecast of the next rate: from the last one towards the median of the month, by the coefficient of the last week. */
 export function revertingRate({ lastRate, usualRate, pairs }: SettledWeek): RevertingRate {
   const away = pairs.map(([before, after]) => [before - usualRate, after - usualRate] as const)
   const products = away.reduce((sum, [before, after]) => sum + before * after, 0)

@@ -1,3 +1,4 @@
+import { percent } from '../render/significance.ts'
 import { pulseValue } from './pulse-layout.ts'
 import type { RsiZone } from './rsi-zone.ts'
 import { rsiZone } from './rsi-zone.ts'
@@ -48,7 +49,7 @@ export function pulseIndicators(values: Float64Array, close: number): PulseIndic
   const isStill = hasNotMoved(bollinger) || (rsi === 0 && atr === 0)
   return {
     rsi_14: rsi,
-    rsi_zone: rsi === null ? null : isStill ? 'neutral' : rsiZone(rsi),
+    rsi_zone: rsi === null ? null : isStill ? 'neutral' : rsiZone(percent(rsi)),
     atr_14: atr,
     atr_pct: atr === null ? null : known((atr / close) * 100),
     ema_20: ema20,

@@ -54,6 +54,11 @@ describe('positioning', () => {
     },
   )
 
+  test('labels agree with the printed changes, which have four decimals', () => {
+    expect(read({ price: 0, interest: 3.000_04 })).toMatchObject({ trend: 'FLAT' })
+    expect(read({ price: -1.5, interest: -1.999_96 })).toMatchObject({ divergence: 'BULLISH_DIV' })
+  })
+
   test('a coin that moves much has to move more for a trend', () => {
     // Up and down by a tenth every fourth hour: changes of 10 % and -9.09 %, deviation 9.545 %.
     const habit = (hour: number) => (Math.floor(hour / 4) % 2 === 0 ? 1_000 : 1_100)

@@ -1,4 +1,5 @@
 import type { CoinMarket } from '../market/coin-market.ts'
+import { percent } from '../render/significance.ts'
 import type { InterestChange } from './interest-series.ts'
 import { interestSeries } from './interest-series.ts'
 
@@ -58,10 +59,14 @@ export function positioningOf(coin: CoinMarket): Positioning | null {
     TREND_PCT_MAX,
     Math.max(TREND_PCT_MIN, TREND_DEVIATIONS * moves.deviation),
   )
-  const trendThresholdPct = isOwnThreshold ? ownPct : TREND_PCT
+  // Labels are judged on the printed figures, so that both agree.
+  const trendThresholdPct = percent(isOwnThreshold ? ownPct : TREND_PCT)
   const change = coin.of(interestSeries).change(context, 4 * HOUR_MS)
   // NaN: nothing was open before.
-  const known = change === null || Number.isNaN(change.interestPct) ? null : change
+  const known =
+    change === null || Number.isNaN(change.interestPct)
+      ? null
+      : { interestPct: percent(change.interestPct), pricePct: percent(change.pricePct) }
   return {
     ...labelsOf(known, trendThresholdPct),
     trendThresholdPct,
@@ -71,7 +76,9 @@ export function positioningOf(coin: CoinMarket): Positioning | null {
   }
 }
 
-function labelsOf(change: InterestChange | null, trendThresholdPct: number) {
+type PrintedChange = Pick<InterestChange, 'interestPct' | 'pricePct'>
+
+function labelsOf(change: PrintedChange | null, trendThresholdPct: number) {
   if (change === null)
     return { positioning: 'UNKNOWN', divergence: 'UNKNOWN', trend: 'UNKNOWN' } as const
   return {
@@ -81,7 +88,7 @@ function labelsOf(change: InterestChange | null, trendThresholdPct: number) {
   }
 }
 
-function positioningLabelOf({ interestPct, pricePct }: InterestChange): PositioningLabel {
+function positioningLabelOf({ interestPct, pricePct }: PrintedChange): PositioningLabel {
   const price = signBeyond(pricePct, POSITIONING_PRICE_PCT)
   const interest = signBeyond(interestPct, POSITIONING_INTEREST_PCT)
   if (price === 0 || interest === 0) return 'NEUTRAL'
@@ -90,7 +97,7 @@ function positioningLabelOf({ interestPct, pricePct }: InterestChange): Position
 }
 
 /** Positions are closed while the price moves: sellers are exhausted, or a rally consists of short covering. */
-function divergenceOf({ interestPct, pricePct }: InterestChange): Divergence {
+function divergenceOf({ interestPct, pricePct }: PrintedChange): Divergence {
   if (interestPct > -DIVERGENCE_INTEREST_PCT) return 'NONE'
   const price = signBeyond(pricePct, DIVERGENCE_PRICE_PCT)
   if (price === 0) return 'NONE'

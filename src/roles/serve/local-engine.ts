@@ -1,10 +1,8 @@
 import type { Logger } from 'pino'
 import { Counter } from 'prom-client'
-import { pulse } from '../../compute/analyses/pulse/pulse.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { openRecorder } from '../../engine/recorder.ts'
-import { EngineReplica } from '../../link/engine-replica.ts'
 import type { ReplicaTarget, SupervisorNotice } from '../../link/engine-supervisor.ts'
 import { EngineSupervisor } from '../../link/engine-supervisor.ts'
 import { externalAddresses } from '../external-source.ts'
@@ -68,11 +66,6 @@ export async function localEngine(
     start: () => supervisor.start(),
     stop: () => supervisor.stop(),
   }
-}
-
-/** Before the first message. */
-export function newReplica(): EngineReplica {
-  return new EngineReplica({ analysis: pulse.contract.id, view: pulse.contract.defaultView })
 }
 
 function logNotice(log: Logger, notice: SupervisorNotice): void {

@@ -19,7 +19,7 @@ const FUNDING_ROWS_MAX = 500
 const RECENT_TRADES = 10
 const CANDLES_A_WEIGHT = 60
 const ROWS_A_WEIGHT = 20
-/** Maximum delay of a bar without trades after its close; the venue does not publish it. */
+/** Maximum delay of a bar without trades after its close; the documentation of the venue states none. */
 const FLAT_BAR_LATE_MS_MAX = 60_000
 
 /** The book of a request or subscription, coarse where it asks for significant figures. */
@@ -34,14 +34,14 @@ export function bookData(
   { atMs, stampMs }: Pick<VenueInstant, 'atMs' | 'stampMs'>,
 ): object | null {
   const { coin, nSigFigs, mantissa } = request
-  // A market knows no spot pair, and answers as an empty one.
+  // `Market` lists no spot pairs and has an empty book for one.
   const instrument = market.instrument(coin) ?? spotInstrument(coin)
   if (instrument === undefined) return null
   if (nSigFigs === null) return bookWire(market.book(coin, atMs, levels), instrument, stampMs)
   const raw = market.book(coin, atMs, RAW_LEVELS_OF_COARSE_BOOK)
   const { bids, asks } = coarseBook(raw, nSigFigs, mantissa ?? 1, levels)
   const deepened = (side: readonly Level[], rawSide: readonly Level[], direction: 1 | -1) =>
-    // One that ends by itself is told whole.
+    // A side with fewer levels than requested is complete.
     rawSide.length < RAW_LEVELS_OF_COARSE_BOOK
       ? side
       : deepenedSide(side, {
@@ -128,13 +128,10 @@ export function recentTradesAnswer(dexes: Dexes, body: Body, { atMs }: VenueInst
   const instrument = dexes.instrument(coin)
   if (instrument === undefined) return nothingOf(coin)
   const newest = dexes.marketOf(coin).lastTrades(coin, atMs, RECENT_TRADES).toReversed()
-  return data(
-    newest.map((trade) => tradeWire(trade, instrument)),
-    Math.floor(newest.length / ROWS_A_WEIGHT),
-  )
+  return data(newest.map((trade) => tradeWire(trade, instrument)))
 }
 
-/** Of a spot pair there are no trades; of what is none, nothing is known. */
+/** A spot pair has no candles and no trades here; any other name is unknown. */
 function nothingOf(coin: string): InfoAnswer {
   return isSpotPair(coin) ? data([]) : UNKNOWN
 }

@@ -86,7 +86,7 @@ class PolledClient {
     const { url } = this.#mirrors
     const pauseMs = this.#mirrors.failed(cause, failures, random(), retryMsMin)
     const { isBlocked, count } = this.#mirrors
-    const kind = isBlocked ? 'refused' : 'request_failed'
+    const kind = isBlocked ? 'request_refused' : 'request_failed'
     this.#context.onNotice({ source, kind, detail: failureDetail(url, cause, failures, pauseMs) })
     const nowMs = scheduler.now()
     if (isBlocked)

@@ -22,13 +22,13 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
         bias_supported: nullable(
           oneOf(
             biases,
-            'The same from the supported components alone: pulse.confluence.bias_supported. Sentiment and funding have no record.',
+            'pulse.confluence.bias_supported: the directions of sentiment and funding have no record.',
           ),
         ),
         confidence: Type.Number({
           minimum: 0,
           maximum: 1,
-          description: 'Absolute value of that sum, 0 to 1.',
+          description: 'Absolute value of the weighted sum of bias, 0 to 1.',
         }),
         agree_count: Type.Integer({
           minimum: 0,

@@ -90,7 +90,9 @@ export const CorrelationAnswer = Type.Object({
     {
       avg_24h_ago: nullable(R),
       avg_7d_ago: nullable(R),
-      delta_24h: nullable(Type.Number({ description: 'avg_correlation - avg_24h_ago, -2 to 2.' })),
+      delta_24h: nullable(
+        Type.Number({ description: 'avg_correlation - avg_24h_ago before rounding, -2 to 2.' }),
+      ),
     },
     {
       description:

@@ -19,5 +19,5 @@ export const RETURNS_READ = WINDOW_HOURS + WEEK_AGO_HOURS
 /** Common hours needed for a correlation. */
 export const COMMON_RETURNS_MIN = DAY_HOURS
 
-/** Coins in the table of returns; the first of the venue's list if it has more. */
-export const CORRELATED_COINS_MAX = 256
+/** Bounds the table of returns. The engine follows 322 coins at most (`docs/decisions/022-which-dexes.md`). */
+export const CORRELATED_COINS_MAX = 512

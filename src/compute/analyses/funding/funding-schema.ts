@@ -72,7 +72,7 @@ export const FundingAnswer = Type.Object({
     reverting_rate: nullable(
       Type.Number({
         description:
-          'Next hourly rate, a fraction, as the last rate drawn to the median of the month (AR(1) by the last week); null while the last hour is not settled or below 48 pairs of hours.',
+          'AR(1) forecast of the next hourly rate, a fraction: it reverts from the last settled rate towards the 30-day median, as in the last 7 days. null until the last hour is settled, or below 48 pairs of hours.',
       }),
     ),
     reverting_track_record: recordMember,

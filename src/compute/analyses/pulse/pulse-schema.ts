@@ -139,7 +139,7 @@ export const PulseAnswer = Type.Object({
         "The venue's running estimate of the next hourly rate, as a fraction; positive: longs pay shorts.",
     }),
     funding_annualized_pct: Type.Number({
-      description: 'funding_rate x (24 / funding_interval_hours) x 365, percent.',
+      description: 'funding_rate x (24 / funding_interval_hours) x 365 x 100, percent per year.',
     }),
     funding_interval_hours: Type.Literal(1, { description: 'Hours between two payments.' }),
     open_interest: nullable(
@@ -235,7 +235,9 @@ export const PulseAnswer = Type.Object({
     conflicts: Type.Array(Type.Tuple([oneOf(families), oneOf(families)]), {
       description: 'Pairs of families with opposite net.',
     }),
-    calibration: Type.Null({ description: 'Hit rate of past answers; null: not measured.' }),
+    calibration: Type.Null({
+      description: 'Always null; track_record has the share that came true.',
+    }),
     validated: Type.Literal(false, {
       description:
         'false: the score measures agreement of indicators, not a probability of later prices; track_record compares the bias with them.',

@@ -59,7 +59,7 @@ export const VolatilityAnswer = Type.Object({
       minimum: 0,
       maximum: 100,
       description:
-        'Percentile rank of volatility_24h_pct among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 168 readings, or with volatility_24h_pct.',
+        'Percentile rank of volatility_24h_pct among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 168 readings, or if volatility_24h_pct is null.',
     }),
   ),
   percentile_window_hours: Type.Integer({
@@ -115,20 +115,20 @@ export const VolatilityAnswer = Type.Object({
         Type.Number({
           minimum: 0,
           description:
-            'Geometric mean of volatility_pct and an exponentially weighted mean of squared hourly returns (decay 0.97), which is better than either on recorded candles (median), percent per year. null without volatility_pct or its error.',
+            'Median forecast, percent per year: geometric mean of volatility_pct and an EWMA volatility (hourly returns, decay 0.97, scaled to past outcomes). null if either, or its past error, is unknown.',
         }),
       ),
       blend_low_pct: nullable(
         Type.Number({
           minimum: 0,
           description:
-            'Lower end of the central 80 % interval of blend_pct, from the errors of past forecasts, percent per year. null with blend_pct.',
+            'Lower end of the central 80 % interval of blend_pct, from the errors of past forecasts, percent per year. null if blend_pct is null.',
         }),
       ),
       blend_high_pct: nullable(
         Type.Number({
           minimum: 0,
-          description: 'Upper end of that interval, percent per year. null with blend_pct.',
+          description: 'Upper end of that interval, percent per year. null if blend_pct is null.',
         }),
       ),
       blend_track_record: recordMember,

@@ -149,7 +149,7 @@ class HermesClient {
     const pauseMs = refusedMs(random())
     const next = `next attempt in ${Math.round(pauseMs / 60_000)} min`
     this.#note({
-      kind: isLocked && !hasKey ? 'needs_key' : 'refused',
+      kind: isLocked && !hasKey ? 'needs_key' : 'request_refused',
       detail: `HTTP ${status}; ${next}`,
     })
     const reason = hasKey ? `HTTP ${status}: the key is refused` : NEEDS_KEY
