@@ -183,8 +183,6 @@ export function sharedDocument(name: 'Document' | 'Text'): OpenApiObject {
 
 type DocumentShape = {
   readonly isCached?: boolean
-  /** A page with a content security policy. */
-  readonly isPage?: boolean
   /** Calls of an address are limited. */
   readonly isLimited?: boolean
 }
@@ -207,14 +205,13 @@ function documentResponse(
   description: string,
   mediaType: string,
   schema: JsonSchema,
-  { isCached = true, isPage = false, isLimited = false }: DocumentShape = {},
+  { isCached = true, isLimited = false }: DocumentShape = {},
 ): OpenApiObject {
   return {
     description,
     headers: headers(
       ...(isCached ? (['ETag'] as const) : []),
       ...(isLimited ? (['RateLimit', 'RateLimit-Policy'] as const) : []),
-      ...(isPage ? (['Content-Security-Policy'] as const) : []),
     ),
     content: { [mediaType]: { schema } },
   }

@@ -1,10 +1,8 @@
 import type { MarketEvent } from '../../domain/event.ts'
-import type { CoinMarket } from '../market/coin-market.ts'
-import type { MarketState, MarketTracker } from '../market/market-state.ts'
+import type { MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
-import type { LiquidatedRange } from './realised-liquidations.ts'
-import { KEPT_MS, REALISED_MS, realisedLiquidations } from './realised-liquidations.ts'
+import { REALISED_MS } from './realised-liquidations.ts'
 
 const LAYOUT = 7_201
 const HEADER_FIELDS = 2
@@ -69,29 +67,3 @@ export const liquidationCoverage = marketTracker(
   'market/liquidation-coverage',
   () => new LiquidationCoverage(),
 )
-
-export type Liquidated = {
-  /** Size times mark price at the liquidation, in quote units. */
-  readonly notional: number
-  /**
-   * `market`: a source of all liquidations missed nothing in the range. `followed`: no trade was lost, so the liquidations
-   * of followed accounts and the backstops are known: a lower bound. `no`: trades were lost, or the range is not over or
-   * no longer kept.
-   */
-  readonly observed: 'market' | 'followed' | 'no'
-}
-
-/** What was liquidated of a coin, and whether it was observed. Complete 15 minutes after the end of the range. */
-export function liquidatedIn(
-  coin: CoinMarket,
-  market: MarketState,
-  range: LiquidatedRange,
-): Liquidated {
-  const realised = coin.of(realisedLiquidations)
-  const notional = realised.notional(range)
-  const isPast = range.untilMs <= market.venueMs && range.fromMs > market.venueMs - KEPT_MS
-  if (!isPast) return { notional, observed: 'no' }
-  if (market.of(liquidationCoverage).marketShare(range.fromMs, range.untilMs) === 1)
-    return { notional, observed: 'market' }
-  return { notional, observed: realised.observedFromMs <= range.fromMs ? 'followed' : 'no' }
-}

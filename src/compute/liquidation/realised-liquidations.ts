@@ -7,7 +7,7 @@ import type { Side } from './leverage-ladder.ts'
 
 export const REALISED_MS = 24 * 3_600_000
 /** Longer than the window, so that a range of a whole day can be read a while after its end. */
-export const KEPT_MS = REALISED_MS + 3_600_000
+const KEPT_MS = REALISED_MS + 3_600_000
 /** Fills per coin; the oldest are removed first, and the observation then begins after them. */
 const FILLS_MAX = 8_192
 

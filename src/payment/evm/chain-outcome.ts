@@ -1,8 +1,9 @@
 import type { GetBlockReturnType, Hex, PublicClient, RpcLog } from 'viem'
-import { getAbiItem, pad, TransactionReceiptNotFoundError, toEventSelector, toHex } from 'viem'
+import { getAbiItem, pad, toEventSelector, toHex } from 'viem'
 import { nodeReason } from '../node-error.ts'
 import type { Outcome } from '../payment.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
+import { receiptOf } from './receipts.ts'
 import { tokenAbi as abi } from './token-abi.ts'
 import { pays } from './transfer.ts'
 
@@ -62,13 +63,8 @@ export async function evmTransactionPays(
   payment: ExactEvmPayment,
   transaction: string,
 ): Promise<boolean | null> {
-  try {
-    const receipt = await client.getTransactionReceipt({ hash: transaction as Hex })
-    return pays(receipt.logs, payment)
-  } catch (cause) {
-    if (cause instanceof TransactionReceiptNotFoundError) return null
-    throw cause
-  }
+  const receipt = await receiptOf(client, transaction as Hex)
+  return receipt === null ? null : pays(receipt.logs, payment)
 }
 
 /** A block after which the authorization cannot have been used. */

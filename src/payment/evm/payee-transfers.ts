@@ -6,7 +6,6 @@ import {
   isAddressEqual,
   isHash,
   pad,
-  TransactionReceiptNotFoundError,
   toEventSelector,
   toHex,
 } from 'viem'
@@ -21,6 +20,7 @@ import type { ReportedPayment, ReportRange } from '../ledger/ledger-books.ts'
 import type { PatientNode } from '../patient-node.ts'
 import type { PaymentNetwork } from './networks.ts'
 import type { NodeClient } from './node-client.ts'
+import { receiptOf } from './receipts.ts'
 import { tokenAbi as abi } from './token-abi.ts'
 
 export type EvmPayeeOptions = {
@@ -154,7 +154,7 @@ export function evmPayeeTransfers(options: EvmPayeeOptions): PayeeChain {
     async fateOf({ transaction, payer, amount }: ReportedPayment): Promise<TransactionFate> {
       // A facilitator can report anything.
       if (transaction === null || !isHash(transaction) || !isAddress(payer)) return 'absent'
-      const receipt = await patience.ask(() => receiptOrNull(node, transaction))
+      const receipt = await patience.ask(() => receiptOf(node, transaction))
       if (receipt === null) return 'absent'
       if (receipt.status !== 'success') return 'failed'
       const [from, to] = [padded(payer), padded(payTo)]
@@ -175,13 +175,4 @@ export function evmPayeeTransfers(options: EvmPayeeOptions): PayeeChain {
 
 function padded(address: Address): string {
   return pad(address).toLowerCase()
-}
-
-async function receiptOrNull(node: NodeClient, hash: Hex) {
-  try {
-    return await node.getTransactionReceipt({ hash })
-  } catch (cause) {
-    if (cause instanceof TransactionReceiptNotFoundError) return null
-    throw cause
-  }
 }

@@ -9,7 +9,10 @@ const POLL_MS = 100
 const POLLS_MAX = 80
 
 /** @returns null while no flashblock or block has the transaction */
-export async function receiptOf(node: NodeClient, hash: Hex): Promise<TransactionReceipt | null> {
+export async function receiptOf(
+  node: Pick<NodeClient, 'getTransactionReceipt'>,
+  hash: Hex,
+): Promise<TransactionReceipt | null> {
   try {
     return await node.getTransactionReceipt({ hash })
   } catch (cause) {

@@ -39,9 +39,6 @@ export type EvmChain = {
 
 export type EvmChainOptions = {
   readonly clock: Clock
-  /** Seconds between blocks; if absent, every transaction is mined immediately. */
-  readonly blockTimeSeconds?: number
-  readonly buyerUsdcAtomic?: bigint
 }
 
 /** The development mnemonic that anvil, hardhat and others share. Its keys are public: never fund them. */
@@ -58,15 +55,9 @@ const tokenAbi = parseAbi([
   'function mint(address to, uint256 value)',
 ])
 
-export async function startEvmChain(options: EvmChainOptions): Promise<EvmChain> {
-  const { clock, blockTimeSeconds, buyerUsdcAtomic = BUYER_USDC_ATOMIC } = options
+export async function startEvmChain({ clock }: EvmChainOptions): Promise<EvmChain> {
   const anvil = await startAnvil(
-    [
-      ...['--chain-id', String(base.id), '--mnemonic', MNEMONIC, '--accounts', '4'],
-      ...(blockTimeSeconds === undefined
-        ? []
-        : ['--block-time', String(blockTimeSeconds), '--mixed-mining']),
-    ],
+    [...['--chain-id', String(base.id), '--mnemonic', MNEMONIC, '--accounts', '4']],
     clock,
   )
   const client = createTestClient({
@@ -107,7 +98,7 @@ export async function startEvmChain(options: EvmChainOptions): Promise<EvmChain>
     await client.setCode({ address: MULTICALL3, bytecode: hex(artefact.multicall) })
     await client.setCode({ address: BATCH_SETTLEMENT, bytecode: hex(channels.batchSettlement) })
     await client.setCode({ address: DEPOSIT_COLLECTOR, bytecode: hex(channels.depositCollector) })
-    await fundUsdc(buyer.address, buyerUsdcAtomic)
+    await fundUsdc(buyer.address, BUYER_USDC_ATOMIC)
     return {
       rpcUrl: anvil.rpcUrl,
       chainId: base.id,

@@ -57,7 +57,6 @@ export type SolanaChain = {
 export type SolanaChainOptions = {
   readonly clock: Clock
   readonly confirmationMs?: number
-  readonly buyerUsdcAtomic?: bigint
   readonly port?: number
 }
 
@@ -69,7 +68,7 @@ const FACILITATOR_LAMPORTS = 1_000_000_000n
 
 /** Starts a chain in this process and its node on loopback. There are no websockets: signatures are polled. */
 export async function startSolanaChain(options: SolanaChainOptions): Promise<SolanaChain> {
-  const { clock, confirmationMs = 0, buyerUsdcAtomic = BUYER_USDC_ATOMIC, port = 0 } = options
+  const { clock, confirmationMs = 0, port = 0 } = options
   const bank = new Bank({ clock, confirmationMs })
   const [facilitator, merchant, buyer] = await Promise.all(
     (['facilitator', 'merchant', 'buyer'] as const).map(devAccount),
@@ -90,7 +89,7 @@ export async function startSolanaChain(options: SolanaChainOptions): Promise<Sol
   bank.setAccount(USDC, TOKEN_PROGRAM, mint, bank.rentExemptLamports(mint.length))
   bank.setLamports(facilitator.address, FACILITATOR_LAMPORTS)
   fundUsdc(merchant.address, 0n)
-  fundUsdc(buyer.address, buyerUsdcAtomic)
+  fundUsdc(buyer.address, BUYER_USDC_ATOMIC)
 
   const node = await startNode(nodeCalls(bank), port)
   return {
