@@ -92,6 +92,8 @@ export class Engine {
   readonly #checkpoints: Checkpoints
   readonly #feedLog: FeedLog
   readonly #cancels: (() => void)[] = []
+  /** Liquidator vaults, as configured or as the venue names them. */
+  #vaults: ReadonlySet<string>
   #dexes: readonly DexStatus[] = []
   #venueAheadMs: number | undefined
   /** Receive time of the newest book, and of the newest data of each external source. */
@@ -113,6 +115,7 @@ export class Engine {
     this.#platform = platform
     this.#send = send
     this.#startedAtMs = nowMs
+    this.#vaults = new Set(options.liquidatorVaults ?? KNOWN_LIQUIDATORS)
     const store = new CheckpointStore(
       {
         path: join(dataDir, 'engine.db'),
@@ -260,11 +263,10 @@ export class Engine {
   }
 
   #liquidationFeed(): Observable<Batch> | null {
-    const { liquidationFeedUrl: url, liquidatorVaults = KNOWN_LIQUIDATORS } = this.#options
+    const { liquidationFeedUrl: url } = this.#options
     const { clock, log, runtime } = this.#platform
     if (url === undefined) return null
-    const vaults = new Set(liquidatorVaults)
-    const isVault = (account: string) => vaults.has(account)
+    const isVault = (account: string) => this.#vaults.has(account)
     const onFailure = (reason: string) => log.warn({ reason }, 'liquidation feed; reconnecting')
     const figuresOf = (coin: string) => this.#processor.view.reportedFigures(coin)
     const onDrop = (drop: Drop) =>
@@ -289,6 +291,9 @@ export class Engine {
   /** Effects of a venue event other than on the market state. */
   #note(event: MarketEvent): void {
     switch (event.kind) {
+      case 'liquidator-vaults':
+        this.#vaults = new Set(event.accounts)
+        break
       case 'book':
         this.#venueAheadMs = event.timeExchangeMs - event.timeReceivedMs
         this.#venueNewestMs = event.timeReceivedMs

@@ -182,7 +182,14 @@ export class EngineSupervisor {
       this.#onNotice({ kind: 'clock-stepped', offMs })
     }
     this.#offMs = offMs
-    if (Math.abs(offMs) < FOLLOWED_MS_MIN || nowMs - this.#offSinceMs < STEP_LASTS_MS) return
+    if (Math.abs(offMs) < FOLLOWED_MS_MIN) {
+      this.#offSinceMs = Number.NaN
+      return
+    }
+    // A slewed clock goes off without a step.
+    if (Number.isNaN(this.#offSinceMs)) this.#offSinceMs = nowMs
+    if (nowMs - this.#offSinceMs < STEP_LASTS_MS) return
+    this.#offSinceMs = Number.NaN
     this.#clock.followAtOnce()
     this.#isClockNew = true
     this.#offMs = 0

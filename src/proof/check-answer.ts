@@ -1,4 +1,5 @@
 import { recoverTypedDataAddress, sha256, stringToBytes } from 'viem'
+import { TickerIndex, unscaledToken } from '../domain/listing.ts'
 import { contentReceiptTypes, receiptDomain, receiptTypes } from '../domain/receipt-types.ts'
 import type { AnswerFile } from './answer-file.ts'
 import { answerText } from './answer-file.ts'
@@ -98,20 +99,26 @@ function callStep({ path, answer }: AnswerFile, { resourceUrl }: SignedFacts): C
   const url = URL.parse(resourceUrl)
   if (url === null) return step('call', 'fails', `The receipt names no URL: ${resourceUrl}.`)
   const bought = url.pathname + url.search
-  if (path !== null && path !== bought)
+  // The public URL may have a path of its own before it.
+  if (path !== null && !bought.endsWith(path))
     return step('call', 'fails', `The receipt is of another call: ${bought}, not ${path}.`)
-  const coin = coinOf(url.pathname)
   const about = answer['coin'] ?? answer['token']
-  if (coin !== '' && typeof about === 'string' && !isAbout(answer, about, coin))
+  if (typeof about === 'string' && !isAbout(answer, about, coinOf(url.pathname)))
     return step('call', 'fails', `The receipt is of ${bought}, but the answer is about ${about}.`)
   return step('call', 'holds', `The receipt is of ${resourceUrl}.`)
 }
 
-/** A coin that is quoted in thousands, such as kPEPE, can be called by its token; the answer then names that, too. */
+/**
+ * Whether a call of `coin`, in any spelling that the service takes, is answered about `about`. A coin that is quoted in
+ * thousands, such as kPEPE, can be called by its token; the answer then names that, too.
+ */
 function isAbout(answer: AnswerFile['answer'], about: string, coin: string): boolean {
-  const called = coin.toLowerCase()
-  const requested = String(answer['requested_coin'] ?? answer['requested_token'] ?? about)
-  return requested.toLowerCase() === called && about.toLowerCase().endsWith(called)
+  const named = new TickerIndex([about]).resolve(coin)
+  if (named === undefined) return false
+  const requested = answer['requested_coin'] ?? answer['requested_token']
+  return named.unitMultiplier === undefined
+    ? requested === undefined
+    : requested === unscaledToken(about)
 }
 
 function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep {
@@ -131,9 +138,9 @@ function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep 
   )
 }
 
-/** The coin in the path of a call; '' for the whole market. */
+/** The last part of a path: the coin of a call about one. */
 export function coinOf(pathname: string): string {
-  const [, , coin = ''] = pathname.split('/')
+  const coin = pathname.split('/').at(-1) ?? ''
   try {
     return decodeURIComponent(coin)
   } catch {

@@ -82,8 +82,11 @@ function callOf(path: string): Call | null {
   const url = URL.parse(path, 'http://service')
   if (url === null) return null
   const { pathname, searchParams } = url
-  const [, id] = pathname.split('/')
-  const contract = contracts.find((one) => one.id === id)
+  // Behind the path of the public URL, if that has one.
+  const [before, last] = pathname.split('/').slice(-2)
+  const contract =
+    contracts.find(({ id, scope }) => scope === 'coin' && id === before) ??
+    contracts.find(({ id }) => id === last)
   if (contract === undefined) return null
   const asked = requestReader(contract)({
     params: { coin: coinOf(pathname) },

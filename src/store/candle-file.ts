@@ -45,8 +45,10 @@ export function candleGaps(bars: readonly Bar[]): readonly CandleGap[] {
 function mostFrequent(values: readonly number[]): number {
   const counts = new Map<number, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
-  const most = Math.max(...counts.values())
-  return Math.min(...values.filter((value) => counts.get(value) === most))
+  let [found, most] = [Number.NaN, 0]
+  for (const [value, count] of counts)
+    if (count > most || (count === most && value < found)) [found, most] = [value, count]
+  return found
 }
 
 /** `path` is for errors. */
@@ -65,7 +67,7 @@ export function* parseCandles(text: string, path: string): Generator<Bar> {
   }
 }
 
-/** Text of a file, plain or gzipped. @throws OperatingError for a file that cannot be read */
+/** Text of a file, plain or gzipped. @throws OperatingError for a file that cannot be read or is damaged */
 export function readText(path: string): string {
   let bytes: Buffer
   try {
@@ -76,8 +78,12 @@ export function readText(path: string): string {
   const magic = bytes.length > 2 ? bytes.readUInt16BE(0) : 0
   if (magic === ZIP_MAGIC)
     throw new OperatingError('candle_file', `${path} is a ZIP archive: unzip it first`)
-  const isGzip = magic === GZIP_MAGIC
-  return (isGzip ? gunzipSync(bytes) : bytes).toString('utf8')
+  if (magic !== GZIP_MAGIC) return bytes.toString('utf8')
+  try {
+    return gunzipSync(bytes).toString('utf8')
+  } catch (cause) {
+    throw new OperatingError('candle_file', `${path} is a damaged gzip file`, { cause })
+  }
 }
 
 function parseBar(cells: readonly string[], isOwn: boolean): Bar | null {

@@ -71,7 +71,9 @@ export async function copyFile(
       for (let at = 0; ; ) {
         const { bytesRead } = await from.read(chunk, 0, CHUNK_BYTES, at)
         if (bytesRead === 0) break
-        await to.write(chunk, 0, bytesRead, at)
+        // A write can be short, on a disk that fills up.
+        for (let done = 0; done < bytesRead; )
+          done += (await to.write(chunk, done, bytesRead - done, at + done)).bytesWritten
         await to.datasync()
         at += bytesRead
         onProgress(at, Math.max(at, size))

@@ -1,6 +1,7 @@
 import type { BookLevel } from '../../domain/event.ts'
 
 const BPS = 10_000
+const LOSS_BPS_MAX = BPS
 /** Rounding error of two equal distances from mid. */
 const ROUNDING_BPS = 1e-9
 
@@ -41,11 +42,13 @@ export function walk(side: BookSide, notionalUsd: number, modelScale = 1): Fill 
   const costUsd = notionalUsd - leftUsd
   const filledBps = slippageBps(side, costUsd / sizeBase)
   if (leftUsd === 0) return { slippageBps: filledBps, filledPct: 100, method: 'book_walk' }
+  const modelBps = Math.max(
+    modelScale * filledBps * Math.sqrt(notionalUsd / costUsd),
+    leastSlippageBps(side, { costUsd, sizeBase, notionalUsd }),
+  )
   return {
-    slippageBps: Math.max(
-      modelScale * filledBps * Math.sqrt(notionalUsd / costUsd),
-      leastSlippageBps(side, { costUsd, sizeBase, notionalUsd }),
-    ),
+    // A sale cannot lose more than its value.
+    slippageBps: side.direction === -1 ? Math.min(LOSS_BPS_MAX, modelBps) : modelBps,
     filledPct: (costUsd / notionalUsd) * 100,
     method: 'model',
   }

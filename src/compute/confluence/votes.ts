@@ -37,7 +37,7 @@ export function candleVotes(indicators: PulseIndicators, close: number): CandleV
   const zscore = indicators.zscore_100 === null ? null : percent(indicators.zscore_100)
   if (hasNotMoved(bollinger))
     return { rsi: 0, trend: 0, bollinger: 0, zscore: 0, ...(vwap_20 !== null && { vwap: 0 }) }
-  const position = bollinger.position_pct
+  const position = bollinger.position_pct === null ? null : percent(bollinger.position_pct)
   const votes: Partial<Record<CandleSignal, TrendDirection>> = {
     rsi: rsi_zone === 'bullish' ? 1 : rsi_zone === 'bearish' ? -1 : 0,
     trend: trend.direction ?? 0,

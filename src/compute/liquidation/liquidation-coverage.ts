@@ -9,6 +9,8 @@ const HEADER_FIELDS = 2
 /** Times of the market-wide source in between which it was lost; the oldest is removed first. */
 const SPANS_MAX = 64
 const SPAN_FIELDS = 2
+/** The source states its coverage some seconds late; a lost one is noticed after 90 s. */
+const STATED_LATE_MS_MAX = 120_000
 
 /** Which part of the market's liquidations the sources can show. */
 class LiquidationCoverage implements MarketTracker {
@@ -25,9 +27,11 @@ class LiquidationCoverage implements MarketTracker {
 
   advance(): void {}
 
-  /** @param venueMs by the venue's clock */
+  /** `marketShare`: of the last day, as far as the source has stated. @param venueMs by the venue's clock */
   at(venueMs: number): { readonly vaults: number; readonly marketShare: number } {
-    return { vaults: this.#vaults, marketShare: this.marketShare(venueMs - REALISED_MS, venueMs) }
+    const statedMs = this.#spans.at(-1) ?? Number.NaN
+    const untilMs = venueMs - statedMs <= STATED_LATE_MS_MAX ? Math.min(venueMs, statedMs) : venueMs
+    return { vaults: this.#vaults, marketShare: this.marketShare(untilMs - REALISED_MS, untilMs) }
   }
 
   /** Share of a time in which the market-wide source missed nothing, 0 to 1; 0 before the venue's clock is known. */

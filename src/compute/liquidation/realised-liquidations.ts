@@ -11,8 +11,8 @@ const KEPT_MS = REALISED_MS + 3_600_000
 /** Fills per coin; the oldest are removed first, and the observation then begins after them. */
 const FILLS_MAX = 8_192
 
-const LAYOUT = 7_101
-const HEADER_FIELDS = 3
+const LAYOUT = 7_102
+const HEADER_FIELDS = 4
 const ROW_FIELDS = 6
 const [TIME, TRADE, ACCOUNT, KIND, MARK, SIZE] = [0, 1, 2, 3, 4, 5] as const
 /** Added to the kind of a row from a vendor. */
@@ -47,6 +47,8 @@ export class RealisedLiquidations implements CoinTracker {
   readonly #trades = new Map<number, number>()
   #observedFromMs = Number.NaN
   #newestMs = Number.NEGATIVE_INFINITY
+  /** Until here rows of the last day were removed because there were too many. */
+  #removedUntilMs = Number.NEGATIVE_INFINITY
 
   /** Since when no trade is missing and no fill was removed, by the venue's clock. NaN before any event. */
   get observedFromMs(): number {
@@ -102,8 +104,14 @@ export class RealisedLiquidations implements CoinTracker {
     return notional
   }
 
+  /** Whether no liquidation of the day before was removed for its number. */
+  isWhole(venueMs: number): boolean {
+    return this.#removedUntilMs <= venueMs - REALISED_MS
+  }
+
   save(): Float64Array {
-    return joinSections([[LAYOUT, this.#observedFromMs, this.#newestMs], this.#rows])
+    const header = [LAYOUT, this.#observedFromMs, this.#newestMs, this.#removedUntilMs]
+    return joinSections([header, this.#rows])
   }
 
   restore(saved: Float64Array): boolean {
@@ -113,6 +121,7 @@ export class RealisedLiquidations implements CoinTracker {
     if (rows.length % ROW_FIELDS !== 0) return false
     this.#observedFromMs = header[1] as number
     this.#newestMs = header[2] as number
+    this.#removedUntilMs = header[3] as number
     this.#replace([...rows])
     return true
   }
@@ -137,7 +146,10 @@ export class RealisedLiquidations implements CoinTracker {
     const oldestMs = times.sort((one, other) => one - other)[FILLS_MAX / 8] as number
     const expiredMs = this.#newestMs - KEPT_MS
     const untilMs = Math.max(expiredMs, oldestMs)
-    if (untilMs > expiredMs) this.#observeFrom(untilMs)
+    if (untilMs > expiredMs) {
+      this.#observeFrom(untilMs)
+      this.#removedUntilMs = untilMs
+    }
     const kept: number[] = []
     for (let at = 0; at < this.#rows.length; at += ROW_FIELDS)
       if (this.#field(at, TIME) > untilMs) kept.push(...this.#rows.slice(at, at + ROW_FIELDS))

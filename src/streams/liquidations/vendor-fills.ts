@@ -1,3 +1,4 @@
+import { OperatingError } from '../../domain/errors.ts'
 import type { LiquidationEvent } from '../../domain/event.ts'
 import type { LiquidationFill } from '../hyperliquid/wire/liquidation-fills.ts'
 import { decodeFillPairs, liquidationEvents } from '../hyperliquid/wire/liquidation-fills.ts'
@@ -43,10 +44,12 @@ export class VendorFills {
     this.#options = options
   }
 
-  /** Frames of another kind contain no fills. */
+  /** Frames of another kind contain no fills. @throws OperatingError if the vendor refuses the subscription */
   read(text: string, nowMs: number): ReadFills {
     const frame = parsedJson(text)
     if (!isVenueObject(frame)) return this.#rejected('bad_row', 'frame')
+    if (frame.type === 'error' || frame.channel === 'error')
+      throw new OperatingError('subscription_refused', 'the vendor refused the subscription')
     if (frame.type !== CHANNEL && frame.channel !== CHANNEL) return { events: [], isComplete: true }
     const { fills } = frame
     // An acknowledgement has no fills.

@@ -27,7 +27,8 @@ export function significantBasis(
   if (isBeyond(basisBps, totalBps)) return basisBps
   // A confidence interval may be one constant error for the whole hour, so averaging does not narrow it.
   const isMeanKnown = isBeyond(meanBps, confidenceBps + bandBps)
-  return isMeanKnown && Math.abs(basisBps - meanBps) <= totalBps ? meanBps : null
+  const apartBps = bps(Math.abs(bps(basisBps) - bps(meanBps)))
+  return isMeanKnown && apartBps <= bps(totalBps) ? meanBps : null
 }
 
 function isBeyond(valueBps: number, bandBps: number): boolean {

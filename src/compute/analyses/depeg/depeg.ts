@@ -142,7 +142,8 @@ function priceMembers(gathered: GatheredPeg, peg: PegPrice) {
 }
 
 function levelMembers(gathered: GatheredPeg, peg: PegPrice) {
-  const side = Math.sign(peg.adjustedBps)
+  // As printed.
+  const side = Math.sign(bps(peg.adjustedBps))
   return {
     level: gathered.level,
     level_name: pegLevelNames[gathered.level],
@@ -224,7 +225,7 @@ function plausible(value: number, round: (value: number) => number): number | nu
 }
 
 function historyMembers(
-  { pricesUsd, windowHours, day, hour, recentUsd }: PegHistory,
+  { pricesUsd, windowHours, dayHours, day, hour, recentUsd }: PegHistory,
   peg: PegPrice,
 ) {
   const low = deviationBpsOf(day.lowUsd)
@@ -242,7 +243,7 @@ function historyMembers(
       low_usd: price(day.lowUsd),
       high_usd: price(day.highUsd),
       max_deviation_bps: bps(Math.abs(low) >= Math.abs(high) ? low : high),
-      window_hours: Math.min(24, windowHours),
+      window_hours: dayHours,
     },
     history: {
       zscore: orNull(statistics && zScoreOf(statistics, peg.priceUsd), percent),

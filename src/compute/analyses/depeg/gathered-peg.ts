@@ -40,6 +40,8 @@ export type PegHistory = {
   readonly pricesUsd: Float64Array
   /** From the first recorded hour until now; 0 for none. */
   readonly windowHours: number
+  /** The same within the last 24 hours. */
+  readonly dayHours: number
   readonly day: Range
   readonly hour: Range
   /** The last {@link SLOPE_MINUTES} minutes, oldest first; NaN for a missing one. */
@@ -82,7 +84,8 @@ function historyOf(log: MarketState['log'], nowMs: number): PegHistory {
   })
   return {
     pricesUsd: log.values(depegSeries.price, nowMs - MEASURE_DAYS_MAX * 24 * HOUR_MS, nowMs),
-    windowHours: windowHours(log, nowMs),
+    windowHours: windowHours(log, nowMs, MEASURE_DAYS_MAX * 24),
+    dayHours: windowHours(log, nowMs, 24),
     day: rangeOver(24 * HOUR_MS),
     hour: rangeOver(HOUR_MS),
     recentUsd: Float64Array.from({ length: SLOPE_MINUTES }, (_, at) =>
@@ -95,8 +98,9 @@ function minuteOf(timeMs: number): number {
   return Math.floor(timeMs / MINUTE_MS) * MINUTE_MS
 }
 
-function windowHours(log: MarketState['log'], nowMs: number): number {
-  for (let hours = MEASURE_DAYS_MAX * 24; hours > 0; hours -= 1) {
+/** Since the oldest hour with a price. */
+function windowHours(log: MarketState['log'], nowMs: number, hoursMax: number): number {
+  for (let hours = hoursMax; hours > 0; hours -= 1) {
     const fromMs = nowMs - hours * HOUR_MS
     if (log.values(depegSeries.price, fromMs, fromMs + HOUR_MS).length > 0) return hours
   }

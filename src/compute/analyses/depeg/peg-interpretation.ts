@@ -1,5 +1,6 @@
 import type { PegPrice } from '../../external/depeg/peg-price.ts'
 import type { PegStatusName } from '../../external/depeg/peg-status.ts'
+import { bps } from '../../render/significance.ts'
 
 const meanings: Readonly<Record<PegStatusName, string>> = {
   HEALTHY: 'The peg holds',
@@ -10,7 +11,7 @@ const meanings: Readonly<Record<PegStatusName, string>> = {
 
 /** Status, deviation, and whether independent source classes confirm it. */
 export function pegInterpretation(status: PegStatusName, peg: PegPrice): string {
-  const distanceBps = Math.abs(peg.deviationBps).toFixed(1)
+  const distanceBps = bps(Math.abs(peg.deviationBps))
   const side = peg.deviationBps < 0 ? 'below' : 'above'
   const where = `USDC is ${distanceBps} bps ${side} one dollar`
   const witness = peg.isConfirmed

@@ -1,4 +1,5 @@
 import type { VenueFunding, VenueFundingsEvent } from '../../../domain/event.ts'
+import { rate } from '../../render/significance.ts'
 
 /** This venue's name in its own list of exchanges. */
 const OWN_NAME = 'HlPerp'
@@ -33,10 +34,11 @@ export function widestSpread(
 ): VenueSpread | null {
   if (others.length === 0) return null
   const all = [
-    { venue: OWN_NAME, rateHourly: ownRateHourly },
-    ...others.map(({ venue, rate, intervalHours }) => ({
+    // As printed.
+    { venue: OWN_NAME, rateHourly: rate(ownRateHourly) },
+    ...others.map(({ venue, rate: raw, intervalHours }) => ({
       venue,
-      rateHourly: rate / intervalHours,
+      rateHourly: rate(raw / intervalHours),
     })),
   ].toSorted((one, other) => one.rateHourly - other.rateHourly)
   const [lowest, highest] = [all.at(0), all.at(-1)]

@@ -143,7 +143,8 @@ export const liquidations: CoinAnalysis = {
         },
         assumptions: assumptionsOf(coin.listing, exposure.ladder),
       }
-      const coveragePct = Math.min(100, coverage.observedPct + coverage.flowPct)
+      // Of the printed parts, so that they add up to it.
+      const coveragePct = Math.min(100, bps(bps(coverage.observedPct) + bps(coverage.flowPct)))
       const warnings: Warning[] = ['model_estimate', ...unitWarnings(coin)]
       if (!coin.isMidKnown) warnings.push('thin_book')
       if (coveragePct < COVERAGE_PCT_LOW) warnings.push('low_coverage')

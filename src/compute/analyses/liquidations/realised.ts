@@ -22,6 +22,7 @@ export function realisedMembers(
   const realised = coin.of(realisedLiquidations)
   const { marketShare, vaults } = market.of(liquidationCoverage).at(market.venueMs)
   const atMs = market.venueMs
+  const isComplete = marketShare === 1 && realised.isWhole(atMs)
   const { newestMs, observedFromMs } = realised
   return {
     longs: sideMembers(realised.side('long', atMs), dollars),
@@ -32,7 +33,8 @@ export function realisedMembers(
       longs_followed_pct: bps(followedPct(coin, exposure, 'long')),
       shorts_followed_pct: bps(followedPct(coin, exposure, 'short')),
       liquidator_vaults: vaults,
-      market_wide_pct: bps(100 * marketShare),
+      // 100 only if nothing is missing.
+      market_wide_pct: isComplete ? 100 : Math.min(99.99, bps(100 * marketShare)),
     },
   }
 }

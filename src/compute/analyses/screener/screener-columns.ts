@@ -16,7 +16,6 @@ import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
 import { interestTrends, positioningOf } from '../../open-interest/positioning.ts'
 import { regimeTracker } from '../../regime/regime.ts'
 import type { Regime } from '../../regime/regime-rule.ts'
-import { bps } from '../../render/significance.ts'
 import { recordOfCoin, shownRules } from '../../track-record-statistics/record-member.ts'
 import { volatilitySeries } from '../../volatility/volatility-series.ts'
 
@@ -193,7 +192,7 @@ function liquidatedUsdOf(coin: CoinMarket, market: MarketState): number {
   const realised = coin.of(realisedLiquidations)
   const isObserved =
     realised.observedFromMs <= venueMs - REALISED_MS ||
-    bps(100 * market.of(liquidationCoverage).at(venueMs).marketShare) === 100
+    (realised.isWhole(venueMs) && market.of(liquidationCoverage).at(venueMs).marketShare === 1)
   return isObserved ? realised.total(venueMs) * coin.collateral.usdPerUnit : Number.NaN
 }
 

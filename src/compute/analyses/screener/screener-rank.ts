@@ -43,6 +43,7 @@ export type Ranked = {
   readonly rsiZone: RsiZone
   readonly trend: TrendLabel
   readonly isAboveEma50: boolean
+  readonly volatilityHours: number
   readonly volatilityPercentile: number
   readonly volatilityRegime: VolatilityRegime
   readonly fundingBias: FundingBias
@@ -97,6 +98,7 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     rsi,
     rsiZone: hour.rsi_zone ?? 'neutral',
     trend: four.trend.label ?? 'neutral',
+    volatilityHours: at('volatilityHours'),
     isAboveEma50: four.ema_50 !== null && isAbove(at('close4h'), four.ema_50),
     volatilityPercentile: at('volatilityPercentile'),
     volatilityRegime: volatilityRegimeOf(at('volatilityPercentile')),

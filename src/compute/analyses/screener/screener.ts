@@ -101,7 +101,7 @@ function renderViews(
     inputs,
     coveragePct: coveragePct({ have: ranked.length, need: columns.coinsTotal }),
     warnings: completenessWarnings({
-      history: { have: medianHours(columns), need: VOLATILITY_WINDOW_HOURS },
+      history: { have: medianHours(judgedOf(ranked)), need: VOLATILITY_WINDOW_HOURS },
       members: { have: ranked.length, need: columns.coinsTotal },
     }),
   }
@@ -194,14 +194,12 @@ function divergence({ cexDexBps: divergenceBps, cexDexNoiseBps: noiseBps }: Rank
 
 /** Members before the rows. */
 function summaryOf(
-  { coinsTotal, regime, numbers, stressScore }: ScreenerColumns,
+  { coinsTotal, regime, stressScore }: ScreenerColumns,
   ranked: readonly Ranked[],
   { renderedAtMs }: Rendering,
 ) {
   const count = (bias: Ranked['bias']) => ranked.filter((coin) => coin.bias === bias).length
-  const own = ranked.filter(({ coin }) => dexKindOf(coin) === 'main')
-  // Stocks and commodities of builder dexes say nothing about the market, unless there is nothing else.
-  const judged = own.length > 0 ? own : ranked
+  const judged = judgedOf(ranked)
   const above = judged.filter(({ isAboveEma50 }) => isAboveEma50).length
   const median = (of: (coin: Ranked) => number) =>
     statisticsOf(Float64Array.from(judged.map(of))).median
@@ -219,7 +217,7 @@ function summaryOf(
       strength_supported_count: ranked.filter(({ strengthSupported: of }) => of !== null).length,
       median_funding_annualized_pct: percent(median((coin) => coin.fundingAnnualizedPct)),
       vol_regime: volatilityRegimeOf(median((coin) => coin.volatilityPercentile)),
-      vol_window_hours: Math.floor(statisticsOf(numbers.volatilityHours).median),
+      vol_window_hours: Math.floor(medianHours(judged)),
       stress_level: stressScore === null ? null : stressLevelOf(score(stressScore)),
     },
   }
@@ -297,8 +295,14 @@ function inputsOf({ numbers }: ScreenerColumns): readonly Input[] {
   ]
 }
 
-function medianHours({ numbers }: ScreenerColumns): number {
-  return statisticsOf(numbers.volatilityHours).median
+/** Stocks and commodities of builder dexes say nothing about the market, unless there is nothing else. */
+function judgedOf(ranked: readonly Ranked[]): readonly Ranked[] {
+  const own = ranked.filter(({ coin }) => dexKindOf(coin) === 'main')
+  return own.length > 0 ? own : ranked
+}
+
+function medianHours(judged: readonly Ranked[]): number {
+  return statisticsOf(Float64Array.from(judged, ({ volatilityHours }) => volatilityHours)).median
 }
 
 /** JSON text of an object, without its closing brace. */

@@ -36,7 +36,7 @@ describe('sentiment', () => {
       const found = naiveSentiment(naiveCoins(events), { value: seed * 12, ageHours: 6 * seed })
       expect(body.score).toBeCloseTo(found.score / 100, 3)
       expect(body.dispersion).toBeCloseTo(Math.min(1, found.deviation / 50), 3)
-      expect(body.conflicted).toBe(found.deviation > 25)
+      expect(body.conflicted).toBe(body.dispersion > 0.5)
       expect(body.confidence).toBeCloseTo(
         found.liveShare * (1 - Math.min(1, found.deviation / 50)),
         3,

@@ -46,8 +46,8 @@ const VENUE_CADENCE_MS = CONTEXT_CADENCE_MS + SENTIMENT_STEP_MS + PERIOD_MS
 /** The index is requested every half hour. */
 const INDEX_CADENCE_MS = 35 * 60_000
 
-/** Deviation of the components from which the answer is `conflicted` (`docs/numbers/sentiment.md`). */
-const CONFLICTED_DEVIATION = 25
+/** Printed dispersion above which the answer is `conflicted` (`docs/numbers/sentiment.md`). */
+const CONFLICTED_DISPERSION = 0.5
 
 /** Sentiment at one instant and its history. */
 export type GatheredSentiment = {
@@ -198,21 +198,22 @@ function summaryOf(market: SentimentScore) {
     score: shown,
     confidence: score(Math.min(1, market.liveShare) * (1 - dispersion)),
     dispersion: score(dispersion),
-    conflicted: market.deviation > CONFLICTED_DEVIATION,
+    conflicted: score(dispersion) > CONFLICTED_DISPERSION,
   }
 }
 
 function labelsOf(sentiment: MarketSentiment, bucket: string) {
-  const breadth = sentiment.market.components.find(({ name }) => name === 'breadth')?.score
-  const { return7d, fundingRateHourly, volatilityPercentile } = sentiment
+  // As printed; NaN where the component is missing.
+  const rawOf = (wanted: string) =>
+    percent(sentiment.market.components.find(({ name }) => name === wanted)?.raw ?? Number.NaN)
+  const [breadth, volatility] = [rawOf('breadth'), rawOf('volatility')]
+  const { return7d, fundingRateHourly } = sentiment
   return {
     fear_greed: bucket,
     momentum: Number.isNaN(return7d) ? null : momentumOf(return7d),
     funding_bias: Number.isNaN(fundingRateHourly) ? null : fundingBiasOf(fundingRateHourly),
-    volatility: Number.isNaN(volatilityPercentile)
-      ? null
-      : volatilityRegimeOf(volatilityPercentile),
-    breadth: breadth === undefined || Number.isNaN(breadth) ? null : breadthLabel(breadth / 100),
+    volatility: Number.isNaN(volatility) ? null : volatilityRegimeOf(volatility),
+    breadth: Number.isNaN(breadth) ? null : breadthLabel(breadth / 100),
   }
 }
 

@@ -225,7 +225,9 @@ function slippageFor(bids: BookSide, asks: BookSide, notional: number, modelScal
   return {
     buy_bps: orNull(buy.slippageBps, bps),
     sell_bps: orNull(sell.slippageBps, bps),
-    filled_pct: percent(Math.min(buy.filledPct, sell.filledPct)),
+    filled_pct: isVisible
+      ? 100
+      : Math.min(99.9999, percent(Math.min(buy.filledPct, sell.filledPct))),
     method: isVisible ? ('book_walk' as const) : ('model' as const),
     visibleWorstBps: isVisible ? Math.max(buy.slippageBps ?? 0, sell.slippageBps ?? 0) : null,
   }

@@ -1,3 +1,5 @@
+import { bps } from '../../render/significance.ts'
+
 const MINUTE_MS = 60_000
 
 /** Levels (`docs/numbers/depeg.md`): deviation and duration from which each is reached. */
@@ -22,8 +24,9 @@ export const PEG_GAP_MS_MAX = MINUTE_MS
 /** A longer gap also resets the level. */
 export const PEG_FORGOTTEN_MS = 120 * MINUTE_MS
 
-/** Level of a deviation. */
-export function bracketOf(distanceBps: number): number {
+/** Level of a deviation, as printed. */
+export function bracketOf(exactBps: number): number {
+  const distanceBps = bps(exactBps)
   return pegLevels.findLastIndex(({ fromBps }) => distanceBps >= fromBps)
 }
 
@@ -77,7 +80,7 @@ export class PegLevel {
       this.#calmMs[at] = since(this.#calmMs[at] as number, distanceBps < fromBps / 2, nowMs)
     }
     this.#spells = this.#spells.map((spell, at) =>
-      nextSpell(spell, distanceBps, spellBps[at] as number, nowMs),
+      nextSpell(spell, bps(distanceBps), spellBps[at] as number, nowMs),
     )
     this.#move(nowMs)
   }

@@ -218,6 +218,7 @@ function vaultDetails(feed: FeedParts): Observable<Batch> | null {
       filter((batch) => batch.length > 0),
       catchError((cause: unknown) => {
         fills.failed(scheduler.now(), random())
+        vaultRefresh.failed(scheduler.now())
         noteFailure(request, cause, feed)
         return EMPTY
       }),

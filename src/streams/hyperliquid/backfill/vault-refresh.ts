@@ -15,6 +15,7 @@ export const KNOWN_LIQUIDATORS: readonly string[] = [
 /** More children than the vault has; one request each. */
 const CHILDREN_MAX = 16
 const PERIOD_MS = 24 * 3_600_000
+const RETRY_MS = 600_000
 
 /** The venue's liquidator vaults: from its vault details once a day, or as configured. */
 export class VaultRefresh {
@@ -23,6 +24,7 @@ export class VaultRefresh {
   #open: string[] = []
   #liquidators: string[] = []
   #nextMs = Number.NEGATIVE_INFINITY
+  #retryAtMs = Number.NEGATIVE_INFINITY
 
   constructor(configured: readonly string[] | undefined) {
     this.#configured = configured
@@ -35,13 +37,19 @@ export class VaultRefresh {
 
   /** The vault whose details are to be requested; undefined for none. */
   due(nowMs: number): string | undefined {
-    if (this.#configured !== undefined) return undefined
+    if (this.#configured !== undefined || nowMs < this.#retryAtMs) return undefined
     if (this.#open.length === 0 && nowMs >= this.#nextMs) {
       this.#open = [LIQUIDITY_VAULT]
       this.#liquidators = []
       this.#nextMs = nowMs + PERIOD_MS
     }
     return this.#open[0]
+  }
+
+  /** Without usable details the vault is asked for again later, after the others: their requests share a weight. */
+  failed(nowMs: number): void {
+    this.#open.push(...this.#open.splice(0, 1))
+    this.#retryAtMs = nowMs + RETRY_MS
   }
 
   /** @returns all liquidators once the round is complete; null before, and if the venue names none */
