@@ -29,7 +29,10 @@ export function payable(quote: PaymentRequired, timeoutSecondsMax: number): Paym
   const known = quote.accepts.filter((one) => isUsdc(one) && isReadable(one))
   if (known.length === 0)
     throw new UnpayableError('the quote offers no USDC on a supported network; nothing was signed')
-  const accepts = known.filter(({ maxTimeoutSeconds }) => maxTimeoutSeconds <= timeoutSecondsMax)
+  // A text would pass a comparison, and be appended to the present second by what signs.
+  const accepts = known.filter(
+    ({ maxTimeoutSeconds: seconds }) => Number.isFinite(seconds) && seconds <= timeoutSecondsMax,
+  )
   if (accepts.length === 0)
     throw new UnpayableError(
       `the quote requires a payment that is valid for ${known[0]?.maxTimeoutSeconds} s; the limit is ` +
@@ -53,5 +56,5 @@ function isReadable({ scheme, extra }: PaymentRequirements): boolean {
 function isUsdc({ network, asset, amount }: PaymentRequirements): boolean {
   const known = usdc[network]
   const isSame = /^0x/.test(asset) ? known?.toLowerCase() === asset.toLowerCase() : known === asset
-  return isSame && /^[1-9]\d{0,15}$/.test(amount)
+  return known !== undefined && isSame && /^[1-9]\d{0,15}$/.test(amount)
 }

@@ -33,9 +33,11 @@ export async function retry<Answer>(
     try {
       return await call()
     } catch (cause) {
-      if (attempt === ATTEMPTS_MAX || !isTemporary(cause)) throw cause
       const seconds = cause instanceof RefusedError ? cause.problem.retry_after : null
       const waitMs = seconds === null ? WAIT_MS * 2 ** (attempt - 1) : seconds * 1_000
+      // Asking before `retry_after` would be refused again.
+      const isTooLong = seconds !== null && waitMs > WAIT_MS_MAX
+      if (attempt === ATTEMPTS_MAX || !isTemporary(cause) || isTooLong) throw cause
       await wait(Math.min(waitMs, WAIT_MS_MAX))
     }
   }

@@ -61,7 +61,8 @@ export class Delivery {
     answer: BufferedResponse,
     transaction: string,
   ): Promise<BufferedResponse> {
-    if (answer.body.length > 0) this.#options.onSold(answer.body)
+    // A refund answers with a notice, which is not sold.
+    if (answer.body.length > 0 && payment.operation === undefined) this.#options.onSold(answer.body)
     const headers = await receiptHeaders(payment, transaction, answer.body, this.#options.receipts)
     return { ...answer, headers: { ...answer.headers, ...headers } }
   }

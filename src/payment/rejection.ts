@@ -55,6 +55,10 @@ export function mayMeanNonceUsed(reason: string): boolean {
 
 const hints = [
   [
+    'refund_transaction_failed',
+    'The refund failed on chain. Nothing was charged. Send the same refund again.',
+  ],
+  [
     'payer_barred',
     'Settlements of this wallet failed on chain at the cost of the seller. It is blocked for 7 days. Pay from another wallet.',
   ],

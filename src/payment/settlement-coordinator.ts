@@ -182,7 +182,8 @@ export class SettlementCoordinator {
       SETTLE_MS_MAX,
       async () => {
         const verdict = await payment.settle(finality)
-        if (answered && verdict.kind === 'settled')
+        // One that is not final yet stays open: the follow-up asks the chain.
+        if (answered && verdict.kind === 'settled' && isFinal(verdict, finality))
           await this.#late(key, payment, verdict.transaction)
         return verdict
       },
@@ -193,7 +194,7 @@ export class SettlementCoordinator {
       case 'settled':
         return {
           ...settlement,
-          kind: finality === 'confirmed' || settlement.isFinal === true ? 'paid' : 'trusted',
+          kind: isFinal(settlement, finality) ? 'paid' : 'trusted',
         }
       case 'broadcast':
         return { kind: 'trusted', transaction: settlement.transaction }
@@ -297,4 +298,8 @@ function open(reason: string): SettlementVerdict {
 
 function refused(reason: string): SettlementVerdict {
   return { kind: 'refused', rejection: facilitatorRejection(reason) }
+}
+
+function isFinal({ isFinal }: { readonly isFinal?: boolean }, finality: Finality): boolean {
+  return finality === 'confirmed' || isFinal === true
 }

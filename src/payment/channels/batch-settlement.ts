@@ -144,7 +144,7 @@ class ChannelPayment implements Payment {
     if (before !== null) return before
     if (this.#payload.kind !== 'deposit') return this.#commit('')
     const sent = await this.#deposited()
-    if (sent.kind !== 'mined') return settlementOf(sent)
+    if (sent.kind !== 'mined') return settlementOf(sent, 'deposit')
     const { transaction } = sent
     try {
       const channel = await this.#sync()
@@ -292,10 +292,13 @@ class ChannelPayment implements Payment {
     const begin = await store.beginRefund(channel)
     if (begin === 'changed') return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
     const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
-    const isOver = sent.kind === 'reverted' || sent.kind === 'unsent'
+    // Once it was in a block, the payer can send the signed refund itself, also after a revert: the channel stays closed.
+    const isPublic =
+      sent.kind === 'mined' || (sent.kind === 'reverted' && sent.transaction !== undefined)
+    const isOver = !isPublic && (sent.kind === 'reverted' || sent.kind === 'unsent')
     if (begin === 'begun' && isOver) await store.cancelRefund(channelId)
-    if (sent.kind === 'mined') await this.#sync().catch(() => undefined)
-    return settlementOf(sent)
+    if (isPublic) await this.#sync().catch(() => undefined)
+    return settlementOf(sent, 'refund')
   }
 
   async #sold(): Promise<Extract<Settlement, { kind: 'settled' }> | null> {
@@ -319,12 +322,12 @@ class ChannelPayment implements Payment {
   }
 }
 
-function settlementOf(sent: TransactionResult): Settlement {
+function settlementOf(sent: TransactionResult, what: 'deposit' | 'refund'): Settlement {
   switch (sent.kind) {
     case 'mined':
       return { kind: 'settled', transaction: sent.transaction }
     case 'reverted':
-      return { kind: 'rejected', reason: `${PREFIX}deposit_transaction_failed` }
+      return { kind: 'rejected', reason: `${PREFIX}${what}_transaction_failed` }
     case 'unsent':
       return { kind: 'unreachable', reason: sent.reason }
     case 'unknown':

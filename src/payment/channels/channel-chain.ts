@@ -11,6 +11,7 @@ import type { TransactionSender } from '../evm/transaction-sender.ts'
 import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
 import type { RecordCost } from '../ledger/transaction-costs.ts'
 import { nodeReason } from '../node-error.ts'
+import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { ChannelClaim, ChannelConfig, ChannelState } from './channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, DEPOSIT_COLLECTOR, depositNonce } from './channel.ts'
 import { channelAbi, depositTokenAbi } from './channel-abi.ts'
@@ -19,8 +20,8 @@ import type { Deposit } from './channel-payload.ts'
 /** Result of a transaction. */
 export type TransactionResult =
   | { readonly kind: 'mined'; readonly transaction: Hex | '' }
-  /** Rejected by the chain without effect. */
-  | { readonly kind: 'reverted'; readonly reason: string }
+  /** Rejected by the chain without effect. `transaction`: it was mined, so its calldata and signatures are public. */
+  | { readonly kind: 'reverted'; readonly reason: string; readonly transaction?: Hex }
   /** Never sent. */
   | { readonly kind: 'unsent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: Hex }
@@ -57,6 +58,7 @@ export class ChannelChain {
   readonly authorizer: Address
   readonly #options: ChannelChainOptions
   readonly #client: NodeClient
+  readonly #payers = new PayerConcurrency()
 
   constructor(options: ChannelChainOptions) {
     const { network, rpcUrl, account } = options
@@ -139,7 +141,7 @@ export class ChannelChain {
   }
 
   deposit(wanted: ChannelDeposit): Promise<TransactionResult> {
-    return this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
+    return this.#alone(wanted.config.payer, () => this.#send(depositCall(wanted), DEPOSIT_GAS_MAX))
   }
 
   async claim(claims: readonly ChannelClaim[]): Promise<TransactionResult> {
@@ -173,11 +175,20 @@ export class ChannelChain {
       functionName: 'refundWithSignature',
       args: [config, amount, nonce, signature],
     })
-    if (due === null) return this.#send(refund)
-    const calls = [await this.#claimCall([due]), refund]
-    return this.#send(
-      encodeFunctionData({ abi: channelAbi, functionName: 'multicall', args: [calls] }),
-    )
+    const data =
+      due === null
+        ? refund
+        : encodeFunctionData({
+            abi: channelAbi,
+            functionName: 'multicall',
+            args: [[await this.#claimCall([due]), refund]],
+          })
+    return this.#alone(config.payer, () => this.#send(data))
+  }
+
+  /** Estimated before an earlier one of the payer is mined, a second one would revert at our cost. */
+  #alone(payer: Address, send: () => Promise<TransactionResult>): Promise<TransactionResult> {
+    return this.#payers.run(payer, { atLeast: 1, current: async () => 1 }, send)
   }
 
   async #claimCall(claims: readonly ChannelClaim[]): Promise<Hex> {
@@ -212,6 +223,8 @@ export class ChannelChain {
         hash: transaction,
         pollingInterval: POLLING_MS,
         timeout: CONFIRMATION_MS_MAX,
+        // The receipt of another transaction with this nonce says nothing about this one.
+        checkReplacement: false,
       })
       recordCost?.({
         ...{ network: network.network, transaction, purpose: 'channel', payments: 0 },
@@ -219,8 +232,10 @@ export class ChannelChain {
       })
       return receipt.status === 'success'
         ? { kind: 'mined', transaction }
-        : { kind: 'reverted', reason: `${transaction} was mined and reverted` }
+        : { kind: 'reverted', reason: `${transaction} was mined and reverted`, transaction }
     } catch (cause) {
+      // It may have been dropped, and its nonce be free again.
+      if (signed.length > 0) sender.discardNonce()
       const reason = nodeReason(cause)
       const [last, ...earlier] = signed.toReversed()
       if (last !== undefined && (earlier.length > 0 || !isTurnedAway(cause)))

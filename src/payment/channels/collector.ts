@@ -98,6 +98,11 @@ export class Collector {
     return this.#options.lease?.isHeld ?? true
   }
 
+  /** A stop ends with the transaction in progress. */
+  get #mayGoOn(): boolean {
+    return this.#mayClaim && !this.#isStopped
+  }
+
   #isDue(channels: readonly Channel[]): boolean {
     const { clock, withdrawDelaySeconds, unclaimedMax } = this.#options
     const claimAfterMs = (withdrawDelaySeconds * 1_000) / 4
@@ -114,19 +119,20 @@ export class Collector {
       let went = true
       if (isDue(channels)) {
         const claims = channels.map(claimOf).filter((claim) => claim !== null)
-        for (let from = 0; from < claims.length && this.#mayClaim; from += CLAIMS_MAX) {
+        for (let from = 0; from < claims.length && this.#mayGoOn; from += CLAIMS_MAX) {
           went = (await this.#claim(claims.slice(from, from + CLAIMS_MAX))) && went
         }
       }
-      return (await this.#paidOut()) && went
+      return this.#isStopped ? went : (await this.#paidOut()) && went
     } catch (cause) {
-      return this.#failed('the node does not answer', nodeReason(cause))
+      // Of the node, or of the store.
+      return this.#failed('claims of payment channels are not possible now', nodeReason(cause))
     }
   }
 
   /** The contract rejects a transaction with one invalid entry: then each half is sent separately. */
   async #claim(claims: readonly ChannelClaim[]): Promise<boolean> {
-    if (claims.length === 0) return true
+    if (claims.length === 0 || this.#isStopped) return true
     const { registry } = this.#options
     const sent = await registry.chain.claim(claims)
     if (sent.kind === 'reverted' && claims.length > 1) {
