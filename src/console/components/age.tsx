@@ -3,7 +3,7 @@ import type { DocumentState } from '../live/documents.ts'
 import { now } from '../live/service.ts'
 import { duration, NOTHING } from './format.ts'
 
-/** Of an answer; the ages of a recorded example stay as they are. */
+/** Of an answer; the ages of an example stay as they are. */
 export type AnswerInstant = Pick<
   Extract<DocumentState, { readonly kind: 'answer' }>,
   'atMs' | 'origin'

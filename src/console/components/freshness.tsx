@@ -24,7 +24,7 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
   live: 'live',
   delayed: 'one minute late',
   bought: 'bought',
-  example: 'recorded example',
+  example: 'example, invented figures',
 }
 
 /** Older inputs are marked. */

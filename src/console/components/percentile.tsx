@@ -10,7 +10,8 @@ type PercentileProps = {
 /** A percentile rank as a place on a scale, in words as well. */
 export function Percentile({ value, among }: PercentileProps) {
   if (value === null) return <>{NOTHING}</>
-  const rank = Math.round(value)
+  // 0 and 100 only for below and above all, as labels of the answers have it.
+  const rank = value <= 0 || value >= 100 ? value : Math.min(99, Math.max(1, Math.round(value)))
   return (
     <span class="percentile">
       <span>

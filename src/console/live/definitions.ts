@@ -8,7 +8,14 @@ let loading: Promise<Definitions> | null = null
  * @returns null if the schema says nothing
  */
 export async function definitionOf(analysis: string, path: string): Promise<string | null> {
-  loading ??= fetch('/console/definitions.json').then((response) => response.json())
-  const definitions = await loading
-  return definitions[analysis]?.[path] ?? null
+  loading ??= fetch('/console/definitions.json').then((response) => {
+    if (!response.ok) throw new Error(`status ${response.status}`)
+    return response.json()
+  })
+  // The next question asks again.
+  const definitions = await loading.catch(() => {
+    loading = null
+    return null
+  })
+  return definitions?.[analysis]?.[path] ?? null
 }

@@ -5,11 +5,12 @@ import type {
   ConsoleRefusal,
   ConsoleServiceEvent,
 } from '../../domain/console-protocol.ts'
-import { connection, facts, setServiceTime } from './service.ts'
+import { needsSignIn } from '../shell/sign-in.tsx'
+import { connection, facts, now, setServiceTime } from './service.ts'
 
 /**
- * Where an answer comes from: `live` and `delayed` by the stream, `bought` by the wallet, `example` recorded when the
- * service was built.
+ * Where an answer comes from: `live` and `delayed` by the stream, `bought` by the wallet, `example` of a simulated market,
+ * made when the service was built.
  */
 export type Origin = 'live' | 'delayed' | 'bought' | 'example'
 
@@ -59,9 +60,11 @@ export function follow(name: string): () => void {
 
 /** Shows an answer that was bought in this page. */
 export function showBought(name: string, answer: unknown): void {
+  const renderedAtMs = instantOf(answer)
   entryOf(name).state.value = {
     ...{ kind: 'answer', answer, version: `bought-${Date.now()}`, origin: 'bought' },
-    ...{ atMs: Date.now(), refusal: null },
+    // Not the time of its arrival: a payment that is sent again gets its stored answer.
+    ...{ atMs: Number.isNaN(renderedAtMs) ? now.value : renderedAtMs, refusal: null },
   }
 }
 
@@ -94,9 +97,14 @@ async function showUnbought(name: string, { state }: Followed): Promise<void> {
     state.value = { kind: 'refused', refusal: { code: 'not_found', detail } }
   } else if (offer.scope === 'coin') state.value = { kind: 'for-sale', analysis }
   else {
-    const response = await fetch(`/sample/${analysis}`)
-    const answer: unknown = await response.json()
+    const response = await fetch(`/sample/${analysis}`).catch(() => null)
+    const answer: unknown = response?.ok ? await response.json().catch(() => null) : null
     if (state.peek().kind === 'answer') return
+    if (answer === null) {
+      const detail = 'The example could not be loaded. Reload the page.'
+      state.value = { kind: 'refused', refusal: { code: 'not_found', detail } }
+      return
+    }
     state.value = {
       ...{ kind: 'answer', answer, version: 'example', origin: 'example' },
       ...{ atMs: instantOf(answer), refusal: null },
@@ -119,8 +127,8 @@ function openStream(names: readonly string[]): () => void {
   let lastEventAtMs = Date.now()
   source.addEventListener('service', ({ data }) => {
     lastEventAtMs = Date.now()
-    const { engine, now } = JSON.parse(data) as ConsoleServiceEvent
-    setServiceTime(now)
+    const { engine, now: atMs } = JSON.parse(data) as ConsoleServiceEvent
+    setServiceTime(atMs)
     connection.value = engine
   })
   source.addEventListener('document', ({ data }) => {
@@ -134,6 +142,11 @@ function openStream(names: readonly string[]): () => void {
     if (source.readyState !== EventSource.CLOSED || retry !== undefined) return
     clearInterval(watch)
     connection.value = 'lost'
+    // A session ends with the process of the service.
+    if (facts().port === 'admin')
+      void needsSignIn().then((isNeeded) => {
+        if (isNeeded) location.reload()
+      })
     retry = setTimeout(() => {
       reopened = openStream(names)
     }, RECONNECT_MS)

@@ -24,7 +24,7 @@ export function AgentWays({ path }: { readonly path: string }) {
   )
 }
 
-/** For a shell. */
+/** One word for a shell: the path can come from a link of somebody else. */
 function quoted(text: string): string {
-  return /[?&]/.test(text) ? `'${text}'` : text
+  return /^[\w./:%=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

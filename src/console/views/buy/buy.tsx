@@ -46,7 +46,9 @@ const withAgentWays: ReadonlySet<PurchaseState['kind']> = new Set(['quoting', 'q
 
 function pathAskedFor(): string {
   const { subject } = place.value
-  if (subject !== '') return subject
+  // A link of somebody else may name another host, or have a fragment, which no call has.
+  const url = subject === '' ? null : URL.parse(subject, location.origin)
+  if (url?.origin === location.origin) return url.pathname + url.search
   if (location.pathname !== '/') return location.pathname + location.search
   const { offers, sample, coins } = facts()
   const [first] = offers

@@ -8,6 +8,8 @@ import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
 
+const HOUR_MS = 3_600_000
+
 type Basis = AnswerOf<'basis'>['basis']
 
 /** How far the venue's prices are from independent oracle networks, and what of it is noise. */
@@ -25,8 +27,7 @@ export function BasisPanel({ coin }: { readonly coin: string }) {
               path="basis.basis_bps"
               tone={basis.significant ? 'warn' : 'plain'}
             >
-              {signedBps(basis.basis_bps)}{' '}
-              <small>{basis.significant ? 'beyond noise' : 'within noise'}</small>
+              {signedBps(basis.basis_bps)} <small>{noiseWord(basis)}</small>
             </Figure>
             <Figure label="Noise band" analysis="basis" path="basis.band.total_bps">
               ± {bps(basis.band.total_bps)}
@@ -41,7 +42,10 @@ export function BasisPanel({ coin }: { readonly coin: string }) {
               {price(basis.spot_price)} <small>{basis.source}</small>
             </Figure>
             <Figure label="Percentile" analysis="basis" path="basis.percentile_7d">
-              <Percentile value={basis.percentile_7d} among="7 d" />
+              <Percentile
+                value={basis.percentile_7d}
+                among={duration(basis.percentile_window_hours * HOUR_MS)}
+              />
             </Figure>
             <Figure
               label="Implied funding p.a."
@@ -128,4 +132,11 @@ function Networks({ networks }: { readonly networks: Basis['oracle_networks'] })
       </table>
     </ScrollRegion>
   )
+}
+
+/** Of the present basis; what is significant may be the mean of the hour. */
+function noiseWord({ basis_bps, band, significant, significant_basis_bps }: Basis): string {
+  const word = Math.abs(basis_bps) > band.total_bps ? 'beyond noise' : 'within noise'
+  const isOfHour = significant && significant_basis_bps !== basis_bps
+  return isOfHour ? `${word}, mean of the hour beyond` : word
 }

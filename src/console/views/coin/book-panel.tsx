@@ -1,6 +1,16 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
 import { Figure, Figures } from '../../components/figure.tsx'
-import { bps, count, percent, plain, price, signedBps, usd, word } from '../../components/format.ts'
+import {
+  bps,
+  count,
+  duration,
+  percent,
+  plain,
+  price,
+  signedBps,
+  usd,
+  word,
+} from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { Term } from '../../components/term.tsx'
@@ -55,7 +65,11 @@ function BookFigures({ spread }: { readonly spread: Book }) {
       <Figure label="Spread" analysis="spread" path="spread.bid_ask_bps">
         {bps(spread.bid_ask_bps)}
       </Figure>
-      <Figure label="Median of 24 h" analysis="spread" path="spread.vs_24h.median_bid_ask_bps">
+      <Figure
+        label={`Median of ${duration(vs_24h.window_hours * 3_600_000)}`}
+        analysis="spread"
+        path="spread.vs_24h.median_bid_ask_bps"
+      >
         {bps(vs_24h.median_bid_ask_bps)}
       </Figure>
       <Figure label="Liquidity" analysis="spread" path="spread.liquidity_score">

@@ -23,8 +23,7 @@ export function GapPanel({ coin }: { readonly coin: string }) {
               path="divergence_bps"
               tone={answer.actionable ? 'warn' : 'plain'}
             >
-              {signedBps(answer.divergence_bps)}{' '}
-              <small>{answer.actionable ? 'beyond noise' : 'within noise'}</small>
+              {signedBps(answer.divergence_bps)} <small>{noiseWord(answer)}</small>
             </Figure>
             <Figure label="Noise" analysis="cex-dex" path="noise_bps">
               ± {bps(answer.noise_bps)}
@@ -55,6 +54,12 @@ export function GapPanel({ coin }: { readonly coin: string }) {
       )}
     </Panel>
   )
+}
+
+/** `actionable` needs more than the noise: the schema states by how much. */
+function noiseWord({ divergence_bps, noise_bps, actionable }: AnswerOf<'cex-dex'>): string {
+  if (Math.abs(divergence_bps) <= noise_bps) return 'within noise'
+  return actionable ? 'beyond noise' : 'barely beyond noise'
 }
 
 /** @param seconds negative if the perpetual leads */

@@ -19,6 +19,8 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
       {(answer) => {
         const { cascade_risk, coverage, summary, total_at_risk_usd, beyond } = answer
         const { nearest_cluster: nearest } = cascade_risk
+        // Without one its price is that of a position that would be opened now.
+        const hasNearest = nearest.estimated_notional !== 0
         return (
           <>
             <Figures>
@@ -28,7 +30,7 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
                 path="cascade_risk.level"
                 tone={levelTones[cascade_risk.level] ?? 'plain'}
               >
-                {word(cascade_risk.level)} <small>{plain(cascade_risk.score)}</small>
+                {word(cascade_risk.level)} <small>{plain(cascade_risk.score, 3)}</small>
               </Figure>
               <Figure label="At risk within 1 %" analysis="liquidations" path="total_at_risk_usd">
                 {usd(total_at_risk_usd.within_1pct)}
@@ -40,11 +42,17 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
                 {usd(total_at_risk_usd.within_5pct)}
               </Figure>
               <Figure
-                label={`Nearest, ${nearest.side}s`}
+                label={hasNearest ? `Nearest, ${nearest.side}s` : 'Nearest'}
                 analysis="liquidations"
                 path="cascade_risk.nearest_cluster"
               >
-                {price(nearest.price)} <small>{percent(nearest.distance_pct)}</small>
+                {hasNearest ? (
+                  <>
+                    {price(nearest.price)} <small>{percent(nearest.distance_pct)}</small>
+                  </>
+                ) : (
+                  'none on the map'
+                )}
               </Figure>
               <Figure label="Longs on the map" analysis="liquidations" path="summary.longs_usd">
                 {usd(summary.longs_usd)}

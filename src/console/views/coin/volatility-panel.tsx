@@ -1,5 +1,5 @@
 import { Figure, Figures } from '../../components/figure.tsx'
-import { count, percent, plain } from '../../components/format.ts'
+import { count, duration, percent, plain } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Percentile } from '../../components/percentile.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
@@ -16,7 +16,13 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
   const state = useDocument<Volatility>(name)
   return (
     <Panel title="Volatility" name={name} state={state} width="wide">
-      {({ volatility_24h_pct, percentile_30d, forecast_24h, realised }) => (
+      {({
+        volatility_24h_pct,
+        percentile_30d,
+        percentile_window_hours,
+        forecast_24h,
+        realised,
+      }) => (
         <div class="split">
           <div>
             <Figures>
@@ -24,7 +30,10 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
                 {percent(volatility_24h_pct, 1)}
               </Figure>
               <Figure label="Percentile" analysis="volatility" path="percentile_30d">
-                <Percentile value={percentile_30d} among="30 d" />
+                <Percentile
+                  value={percentile_30d}
+                  among={duration(percentile_window_hours * 3_600_000)}
+                />
               </Figure>
               <Figure
                 label="Forecast, next 24 h"

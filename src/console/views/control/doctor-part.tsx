@@ -32,7 +32,8 @@ export function DoctorPart({ doctor, nowMs }: DoctorProps) {
       {findings.length > 0 && endedAtMs !== null && (
         <>
           <h3>
-            {findings.length} checks, {failed} failed, {warned} warnings, {clockTime(endedAtMs)}
+            {findings.length} checks, {failed} failed, {warned} warnings,{' '}
+            {failure === null ? clockTime(endedAtMs) : 'of an earlier run'}
           </h3>
           <ReportTable
             label="Findings of the doctor"

@@ -92,7 +92,9 @@ function Level({ answer, instant }: AnswerProps & { readonly instant: AnswerInst
   )
 }
 
-function PegBand({ answer: { usdc, confidence, level_name } }: AnswerProps) {
+function PegBand({
+  answer: { usdc, confidence, level_name, deviation_adjusted_bps: adjusted },
+}: AnswerProps) {
   const deviation = usdc.signed_deviation_bps
   return (
     <>
@@ -103,10 +105,10 @@ function PegBand({ answer: { usdc, confidence, level_name } }: AnswerProps) {
         , basis points
       </h3>
       <Band
-        label={`USDC deviates ${signedBps(deviation)} from one dollar, give or take ${bps(confidence.bps)}. Its level is ${level_name}.`}
+        label={`USDC deviates ${signedBps(deviation)} from one dollar, give or take ${bps(confidence.bps)}: ${signedBps(adjusted)} beyond its uncertainty. Its level is ${level_name}.`}
         parts={pegParts}
         marks={pegMarks}
-        value={pegPosition(deviation)}
+        value={pegPosition(adjusted)}
         interval={{
           from: pegPosition(deviation - confidence.bps),
           to: pegPosition(deviation + confidence.bps),

@@ -57,7 +57,7 @@ function Overall({ sentiment }: SentimentProps) {
   return (
     <Figures>
       <Figure analysis="sentiment" path="sentiment.score" label="Score">
-        {plain(sentiment.score)}
+        {plain(sentiment.score, 3)}
       </Figure>
       <Figure analysis="sentiment" path="sentiment.bucket" label="Class">
         {word(sentiment.bucket)}
@@ -79,7 +79,7 @@ function Overall({ sentiment }: SentimentProps) {
         label="Dispersion"
         tone={sentiment.conflicted ? 'warn' : 'plain'}
       >
-        {plain(sentiment.dispersion)}
+        {plain(sentiment.dispersion, 3)}
       </Figure>
       <Figure analysis="sentiment" path="sentiment.sources_live" label="Sources">
         {sentiment.sources_live} of {sentiment.sources_total}
@@ -131,7 +131,7 @@ function Score({ sentiment: { score, bucket } }: SentimentProps) {
     <>
       <h3>Score within its classes</h3>
       <Band
-        label={`The score is ${plain(score)} of 1: ${word(bucket)}.`}
+        label={`The score is ${plain(score, 3)} of 1: ${word(bucket)}.`}
         parts={scoreParts}
         marks={scoreMarks}
         value={score}

@@ -48,7 +48,7 @@ export function StressPanel() {
             <Chains answer={answer} instant={instant} />
           </div>
           <Dislocations answer={answer} />
-          <Opportunities answer={answer} instant={instant} />
+          <Opportunities answer={answer} />
         </>
       )}
     </Panel>
@@ -250,7 +250,7 @@ function Dislocations({ answer: { dislocations, threshold_bps } }: AnswerProps) 
   )
 }
 
-function Opportunities({ answer: { opportunities }, instant }: LiveProps) {
+function Opportunities({ answer: { opportunities } }: AnswerProps) {
   const columns: readonly Column<Arb['opportunities'][number]>[] = [
     { id: 'asset', title: 'Asset', isText: true, value: ({ asset }) => asset },
     { id: 'buy', title: 'Buy on', isText: true, value: ({ buy_chain }) => buy_chain },
@@ -273,7 +273,8 @@ function Opportunities({ answer: { opportunities }, instant }: LiveProps) {
     {
       ...{ id: 'age', title: 'For', path: 'opportunities[].age_seconds' },
       value: ({ age_seconds }) => age_seconds,
-      cell: ({ age_seconds }) => <Age seconds={age_seconds} instant={instant} />,
+      // At the scan, as the class is.
+      cell: ({ age_seconds }) => duration(1_000 * age_seconds),
     },
     {
       ...{ id: 'class', title: 'Class', path: 'opportunities[].class', isText: true },
