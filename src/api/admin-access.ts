@@ -1,9 +1,13 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
+import { callerKey } from '../payment/rate-limit.ts'
 import { AdminSessions } from './admin-sessions.ts'
 import { sendProblem } from './send-problem.ts'
 import { WrongTokens } from './wrong-tokens.ts'
+
+/** Of the token of the admin port. */
+export const TOKEN_CHARS_MAX = 512
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -55,16 +59,17 @@ export class AdminAccess {
   /** Checks a token that a browser presents for a session. */
   judge(token: string, address: string): TokenVerdict {
     const nowMs = this.#clock.nowMs()
-    if (this.#wrongTokens.blockedSeconds(address, nowMs) > 0) return 'blocked'
+    const caller = callerKey(address)
+    if (this.#wrongTokens.blockedSeconds(caller, nowMs) > 0) return 'blocked'
     const expected = this.#tokenDigest
     if (expected !== null && timingSafeEqual(digest(token), expected)) return 'right'
-    this.#wrongTokens.add(address, nowMs)
+    this.#wrongTokens.add(caller, nowMs)
     return 'wrong'
   }
 
   /** @returns seconds until a token of this address is read again; 0 if it is */
   blockedSeconds(address: string): number {
-    return this.#wrongTokens.blockedSeconds(address, this.#clock.nowMs())
+    return this.#wrongTokens.blockedSeconds(callerKey(address), this.#clock.nowMs())
   }
 
   /** @returns the value of the cookie */

@@ -2,12 +2,12 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { AdminAccess } from './admin-access.ts'
-import { SESSION_COOKIE, sendTokensBlocked } from './admin-access.ts'
+import { SESSION_COOKIE, sendTokensBlocked, TOKEN_CHARS_MAX } from './admin-access.ts'
 import { SESSION_MS } from './admin-sessions.ts'
 import { sendProblem } from './send-problem.ts'
 
 const SignIn = Type.Object(
-  { token: Type.String({ maxLength: 512 }) },
+  { token: Type.String({ maxLength: TOKEN_CHARS_MAX }) },
   { additionalProperties: false },
 )
 

@@ -71,7 +71,7 @@ export function unknownAge(): Refusal {
 }
 
 export function tooOld({ ageMs, ageMsMax }: Overdue): Refusal {
-  const ageSeconds = Math.round(ageMs / 1000)
+  const ageSeconds = Math.ceil(ageMs / 1000)
   return passing(
     'data_stale',
     `An input is ${ageSeconds} s old; the limit is ${ageMsMax / 1000} s.`,

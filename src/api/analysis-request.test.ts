@@ -161,9 +161,11 @@ function words(name: string, values: readonly string[], usual: string): fc.Arbit
 }
 
 /** Some members of the answer, in their shortest words; null for all of them. */
-function fields({ document }: AnalysisContract): fc.Arbitrary<Written | null> {
+function fields({ document, compactOmits = [] }: AnalysisContract): fc.Arbitrary<Written | null> {
   const { properties } = document as { readonly properties?: Readonly<Record<string, unknown>> }
-  const names = Object.keys(properties ?? {}).filter((name) => name !== 'timestamp_iso')
+  // Also with `view=compact`, which has no more than it shows.
+  const absent = new Set(['timestamp_iso', 'interpretation', 'history', 'sources', ...compactOmits])
+  const names = Object.keys(properties ?? {}).filter((name) => !absent.has(name))
   const paths = [...names, 'meta.quality', 'meta.as_of']
   return fc.option(
     fc.subarray(paths, { minLength: 1, maxLength: Math.min(12, paths.length) }).map((chosen) => {

@@ -3,7 +3,7 @@ import type { AnalysisContract } from '../domain/contract.ts'
 import type { Slot } from '../domain/document.ts'
 import type { JsonSchema } from './discovery/published-schema.ts'
 import { publishedSchema } from './discovery/published-schema.ts'
-import { compactOmitsAlways, hasPath } from './discovery/schema-parts.ts'
+import { compactOmitsAlways, compactSchema, hasPath } from './discovery/schema-parts.ts'
 
 /** The part of an answer that a caller requests. */
 export type Selection = {
@@ -49,13 +49,15 @@ export function selectionReader(contract: AnalysisContract): Read {
   const schema = publishedSchema(contract.document)
   const omits = treeOf((contract.compactOmits ?? []).map((path) => path.split('.')))
   const takesView = hasCompactView(contract)
+  const short = takesView ? compactSchema(schema, contract.compactOmits) : schema
   return ({ fields, view }) => {
     const isCompact = takesView ? compactOf(view) : false
     if (typeof isCompact !== 'boolean') return isCompact
     if (fields === undefined) {
       return isCompact ? { key: 'compact', isCompact, fields: null, omits } : null
     }
-    const paths = pathsOf(fields, schema)
+    // Of the short answer only what it has can be bought.
+    const paths = pathsOf(fields, isCompact ? short : schema)
     if (!Array.isArray(paths)) return paths
     const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))
     const chosenPaths = pathsIn(tree).sort().join()

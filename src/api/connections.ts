@@ -56,7 +56,8 @@ function limitAddresses(server: Server, isProxy: (address: string) => boolean): 
     byCaller.set(caller, own.add(connection))
     connection.once('close', () => {
       own.delete(connection)
-      if (own.size === 0) byCaller.delete(caller)
+      // A later connection may have begun another set.
+      if (own.size === 0 && byCaller.get(caller) === own) byCaller.delete(caller)
     })
     if (total > CONNECTIONS_MAX - CONNECTIONS_FREE_MIN) closeIdle(byCaller, own.size)
   })

@@ -22,6 +22,8 @@ const PROOFS_PER_MINUTE = 60
 const SHA_256 = /^(?:0x)?([0-9a-f]{64})$/i
 
 const NUMBER = /^[1-9]\d{0,14}$/
+/** `Date.parse` takes more, such as 0 for a year. */
+const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?Z$/
 
 /** Free proof that an answer was sold or a claim made, and in which hour: the tree of RFC 9162 over the leaves of each hour. */
 export function proofRoutes(app: FastifyInstance, proofs: AnswerProofs): void {
@@ -72,7 +74,8 @@ export function proofRoutes(app: FastifyInstance, proofs: AnswerProofs): void {
 function beforeOf(value: unknown): HoursBefore | undefined {
   if (value === undefined) return null
   if (typeof value === 'string' && NUMBER.test(value)) return { number: Number(value) }
-  const hourMs = Date.parse(String(value))
+  if (typeof value !== 'string' || !INSTANT.test(value)) return undefined
+  const hourMs = Date.parse(value)
   return Number.isFinite(hourMs) ? { hourMs } : undefined
 }
 

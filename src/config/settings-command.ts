@@ -80,6 +80,7 @@ export class SettingsCommand extends Command {
     if (source === undefined || this.getOptionValueSource(name) === 'cli') return
     try {
       const texts = this.#textsOf(source)
+      if (option.isBoolean() && !isOn(texts.at(-1) ?? '', source)) return
       const value = option.isBoolean() ? true : parsedValue(option, texts, source)
       this.setOptionValueWithSource(name, value, source.origin === 'variable' ? 'env' : 'config')
       this.given.set(name, { texts, origin: source.origin, place: placeOf(source) })
@@ -118,6 +119,13 @@ export function givenTexts(command: SettingsCommand): ReadonlyMap<string, string
       : [[option.name(), value.texts.join('|')]]
   })
   return new Map(texts)
+}
+
+/** Whether a flag that has a variable is on. @throws ConfigError for another word */
+function isOn(text: string, { place }: Source): boolean {
+  if (/^(|0|false|off|no)$/i.test(text)) return false
+  if (/^(1|true|on|yes)$/i.test(text)) return true
+  throw new ConfigError(`${place} = ${text}: not on or off`)
 }
 
 /** @throws ConfigError, which shows the value only if it is no secret */

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIPv6 } from 'node:net'
 import { request } from 'undici'
+import { TOKEN_CHARS_MAX } from '../api/admin-access.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { AdminOptions } from '../config/option.ts'
 import { reasonOf } from '../domain/errors.ts'
@@ -50,6 +51,10 @@ export function adminTokenOf({ adminTokenFile }: AdminOptions): string | null {
   if (!/^\S+$/.test(token) || token.length < TOKEN_CHARS_MIN)
     throw new ConfigError(
       `--admin-token-file ${adminTokenFile} needs one token of ${TOKEN_CHARS_MIN} characters or more without spaces, for example from: openssl rand -hex 32`,
+    )
+  if (token.length > TOKEN_CHARS_MAX)
+    throw new ConfigError(
+      `--admin-token-file ${adminTokenFile} has a token of more than ${TOKEN_CHARS_MAX} characters`,
     )
   return token
 }

@@ -67,9 +67,10 @@ export async function backup(
     }
     await writeFile(join(partial, MANIFEST_NAME), `${JSON.stringify(manifest, null, 2)}\n`)
     await syncToDisk(join(partial, MANIFEST_NAME))
-    lock.close()
-    rmSync(join(partial, LOCK_NAME))
+    // Under the lock: a second backup would remove what this one is about to publish.
     await publish(partial, target)
+    lock.close()
+    rmSync(join(target, LOCK_NAME), { force: true })
     progress.end()
     const tookMs = Math.round(systemClock.nowMs() - beganMs)
     write(
@@ -101,7 +102,6 @@ function checkPlaces(target: string, dataDir: string): void {
 
 /** Removes the files of a killed backup. @returns the lock that keeps out a second backup to the same folder */
 function begin(partial: string, target: string): Database.Database {
-  restoreReplaced(target)
   mkdirSync(partial, { recursive: true, mode: 0o700 })
   const lock = new Database(join(partial, LOCK_NAME), { timeout: 0 })
   try {
@@ -112,6 +112,7 @@ function begin(partial: string, target: string): Database.Database {
       ? new OperatingError('backup_busy', `another backup to ${target} is running`, { cause })
       : new OperatingError('backup_not_begun', `${partial} cannot be locked`, { cause })
   }
+  restoreReplaced(target)
   for (const name of readdirSync(partial))
     if (!name.startsWith(LOCK_NAME)) rmSync(join(partial, name), { recursive: true })
   return lock

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import type { Clock } from '../domain/clock.ts'
 import type { DoctorFinding, DoctorReport } from '../domain/desk-reports.ts'
@@ -46,24 +47,36 @@ export class DoctorRun {
     if (this.#report.state === 'running') return false
     const { program, args } = this.#command
     this.#report = { ...this.#report, state: 'running', startedAtMs: this.#clock.nowMs() }
-    const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+    let child: ChildProcess
+    try {
+      child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'] })
+    } catch (cause) {
+      this.#ended({ failure: reasonOf(cause) })
+      return true
+    }
     const kill = () => child.kill('SIGKILL')
     process.once('exit', kill)
     const cancel = this.#clock.after(RUN_MS_MAX, kill)
     this.#stop = kill
     let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(0, OUTPUT_CHARS_MAX)
-    })
     let reason: string | null = null
-    child.once('error', (cause) => {
-      reason = reasonOf(cause)
-    })
-    child.once('close', (code, signal) => {
+    let isOver = false
+    const finish = (code: number | null, signal: string | null) => {
+      if (isOver) return
+      isOver = true
       cancel()
       process.removeListener('exit', kill)
       const failure = reason ?? (signal === null ? null : `ended by ${signal}`)
       this.#ended(failure === null ? findingsIn(output, code) : { failure })
+    }
+    child.once('error', (cause) => {
+      reason = reasonOf(cause)
+      // Without file descriptors it never began, has no output and emits no `close`.
+      if (child.pid === undefined) finish(null, null)
+    })
+    child.once('close', finish)
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      output = (output + text).slice(0, OUTPUT_CHARS_MAX)
     })
     return true
   }

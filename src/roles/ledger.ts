@@ -67,7 +67,8 @@ function table(
   by: readonly (keyof ReportLine['of'])[],
   hasColor: boolean,
 ): string {
-  if (lines.length === 0) return 'no sales in this period\n'
+  // Anchors and failed settlements cost gas without a sale.
+  if (lines.length === 0) return ['no sales in this period', ...net.map(netText), ''].join('\n')
   const names = by.map((name) => (name === 'day' ? 'day (UTC)' : name))
   const rows = new Table({
     head: [...names, 'state', 'payments', 'USDC', 'fees'],

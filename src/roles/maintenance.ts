@@ -1,3 +1,4 @@
+import { ledgerProblems } from '../config/check-ledger.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { MAINTENANCE_COMMANDS, MaintenanceOptions } from '../config/maintenance.ts'
 import type { AdminOptions } from '../config/option.ts'
@@ -69,6 +70,8 @@ async function inPostgres<Result>(
   url: string,
   work: (db: Postgres) => Promise<Result>,
 ): Promise<Result> {
+  const problems = ledgerProblems(url)
+  if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   const db = new Postgres({ url, applicationName: 'perpscope maintenance' })
   try {
     await migrateTables(db, maintenanceTables)

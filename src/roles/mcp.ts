@@ -15,6 +15,7 @@ import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
+import { OperatingError } from '../domain/errors.ts'
 import { buyerWallet } from './buyer-wallet.ts'
 import { checkedFrames } from './checked-frames.ts'
 import { systemClock } from './system-clock.ts'
@@ -52,7 +53,14 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     nowMs,
   }
   const service = new Client({ name: 'perpscope-mcp', version })
-  await service.connect(new StreamableHTTPClientTransport(new URL(`${options.url}/mcp`)))
+  const endpoint = new StreamableHTTPClientTransport(new URL(`${options.url}/mcp`))
+  await service.connect(endpoint).catch((cause: unknown) => {
+    throw new OperatingError(
+      'service_unreachable',
+      `${options.url} does not answer; is the service running, and is --url right?`,
+      { cause },
+    )
+  })
   tell(`perpscope mcp: ${options.url}, up to ${options.budgetUsd} USDC\n`)
 
   const ask = ({ name, args }: Call, meta?: Record<string, unknown>) =>

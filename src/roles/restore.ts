@@ -117,12 +117,18 @@ async function takeIn(
   const incoming = join(dataDir, INCOMING)
   rmSync(incoming, { recursive: true, force: true })
   mkdirSync(incoming)
-  for (const file of files) {
-    const target = join(incoming, file.name)
-    await copyFile(join(source, file.name), target, (...step) =>
-      progress.copied(file.name, ...step),
-    )
-    await checkFingerprint(target, file)
+  try {
+    for (const file of files) {
+      const target = join(incoming, file.name)
+      await copyFile(join(source, file.name), target, (...step) =>
+        progress.copied(file.name, ...step),
+      )
+      await checkFingerprint(target, file)
+    }
+  } catch (cause) {
+    // They would keep the disk full for the service that starts again.
+    rmSync(incoming, { recursive: true, force: true })
+    throw cause
   }
 }
 

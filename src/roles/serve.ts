@@ -1,6 +1,7 @@
 import { checkServeOptions } from '../config/check-serve.ts'
 import type { EffectiveConfiguration } from '../config/effective.ts'
 import type { ServeOptions } from '../config/serve.ts'
+import { adminTokenOf } from './admin-client.ts'
 import { serveEngine } from './serve/engine.ts'
 import { serveGateway } from './serve/gateway.ts'
 import { serveAll } from './serve/whole-service.ts'
@@ -13,5 +14,7 @@ export async function serve(
   configuration: EffectiveConfiguration,
 ): Promise<void> {
   checkServeOptions(options)
+  // Before anything is opened that would keep the process of a refused start alive.
+  adminTokenOf(options)
   await roles[options.role](options, configuration)
 }

@@ -2,8 +2,11 @@ import { readFileSync } from 'node:fs'
 import Table from 'cli-table3'
 import type { Hex } from 'viem'
 import { createPublicClient, http, TransactionNotFoundError } from 'viem'
+import { UsageError } from '../config/usage.ts'
 import type { VerifyOptions } from '../config/verify.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { hostOf } from '../domain/host-of.ts'
+import { nodeReason } from '../payment/node-error.ts'
 import type { AnswerFile } from '../proof/answer-file.ts'
 import { AnswerFileError, answerText, readAnswerFile } from '../proof/answer-file.ts'
 import type { CheckStep } from '../proof/check-answer.ts'
@@ -49,6 +52,8 @@ async function answerSteps(
   text: string,
   { receipt = '', url, signer, recording, rpcUrl }: VerifyOptions,
 ): Promise<readonly CheckStep[]> {
+  if (rpcUrl !== undefined && url === undefined)
+    throw new UsageError('--rpc-url needs --url: the service names the anchor')
   const file = fileOf(text, receipt)
   const named = url === undefined ? undefined : await receiptSigner(url)
   const steps = [...(await checkAnswer(file, signer ?? named ?? null))]
@@ -93,7 +98,10 @@ async function transactionOf(hash: string, url: string): Promise<AnchorTransacti
     const block = blockNumber === null ? null : await node.getBlock({ blockNumber })
     return { network, data, minedAtMs: block && Number(block.timestamp) * 1_000 }
   } catch (cause) {
-    throw new OperatingError('unverifiable', `${url} does not answer: ${reasonOf(cause)}`)
+    throw new OperatingError(
+      'unverifiable',
+      `the node at --rpc-url (${hostOf(url)}) does not answer: ${nodeReason(cause)}`,
+    )
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatingError } from '../domain/errors.ts'
 import { statPresent } from './present-file.ts'
@@ -20,13 +20,20 @@ export class MaintenanceFile {
     }
   }
 
-  /** @throws if the folder cannot be written; the mode has not changed then */
+  /** @throws OperatingError if the folder cannot be written; the mode has not changed then */
   write(isOn: boolean): void {
-    if (!isOn) {
-      rmSync(this.#path, { force: true })
-      return
+    try {
+      if (!isOn) {
+        rmSync(this.#path, { force: true })
+        return
+      }
+      mkdirSync(dirname(this.#path), { recursive: true })
+      // Empty: on a full disk a file can be created, and its content cannot be written.
+      closeSync(openSync(this.#path, 'a'))
+    } catch (cause) {
+      throw new OperatingError('maintenance_unwritable', `${this.#path} cannot be written`, {
+        cause,
+      })
     }
-    mkdirSync(dirname(this.#path), { recursive: true })
-    writeFileSync(this.#path, 'perpscope maintenance off ends it\n')
   }
 }

@@ -73,7 +73,9 @@ export class AnalysisAgent implements AgentExecutor {
       case 'payment-required': {
         const reason = String(result.rejection?.['reason'] ?? 'payment_invalid')
         const metadata = {
-          ...(payment === null ? { [STATUS]: 'payment-required' } : failed(task, payment, reason)),
+          ...(payment === null
+            ? { [STATUS]: 'payment-required', ...receiptsIn(task) }
+            : failed(task, payment, reason)),
           [REQUIRED]: result.required,
         }
         const text = payment === null ? 'Payment required.' : `The payment was refused: ${reason}.`
@@ -133,6 +135,7 @@ export class AnalysisAgent implements AgentExecutor {
     const isOpen = problem['retryable'] === true
     const code = String(problem['code'])
     const metadata = {
+      ...receiptsIn(context.task),
       ...(payment !== null &&
         (isOpen
           ? { [STATUS]: 'payment-submitted', [ERROR]: code }
@@ -203,6 +206,12 @@ function urlOf(task: Task | undefined): string | null {
 
 function messagesOf(task: Task | undefined): number {
   return Number(task?.metadata?.[MESSAGES] ?? 0)
+}
+
+/** Receipts of the payments of a task so far, failed ones included. */
+function receiptsIn(task: Task | undefined): Metadata {
+  const receipts = receiptsOf(task)
+  return receipts.length === 0 ? {} : { [RECEIPTS]: receipts }
 }
 
 /** Receipts of all payments of the task, failed ones included. */

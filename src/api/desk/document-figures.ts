@@ -5,7 +5,7 @@ import { viewOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import { freshness, overdue } from '../freshness.ts'
 
-type Documents = Pick<EngineReplica, 'listed' | 'document'>
+type Documents = Pick<EngineReplica, 'listed' | 'document' | 'state'>
 
 /** Ages and grades of the default answers of one analysis that could be sold at this instant. */
 export function documentFigures(
@@ -17,12 +17,14 @@ export function documentFigures(
   const ages: number[] = []
   let worst: { readonly subject: string; readonly ageMs: number } | null = null
   let documents = 0
+  // Nothing is sold without an engine.
+  const isAway = engine.state(nowMs) !== 'available'
   for (const subject of contract.scope === 'coin' ? engine.listed : [WHOLE_MARKET]) {
     const document = engine.document(keyOf(contract, subject))
     if (document === undefined) continue
     documents += 1
     const view = viewOf(document, contract.defaultView)
-    if (view?.kind !== 'answer') continue
+    if (isAway || view?.kind !== 'answer') continue
     if (overdue(document, view, contract.inputAgeMsMax, nowMs) !== null) continue
     const { dataAgeMs, grade } = freshness(document, view, nowMs)
     if (dataAgeMs === Number.POSITIVE_INFINITY) continue

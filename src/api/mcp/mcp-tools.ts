@@ -34,10 +34,12 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
     },
     outputSchema: outline(offer.compactSchema),
     urlOf: (args) => {
-      // JSON may have a lone surrogate, which no URL can encode.
-      const coin = encodeURIComponent(text(args['coin'] ?? '').toWellFormed())
+      // JSON may have a lone surrogate, which no URL can encode. A URL takes `.` and `..` for its own folders.
+      const named = text(args['coin'] ?? '').toWellFormed()
+      const coin = encodeURIComponent(/^\.{1,2}$/.test(named) ? `${named} ` : named)
+      const isShort = isCompactable && !Object.hasOwn(args, 'fields')
       const path = offer.path.replace('{coin}', () => coin)
-      const query = new URLSearchParams(isCompactable ? { view: 'compact' } : {})
+      const query = new URLSearchParams(isShort ? { view: 'compact' } : {})
       for (const [name, value] of Object.entries(args))
         if (name !== 'coin' || path === offer.path) query.set(name, text(value))
       return query.size === 0 ? path : `${path}?${query}`

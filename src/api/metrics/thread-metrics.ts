@@ -14,6 +14,11 @@ export class ThreadReadings {
     if (this.#readings.length > READINGS_MAX) this.#readings.shift()
   }
 
+  /** For a thread that sends nothing any more. */
+  clear(): void {
+    this.#readings.length = 0
+  }
+
   /** null before the first. */
   get newest(): ThreadUsage | null {
     return this.#readings.at(-1) ?? null

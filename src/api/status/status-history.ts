@@ -69,6 +69,8 @@ export class StatusHistory {
   #sinceMs: number
   /** Last observation; null before the first. */
   #lastMs: number | null = null
+  /** When an engine was available last. */
+  #availableAtMs = Number.NEGATIVE_INFINITY
   readonly #days: StatusDay[]
   #incidents: Incident[]
   /** Faults that last, by kind and subject. */
@@ -103,7 +105,9 @@ export class StatusHistory {
     if (startedBeforeMs !== null && startedAtMs !== null && startedAtMs > startedBeforeMs)
       this.#add({
         ...{ kind: 'engine_restarted', subject: null },
-        ...{ beginMs: Math.min(startedAtMs, nowMs), endMs: nowMs },
+        // A standby that takes over has started long before, while the other engine was available.
+        beginMs: Math.max(Math.min(startedAtMs, nowMs), this.#availableAtMs),
+        endMs: nowMs,
       })
     this.#follow(faultsOf(observation), nowMs)
     const word = wordOf(observation)
@@ -111,6 +115,7 @@ export class StatusHistory {
     this.#word = word
     this.#present = observation
     this.#lastMs = nowMs
+    if (observation.engine === 'available') this.#availableAtMs = nowMs
     this.#forget(nowMs)
   }
 

@@ -151,7 +151,8 @@ function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promis
     const order = JSON.stringify({ method: 'subscribe', subscription })
     frames = connectWebSocket(wsUrl, of(order)).subscribe({
       next: (text) => {
-        const frame: unknown = JSON.parse(text)
+        // Some servers greet with a text that is not JSON.
+        const frame = parsed(text)
         if (isObject(frame) && frame['channel'] === 'subscriptionResponse') end(resolve)
       },
       error: (cause) => end(() => reject(cause)),

@@ -16,18 +16,23 @@ type Purchases = {
   readonly pay: (quote: PaymentRequired) => Promise<PaymentPayload>
 }
 
+/** A service that never answers must not hold up the other checks. */
+const CALL_MS_MAX = 30_000
+
 /** Buys one path again and again, for at most the budget of each day in UTC. */
 export class PurchaseChecks {
   readonly #purchases: Purchases
   readonly #times: Times
   #day = Number.NaN
   #client: PerpscopeClient | null = null
+  #payees: readonly string[] | undefined
   /** Of the last purchase, USDC: the next one is expected to cost as much. */
   #priceUsd = 0
   #spentBefore = 0
 
   constructor(purchases: Purchases, times: Times) {
     this.#purchases = purchases
+    this.#payees = purchases.payees
     this.#times = times
   }
 
@@ -65,14 +70,20 @@ export class PurchaseChecks {
 
   /** One client per day, which holds the budget of it. */
   #clientOf(day: number): PerpscopeClient {
-    const { url, budgetUsd, payees, pay } = this.#purchases
+    const { url, budgetUsd, pay } = this.#purchases
     if (this.#client !== null && day === this.#day) return this.#client
     this.#spentBefore = this.spentUsd
     this.#day = day
     this.#client = new PerpscopeClient({
-      ...{ url, pay, nowMs: this.#times.nowMs },
+      ...{ url, nowMs: this.#times.nowMs },
+      pay: (quote) => {
+        // Of the first quote, also on later days.
+        this.#payees ??= quote.accepts.map(({ payTo }) => payTo)
+        return pay(quote)
+      },
+      fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS_MAX) }),
       budget: { maxUsdPerCall: budgetUsd, totalUsd: budgetUsd },
-      ...(payees && { payTo: payees }),
+      ...(this.#payees && { payTo: this.#payees }),
     })
     return this.#client
   }

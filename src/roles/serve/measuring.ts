@@ -20,6 +20,8 @@ import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
 const PERIOD_MS = 1_000
+/** Figures of the last minute. */
+const KEPT_MS = 60_000
 
 /**
  * Metrics of every role: engine, documents, both threads, disk. Threads are read once a second.
@@ -50,6 +52,8 @@ export function measuring(
       stop = clock.every(PERIOD_MS, () => {
         threads.gateway.add(meter.read())
         const { heartbeat } = engine
+        if (heartbeat !== null && clock.nowMs() - heartbeat.receivedAtMs > KEPT_MS)
+          threads.engine.clear()
         if (heartbeat?.thread === undefined || heartbeat.receivedAtMs === heartbeatAtMs) return
         heartbeatAtMs = heartbeat.receivedAtMs
         threads.engine.add(heartbeat.thread)

@@ -36,20 +36,28 @@ export async function agreeWithEngine(
   required: Omit<EngineOrigin, 'sentAtMs'>,
   { log }: Foundation,
 ): Promise<() => readonly CheckedSales[]> {
-  const sinceMs = systemClock.nowMs()
-  while (replica.origin === null && systemClock.nowMs() - sinceMs < FIRST_HEARTBEAT_MS_MAX)
+  const beganMs = monotonicMs()
+  while (replica.origin === null && monotonicMs() - beganMs < FIRST_HEARTBEAT_MS_MAX)
     await new Promise<void>((resolve) => systemClock.after(POLL_MS, resolve))
   const difference = () =>
     replica.origin === null ? undefined : differencesOf(required, replica.origin)[0]
   const refusal = difference()
   if (refusal !== undefined) throw new ConfigError(refusal)
   if (replica.origin === null) log.warn('no engine leads yet; documents follow when one does')
-  const faultOf = (reason: string | undefined): HealthFault | null =>
-    reason === undefined ? null : { reason, sinceMs }
+  const [agrees, clockFits] = [datedFault(), datedFault()]
   return () => [
-    { check: 'engine_agrees', fault: faultOf(difference()) },
-    { check: 'engine_clock', fault: faultOf(clockDifference(replica)) },
+    { check: 'engine_agrees', fault: agrees(difference()) },
+    { check: 'engine_clock', fault: clockFits(clockDifference(replica)) },
   ]
+}
+
+/** @returns the fault of a reason, with the time at which it was first found */
+function datedFault(): (reason: string | undefined) => HealthFault | null {
+  let sinceMs: number | null = null
+  return (reason) => {
+    sinceMs = reason === undefined ? null : (sinceMs ?? systemClock.nowMs())
+    return reason === undefined || sinceMs === null ? null : { reason, sinceMs }
+  }
 }
 
 function clockDifference({ origin }: EngineReplica): string | undefined {

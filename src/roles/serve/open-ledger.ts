@@ -116,6 +116,8 @@ async function openShared(url: string, options: ServeOptions, log: Logger): Prom
       },
     }
   } catch (cause) {
+    // Its heartbeat would keep the process of a refused start alive.
+    await ledger.close().catch(() => undefined)
     await close()
     throw cause
   }
