@@ -360,6 +360,7 @@ describe('a service that lies', () => {
   })
 
   test.each([
+    ['a payment whose validity is a text', { maxTimeoutSeconds: '60' }, /valid for 60 s/],
     ['a payment that lasts for an hour', { maxTimeoutSeconds: 3_600 }, /valid for 3600 s/],
     [
       'another payee',

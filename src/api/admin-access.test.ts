@@ -98,6 +98,10 @@ describe('access by token', () => {
     expect(blocked.headers['retry-after']).toBe('60')
     expect((await signIn(admin, TOKEN, { host, origin }, '10.0.0.1')).statusCode).toBe(429)
     expect((await ask({ host, authorization }, '10.0.0.2')).statusCode).toBe(200)
+    // An IPv6 network has more addresses than a token has guesses.
+    for (let count = 0; count < 10; count += 1) await ask(wrong, `2001:db8::${count + 1}`)
+    expect((await ask({ host, authorization }, '2001:db8::ff')).statusCode).toBe(429)
+    expect((await ask({ host, authorization }, '2001:db8:0:1::1')).statusCode).toBe(200)
     clock.advance(60_000)
     expect((await ask({ host, authorization }, '10.0.0.1')).statusCode).toBe(200)
   })

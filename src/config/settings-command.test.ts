@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { CommanderError } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
 import { effectiveConfiguration } from './effective.ts'
+import { ledgerOptions } from './ledger.ts'
 import { recordOptions } from './record.ts'
 import { serveOptions } from './serve.ts'
 import { SettingsCommand } from './settings-command.ts'
@@ -51,6 +52,23 @@ describe('precedence', () => {
     const command = parsed(flags, variables)
     expect(command.problems).toEqual([])
     expect(command.opts()).toMatchObject({ port })
+  })
+
+  test.each([
+    ['true', { json: true }],
+    ['1', { json: true }],
+    ['off', {}],
+    ['0', {}],
+    ['', {}],
+  ])('a flag by the variable %j', (text, expected) => {
+    const options = ledgerOptions as typeof serveOptions
+    expect(parsed([], { PERPSCOPE_LEDGER_JSON: text }, options).opts()).toMatchObject(expected)
+    expect(parsed([], { PERPSCOPE_LEDGER_JSON: text }, options).opts()['json'] ?? false).toBe(
+      'json' in expected,
+    )
+    expect(parsed([], { PERPSCOPE_LEDGER_JSON: 'maybe' }, options).problems).toEqual([
+      'PERPSCOPE_LEDGER_JSON = maybe: not on or off',
+    ])
   })
 
   test('a variable file counts before the configuration file, and after a flag', () => {

@@ -210,6 +210,18 @@ describe('engine supervisor', () => {
     expect(runs).toHaveLength(1)
   })
 
+  test('a clock that is slewed away is followed after a minute, too', () => {
+    for (let second = 0; second < 40; second += 1) {
+      clock.step(100)
+      run(1)
+    }
+    expect(told('clock-stepped')).toEqual([])
+    run(40)
+    expect(told('clock-followed')).toEqual([])
+    run(40)
+    expect(told('clock-followed')).toHaveLength(1)
+  })
+
   test('what the clock makes up for by itself needs no new run', () => {
     run(5)
     clock.step(2_900)

@@ -77,6 +77,21 @@ describe('the check of an answer', () => {
     )
   })
 
+  test.each([
+    ['BTC', undefined, '/pulse/BTC-PERP'],
+    ['BTC', undefined, '/pulse/btcusdt'],
+    ['kPEPE', 'PEPE', '/spread/PEPE-USD'],
+  ])('knows %s by another spelling of the call', async (coin, requested_coin, path) => {
+    const content = { coin, ...(requested_coin && { requested_coin, unit_multiplier: 1_000 }) }
+    expect(failing(await checkAnswer(await boughtFile(content, path), signer))).toEqual([])
+  })
+
+  test('a public URL may have a path of its own', async () => {
+    const file = await boughtFile(answer, '/perpscope/pulse/ETH')
+    expect(failing(await checkAnswer({ ...file, path: '/pulse/ETH' }, signer))).toEqual([])
+    expect(failing(await checkAnswer({ ...file, path: '/pulse/BTC' }, signer))).toEqual(['call'])
+  })
+
   test('fails for a changed answer', async () => {
     const file = await boughtFile()
     const changed = { ...file, answer: { ...answer, price: { current: 2_500.6 } } }

@@ -29,6 +29,17 @@ test('the report of a run is kept, also if a check has failed', async () => {
   await ended()
 })
 
+test('a program that cannot be started is a failed run, and can be tried again', async () => {
+  const run = new DoctorRun({ program: '/nonexistent/program', args: [] }, new ManualClock())
+  run.start()
+  while (run.report().state === 'running') await new Promise((resolve) => setImmediate(resolve))
+  expect(run.report()).toMatchObject({
+    state: 'failed',
+    failure: expect.stringContaining('ENOENT'),
+  })
+  expect(run.start()).toBe(true)
+})
+
 test('a run without a report states why', async () => {
   const { run, ended } = running('process.exit(78)')
   run.start()

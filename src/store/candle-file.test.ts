@@ -20,6 +20,17 @@ describe('candle file', () => {
 
   afterAll(() => rmSync(folder, { recursive: true }))
 
+  test('of a year of minutes is examined for gaps', () => {
+    const bars = Array.from({ length: 300_000 }, (_, at) => ({ ...BARS[1], openTimeMs: at }))
+    expect(candleGaps(bars as typeof BARS)).toEqual([])
+  })
+
+  test('that is a damaged gzip file is named', () => {
+    const path = join(folder, 'half.gz')
+    writeFileSync(path, gzipSync(TEXT).subarray(0, 20))
+    expect(() => readCandleFile(path)).toThrow(/half\.gz is a damaged gzip file/)
+  })
+
   test.each([
     ['plain', Buffer.from(TEXT)],
     ['gzipped', gzipSync(TEXT)],

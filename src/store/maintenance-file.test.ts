@@ -21,6 +21,14 @@ test('the position outlives the object, also in a folder that is new', () => {
   expect(new MaintenanceFile(path).read()).toBe(false)
 })
 
+test('a position that cannot be stored is refused as such', () => {
+  const notAFolder = join(folder, 'file')
+  writeFileSync(notAFolder, '')
+  expect(() => new MaintenanceFile(join(notAFolder, 'maintenance')).write(true)).toThrow(
+    expect.objectContaining({ code: 'maintenance_unwritable' }),
+  )
+})
+
 test('a position that cannot be looked at is not taken for off', () => {
   const notAFolder = join(folder, 'file')
   writeFileSync(notAFolder, '')

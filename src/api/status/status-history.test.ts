@@ -122,6 +122,15 @@ describe('the history of the status', () => {
     ])
   })
 
+  test('a standby that takes over within a second is no outage of hours', () => {
+    const history = begun()
+    let nowMs = during(history, { ...WELL, engineStartedAtMs: BEGIN_MS - 36_000_000 }, BEGIN_MS, 60)
+    nowMs = during(history, { ...WELL, engineStartedAtMs: BEGIN_MS - 18_000_000 }, nowMs, 3)
+    const [incident] = history.report(nowMs).incidents
+    expect(incident).toMatchObject({ kind: 'engine_restarted' })
+    expect(Date.parse(incident?.begin_iso ?? '')).toBeGreaterThanOrEqual(BEGIN_MS + 60_000)
+  })
+
   test('a time without observations is a time in which the service did not run', () => {
     const before = begun()
     const endMs = during(before, WELL, BEGIN_MS, 60)

@@ -34,6 +34,13 @@ const side: fc.Arbitrary<BookSide> = fc
 const notionalUsd = fc.double({ min: 1, max: 1e6, noNaN: true })
 
 describe('walking a book', () => {
+  test('a sale loses no more than its value', () => {
+    const bids = { levels: [{ price: 95, sizeBase: 1 }], mid: 100, direction: -1 } as const
+    expect(walk(bids, 500_000).slippageBps).toBe(10_000)
+    const asks = { levels: [{ price: 105, sizeBase: 1 }], mid: 100, direction: 1 } as const
+    expect(walk(asks, 500_000).slippageBps).toBeGreaterThan(10_000)
+  })
+
   property.prop([side, notionalUsd])(
     'agrees with taking it in a thousand small bites',
     (book, usd) => {

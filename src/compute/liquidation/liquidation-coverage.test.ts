@@ -48,6 +48,12 @@ describe('what was liquidated in a range, and whether it was observed', () => {
     expect(tracker.marketShare(NOW_MS - 4 * HOUR_MS, NOW_MS - HOUR_MS)).toBeCloseTo(2 / 3)
     feed(NOW_MS - HOUR_MS, NOW_MS)
     expect(tracker.marketShare(NOW_MS - 4 * HOUR_MS, NOW_MS)).toBe(0.75)
+    expect(tracker.at(NOW_MS + 8_000).marketShare, 'stated until some seconds ago').toBe(
+      tracker.at(NOW_MS).marketShare,
+    )
+    expect(tracker.at(NOW_MS + 22 * HOUR_MS).marketShare).toBeLessThan(
+      tracker.at(NOW_MS).marketShare,
+    )
     const restored = liquidationCoverage.create()
     expect(restored.restore(tracker.save())).toBe(true)
     expect(restored.marketShare(NOW_MS - 4 * HOUR_MS, NOW_MS)).toBe(0.75)

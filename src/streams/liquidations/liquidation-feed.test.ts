@@ -54,6 +54,13 @@ describe('the feed of all liquidations', () => {
     expect(JSON.parse(sent[0] ?? '').subscription).toEqual({ type: 'liquidationFills' })
   })
 
+  test('a refused subscription covers nothing', () => {
+    send({ type: 'error', message: 'expired key' })
+    runTo(200)
+    expect(events).toEqual([])
+    expect(failures[0]).toContain('refused the subscription')
+  })
+
   test('delivers a trade of two accounts once, but neither vaults nor deleveraging nor other frames', () => {
     send({ type: 'subscriptionUpdate' })
     send({
