@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Address, Hex } from 'viem'
 import { createTestClient, http, publicActions, walletActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ChannelConfig } from '../src/payment/channels/channel.ts'
@@ -453,6 +454,23 @@ describe('a deposit', () => {
   })
 })
 
+test('of two deposits of a whole wallet at once one is sent, at the cost of one', async () => {
+  const at = await shop()
+  const one = await fundedBuyer(at)
+  const salt: Hex = `0x${'07'.repeat(32)}`
+  const other = { key: one.key, config: { ...one.config, salt } }
+  const { address } = privateKeyToAccount(chain.accounts.facilitator.privateKey)
+  const sent = () => client().getTransactionCount({ address })
+  const before = await sent()
+  const found = await Promise.all(
+    [one, other].map(async (buyer) =>
+      buy(at, await withDeposit(buyer, at, PRICE, FUNDS), `/pulse/${buyer.config.salt.slice(-2)}`),
+    ),
+  )
+  expect(found.map(({ status }) => status).sort()).toEqual([200, 402])
+  expect((await sent()) - before).toBe(1)
+})
+
 test("deposits and other transfers with the same gas key get in each other's way and all get through", async () => {
   const { facilitator, merchant } = chain.accounts
   const clock = new ManualClock(systemClock.nowMs())
@@ -566,6 +584,29 @@ describe('a refund', () => {
     expect(at.host.runs()).toBe(runs)
     expect(await held(buyer.key.address)).toBe(FUNDS - PRICE)
     expect((await buy(at, await refund(buyer, at, PRICE, DEPOSIT))).status, 'once').toBe(402)
+  })
+
+  test('that a block has reverted keeps the channel closed, because its signature is public', async () => {
+    const { at, buyer } = await opening()
+    vi.spyOn(at.desk.registry.chain, 'refund').mockResolvedValueOnce({
+      ...{ kind: 'reverted', reason: 'was mined and reverted', transaction: `0x${'1'.repeat(64)}` },
+    })
+    const reverted = await buy(at, await refund(buyer, at, PRICE, DEPOSIT))
+    expect(reverted.body().diagnostics.reason).toMatch(/refund_transaction_failed$/)
+    const sale = await buy(at, await voucher(buyer, at, 2n * PRICE))
+    expect([sale.status, sale.body().diagnostics.reason]).toEqual([
+      ...[402, expect.stringMatching(/withdrawal_pending$/)],
+    ])
+    expect((await buy(at, await refund(buyer, at, PRICE, DEPOSIT))).status, 'again').toBe(200)
+    expect(await held(buyer.key.address)).toBe(FUNDS - PRICE)
+  })
+
+  test('that was never sent leaves the channel open', async () => {
+    const { at, buyer } = await opening()
+    const unsent = { kind: 'unsent', reason: 'no node' } as const
+    vi.spyOn(at.desk.registry.chain, 'refund').mockResolvedValueOnce(unsent)
+    expect((await buy(at, await refund(buyer, at, PRICE, DEPOSIT))).status).not.toBe(200)
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
   })
 
   test.each([
