@@ -156,7 +156,8 @@ command(
   )
   .action(async (file: string, options: IndicatorsOptions) => {
     const { printIndicators } = await import('./roles/indicators.ts')
-    printIndicators(file, options, { write, warn: tell })
+    const { systemClock } = await import('./roles/system-clock.ts')
+    printIndicators(file, options, { write, warn: tell }, systemClock.nowMs())
   })
 
 command(

@@ -16,8 +16,8 @@ const settings = {
   analysis: setting(
     '--analysis <id>',
     'PERPSCOPE_REPLAY_ANALYSIS',
-    'analysis of the document that --coin prints',
-  ).default('pulse'),
+    'analysis of the document that --coin prints (default: pulse)',
+  ),
   view: setting(
     '--view <value>',
     'PERPSCOPE_REPLAY_VIEW',

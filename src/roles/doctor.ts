@@ -44,13 +44,16 @@ export async function doctor(
 ): Promise<boolean> {
   const { dataDir, paymentChannels, source, weightPerMinute } = options
   const isOpen = options.payment === 'open'
+  const hasEngine = options.role !== 'gateway'
+  const sells = !isOpen && options.role !== 'engine'
+  const ofEngine = (check: () => ReturnType<Check[1]>) => () => (hasEngine ? check() : null)
   const sqlite = checkSqlite()
   const databases: readonly Check[] = [
-    ['checkpoint', () => checkCheckpoint(dataDir, systemClock.nowMs())],
-    ['history', () => checkHistory(dataDir)],
-    ['documents', () => checkDocuments(dataDir, systemClock.nowMs())],
-    ['ledger', () => (isOpen ? null : ledgerFinding(options))],
-    ['payment channels', () => checkChannels(dataDir, !isOpen && paymentChannels === 'on')],
+    ['checkpoint', ofEngine(() => checkCheckpoint(dataDir, systemClock.nowMs()))],
+    ['history', ofEngine(() => checkHistory(dataDir))],
+    ['documents', ofEngine(() => checkDocuments(dataDir, systemClock.nowMs()))],
+    ['ledger', () => (sells ? ledgerFinding(options) : null)],
+    ['payment channels', () => checkChannels(dataDir, sells && paymentChannels === 'on')],
   ]
   const checks: readonly Check[] = [
     ['configuration', () => checkSettings(options)],
@@ -65,13 +68,14 @@ export async function doctor(
     ['history at work', () => checkStore(options)],
     ['files set aside', () => checkSetAside(dataDir)],
     ['ways to pay', () => checkPayment(options)],
-    ['venue', () => checkVenue(venueOf(source), systemClock, weightPerMinute)],
+    ['venue', ofEngine(() => checkVenue(venueOf(source), systemClock, weightPerMinute))],
     [
       'sources',
-      () =>
+      ofEngine(() =>
         options.outside === 'off'
           ? null
           : checkExternal(externalAddresses(options), systemRuntime(systemClock)),
+      ),
     ],
   ]
   // The venue and the sources take some ten seconds.

@@ -3,7 +3,7 @@ import type { IndicatorsOptions } from '../config/indicators.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { CandleGap } from '../store/candle-file.ts'
-import { candleGaps, readCandleFile } from '../store/candle-file.ts'
+import { barLengthMs, candleGaps, readCandleFile } from '../store/candle-file.ts'
 
 const GAPS_SHOWN_MAX = 10
 
@@ -18,8 +18,14 @@ export function printIndicators(
     write,
     warn,
   }: { readonly write: (text: string) => void; readonly warn: (text: string) => void },
+  nowMs: number,
 ): void {
-  const bars = readCandleFile(path)
+  const all = readCandleFile(path)
+  const lengthMs = barLengthMs(all)
+  // The newest candle of a snapshot has not ended.
+  const bars = all.filter(({ openTimeMs }) => !(openTimeMs + lengthMs > nowMs))
+  if (bars.length < all.length)
+    warn(`perpscope: ${path}: the last bar is still forming and is left out\n`)
   const gaps = candleGaps(bars)
   if (gaps.length > 0) {
     if (how === 'refuse') throw new OperatingError('candle_gaps', `${path}: ${described(gaps)}`)

@@ -6,6 +6,7 @@ import { contracts } from '../compute/analyses/registry.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { version } from '../config/environment.ts'
 import type { ReplayOptions } from '../config/replay.ts'
+import { UsageError } from '../config/usage.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { keyOf, viewKeyOf } from '../domain/contract.ts'
 import type { Answer, Document, NoAnswer } from '../domain/document.ts'
@@ -115,8 +116,13 @@ type Asked = {
 }
 
 /** @throws ConfigError for what no recording could answer. */
-function askedOf({ coin, analysis, view }: ReplayOptions): Asked | null {
-  if (coin === undefined) return null
+function askedOf({ coin, analysis: given, view }: ReplayOptions): Asked | null {
+  if (coin === undefined) {
+    if (view !== undefined || given !== undefined)
+      throw new UsageError('--analysis and --view need --coin')
+    return null
+  }
+  const analysis = given ?? 'pulse'
   const contract = contracts.find(({ id }) => id === analysis)
   if (contract === undefined)
     throw new ConfigError(

@@ -32,13 +32,22 @@ export function readCandleFile(path: string): readonly Bar[] {
  * @returns ascending; none for fewer than three bars
  */
 export function candleGaps(bars: readonly Bar[]): readonly CandleGap[] {
-  const steps = bars.slice(1).map(({ openTimeMs }, at) => openTimeMs - (bars[at] as Bar).openTimeMs)
+  const steps = stepsOf(bars)
   const stepMs = mostFrequent(steps)
   return steps.flatMap((step, at) => {
     if (step === stepMs) return []
     const afterMs = (bars[at] as Bar).openTimeMs
     return [{ afterMs, untilMs: afterMs + step, missing: Math.ceil(step / stepMs) - 1 }]
   })
+}
+
+/** Length of the bars; NaN for fewer than two. */
+export function barLengthMs(bars: readonly Bar[]): number {
+  return mostFrequent(stepsOf(bars))
+}
+
+function stepsOf(bars: readonly Bar[]): readonly number[] {
+  return bars.slice(1).map(({ openTimeMs }, at) => openTimeMs - (bars[at] as Bar).openTimeMs)
 }
 
 /** The smallest of several as frequent ones; NaN for none. */

@@ -11,6 +11,7 @@ afterEach(() => {
 
 const host = '127.0.0.1'
 const adminHost = host
+const role = 'all'
 
 describe('the ports', () => {
   test('that are free are free again afterwards', async () => {
@@ -19,7 +20,7 @@ describe('the ports', () => {
       await freed(await portOf(silent())),
     ]
     for (const _ of [1, 2])
-      expect(await checkPorts({ host, port, adminHost, adminPort })).toMatchObject({
+      expect(await checkPorts({ role, host, port, adminHost, adminPort })).toMatchObject({
         status: 'ok',
         found: `public 127.0.0.1:${port} free, admin 127.0.0.1:${adminPort} free`,
       })
@@ -27,17 +28,26 @@ describe('the ports', () => {
 
   test('that another program holds keep serve from starting', async () => {
     const [port, adminPort] = [await portOf(silent()), await portOf(answering({ hello: 'world' }))]
-    expect(await checkPorts({ host, port, adminHost, adminPort })).toMatchObject({
+    expect(await checkPorts({ role, host, port, adminHost, adminPort })).toMatchObject({
       status: 'fail',
       found: `public: listen EADDRINUSE: address already in use 127.0.0.1:${port}, admin: listen EADDRINUSE: address already in use 127.0.0.1:${adminPort}`,
       advice: expect.stringMatching(/^serve would not start/),
     })
   })
 
+  test('of an engine are the admin port alone', async () => {
+    const port = await portOf(silent())
+    const adminPort = await freed(await portOf(silent()))
+    expect(await checkPorts({ role: 'engine', host, port, adminHost, adminPort })).toMatchObject({
+      status: 'ok',
+      found: `admin 127.0.0.1:${adminPort} free`,
+    })
+  })
+
   test('that our own service holds are well', async () => {
     const adminPort = await portOf(answering({ ready: false, reasons: ['coin_ready'] }))
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ host, port, adminHost, adminPort })).toMatchObject({
+    expect(await checkPorts({ role, host, port, adminHost, adminPort })).toMatchObject({
       status: 'ok',
       found: `public 127.0.0.1:${port} held by the running service, admin 127.0.0.1:${adminPort} held by the running service`,
     })
@@ -45,14 +55,14 @@ describe('the ports', () => {
 
   test('that a service with another admin port holds keep a second one from starting', async () => {
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ host, port, adminHost, adminPort: 0 })).toMatchObject({
+    expect(await checkPorts({ role, host, port, adminHost, adminPort: 0 })).toMatchObject({
       status: 'fail',
     })
   })
 
   test('that are one and the same are one too few', async () => {
     const port = await freed(await portOf(silent()))
-    expect(await checkPorts({ host, port, adminHost, adminPort: port })).toMatchObject({
+    expect(await checkPorts({ role, host, port, adminHost, adminPort: port })).toMatchObject({
       status: 'fail',
       found: expect.stringMatching(/^public .* free, admin: listen EADDRINUSE/),
     })
@@ -60,12 +70,12 @@ describe('the ports', () => {
 
   test('on an address that this machine does not have are none', async () => {
     // Reserved for documentation, RFC 5737.
-    expect(await checkPorts({ host: '192.0.2.1', port: 0, adminHost, adminPort: 0 })).toMatchObject(
-      {
-        status: 'fail',
-        found: expect.stringContaining('EADDRNOTAVAIL'),
-      },
-    )
+    expect(
+      await checkPorts({ role, host: '192.0.2.1', port: 0, adminHost, adminPort: 0 }),
+    ).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('EADDRNOTAVAIL'),
+    })
   })
 })
 

@@ -13,13 +13,15 @@ const CHECK = 'ports'
 export async function checkPorts({
   host,
   port,
+  role,
   ...admin
-}: Pick<DoctorOptions, 'host' | 'port'> & AdminOptions): Promise<Finding> {
+}: Pick<DoctorOptions, 'host' | 'port' | 'role'> & AdminOptions): Promise<Finding> {
   const isRunning = await isServiceAt(admin)
   // A service with another admin port blocks the port like any other program.
   const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
   const wanted = [
-    { name: 'public', host, port, isOurs: isPublicOurs },
+    // An engine has no public port.
+    ...(role === 'engine' ? [] : [{ name: 'public', host, port, isOurs: isPublicOurs }]),
     { name: 'admin', host: admin.adminHost, port: admin.adminPort, isOurs: isRunning },
   ]
   const found: string[] = []

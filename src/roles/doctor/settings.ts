@@ -30,7 +30,11 @@ export function checkSettings(options: ServeOptions): Finding {
       `public ${host}:${port}`,
       `admin ${adminHost}:${adminPort}`,
       `weight ${weightPerMinute} a minute`,
-      options.payment === 'open' ? 'payment open, all answers are free' : payment(options),
+      options.role === 'engine'
+        ? 'sells nothing (--role engine)'
+        : options.payment === 'open'
+          ? 'payment open, all answers are free'
+          : payment(options),
     ].join(', '),
   )
 }
