@@ -151,7 +151,7 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     try {
       await notice.waitFor()
       expect(performance.now() - endedAtMs).toBeLessThan(SAID_MS_MAX)
-      expect(await notice.textContent()).toContain('from before')
+      expect(await notice.textContent()).toContain('no longer updated')
     } finally {
       await rig.start()
     }
