@@ -190,6 +190,6 @@ describe.skipIf(chromiumPath === null)('the views of the market in a browser', (
       if (band === null || value === null) throw new Error('the band is not drawn')
       return (value.x + value.width / 2 - band.x) / band.width
     })
-    expect(shown).toBeCloseTo(pegPosition(sold.usdc.signed_deviation_bps), 3)
+    expect(shown).toBeCloseTo(pegPosition(sold.deviation_adjusted_bps), 3)
   })
 })
