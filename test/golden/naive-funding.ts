@@ -188,9 +188,13 @@ function venuesOf(log: readonly MarketEvent[], coin: string, atMs: number) {
 
 function spreadOf(venues: ReturnType<typeof venuesOf>, own: number) {
   if (venues.length === 0) return null
+  // Of the printed rates, which have eight decimals.
+  const printed = (rate: number) => Math.round(rate * 1e8) / 1e8
   const rates = [
-    ['HlPerp', own] as const,
-    ...venues.map(({ venue, rate, intervalHours }) => [venue, rate / intervalHours] as const),
+    ['HlPerp', printed(own)] as const,
+    ...venues.map(
+      ({ venue, rate, intervalHours }) => [venue, printed(rate / intervalHours)] as const,
+    ),
   ]
   const highest = Math.max(...rates.map(([, rate]) => rate))
   const lowest = Math.min(...rates.map(([, rate]) => rate))
