@@ -215,7 +215,9 @@ describe('perpscope record and replay', () => {
     source = (JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }).venue.http
     recording = launch(MAIN, ['record', '--out', path, ...engine('record')], 'pipe')
     const said = firstLineOf(recording)
+    // By time as well: on an idle machine the history alone reaches the size, before any document.
     await untilGrown(path, 600_000)
+    await untilLasting(path, 20_000)
     await end(recording)
     recorded = await said
     expect(recording.exitCode).toBe(0)
@@ -409,6 +411,13 @@ function measureBefore(dataDir: string, nowMs: number): void {
   for (const series of MEASURES)
     store.add(batchOf({ measures: minutesOf(series, minuteMs - 86_400_000, 1_440) }))
   store.close(nowMs)
+}
+
+async function untilLasting(path: string, lengthMs: number): Promise<void> {
+  await until(`${lengthMs} ms are recorded`, async () => {
+    const times = [...readFrameLog(path)].flatMap(recordedOf).map(({ atMs }) => atMs)
+    return (times.at(-1) ?? 0) - (times[0] ?? 0) >= lengthMs
+  })
 }
 
 async function untilGrown(path: string, bytes: number): Promise<void> {
