@@ -127,7 +127,7 @@ const TOKEN_NEEDED =
 
 export function sendTokensBlocked(reply: FastifyReply, retryAfterSeconds: number): void {
   sendProblem(reply, 'rate_limited', {
-    detail: `Too many wrong tokens came from this address. Try again in ${retryAfterSeconds} s.`,
+    detail: `Too many wrong tokens came from this address. Retry in ${retryAfterSeconds} s.`,
     retryAfterSeconds,
   })
 }

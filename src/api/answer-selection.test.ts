@@ -84,6 +84,15 @@ describe('fields', () => {
     })
   })
 
+  test('take no member that the compact answer leaves out', () => {
+    const read = selectionReader(contract)
+    const rule = expect.stringContaining('members of the answer')
+    expect(read({ fields: 'interpretation', view: 'compact' })).toMatchObject({ rule })
+    expect(read({ fields: 'levels.size', view: 'compact' })).toMatchObject({ rule })
+    expect(read({ fields: 'levels.price', view: 'compact' })).toMatchObject({ isCompact: true })
+    expect(read({ fields: 'interpretation', view: 'full' })).toMatchObject({ isCompact: false })
+  })
+
   test('reach into lists and maps', () => {
     expect(selected('levels.price, by_name.ä.r')).toMatchObject({
       levels: [{ price: 1.5 }, { price: 1.6 }],

@@ -56,7 +56,7 @@ export function selectionReader(contract: AnalysisContract): Read {
     if (fields === undefined) {
       return isCompact ? { key: 'compact', isCompact, fields: null, omits } : null
     }
-    // Of the short answer only what it has can be bought.
+    // A compact answer is charged only for members that it has.
     const paths = pathsOf(fields, isCompact ? short : schema)
     if (!Array.isArray(paths)) return paths
     const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))

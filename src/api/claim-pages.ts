@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import type { Clock } from '../domain/clock.ts'
-import { isoInstant } from '../domain/instant.ts'
+import { dayStartMs, isoInstant } from '../domain/instant.ts'
 import type { ClaimFamily, StoredClaim } from '../domain/track-record.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal, sendProblem, sendRefusal } from './send-problem.ts'
@@ -15,7 +15,6 @@ const CLAIMS_PER_PAGE = 1_000
 const REREAD_MS = 60_000
 /** Days of a family in memory: each has a few thousand claims and some megabytes. */
 const DAYS_KEPT_MAX = 4
-const DAY = /^\d{4}-\d{2}-\d{2}$/
 const WHOLE = /^\d{1,9}$/
 
 type ReadDay = { readonly atMs: number; readonly claims: readonly StoredClaim[] }
@@ -65,18 +64,11 @@ export class ClaimPages {
   }
 }
 
-/** Start of a day, UTC; null for what is no day: `Date.parse` takes 30 February for 2 March. */
-function dayOf(text: unknown): number | null {
-  if (typeof text !== 'string' || !DAY.test(text)) return null
-  const dayMs = Date.parse(text)
-  return !Number.isNaN(dayMs) && isoInstant(dayMs).startsWith(text) ? dayMs : null
-}
-
 function pageOf(query: unknown): Refusal | { readonly dayMs: number; readonly after: number } {
   const unknown = unknownQueryParameter(query, ['day', 'after'])
   if (unknown !== null) return unknown
   const { day, after = '-1' } = query as { readonly day?: unknown; readonly after?: unknown }
-  const dayMs = dayOf(day)
+  const dayMs = typeof day === 'string' ? dayStartMs(day) : null
   if (dayMs === null)
     return refusal('invalid_parameter', {
       detail: 'day is a date, UTC, such as 2026-01-31.',

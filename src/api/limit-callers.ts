@@ -13,7 +13,7 @@ export function limitCallers(name: string, perMinute: number, calls: string) {
     void reply.headers(limit.headers(allowance))
     if (allowance.allowed) return
     sendProblem(reply, 'rate_limited', {
-      detail: `Too many ${calls}. Try again in ${allowance.resetSeconds} s.`,
+      detail: `Too many ${calls}. Retry in ${allowance.resetSeconds} s.`,
       retryAfterSeconds: allowance.resetSeconds,
     })
     return reply

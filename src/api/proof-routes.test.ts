@@ -102,6 +102,7 @@ describe('the proof of an answer', () => {
     '/proof/abc',
     '/proof?before=yesterday',
     '/proof?before=0',
+    '/proof?before=2026-02-30T00:00:00Z',
     '/proof?before=1&before=2',
     '/proof?before=',
     '/proof?after=1',

@@ -7,7 +7,7 @@ import type {
   SealedHour,
 } from '../domain/answer-proof.ts'
 import { SEALED_AFTER_MS } from '../domain/answer-proof.ts'
-import { isoInstant } from '../domain/instant.ts'
+import { dayStartMs, isoInstant } from '../domain/instant.ts'
 import { compressAnswer } from './compress-answer.ts'
 import { limitCallers } from './limit-callers.ts'
 import { discoveryHeaders } from './response-headers.ts'
@@ -75,6 +75,7 @@ function beforeOf(value: unknown): HoursBefore | undefined {
   if (value === undefined) return null
   if (typeof value === 'string' && NUMBER.test(value)) return { number: Number(value) }
   if (typeof value !== 'string' || !INSTANT.test(value)) return undefined
+  if (dayStartMs(value.slice(0, 10)) === null) return undefined
   const hourMs = Date.parse(value)
   return Number.isFinite(hourMs) ? { hourMs } : undefined
 }

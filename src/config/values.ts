@@ -4,6 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import type { DexSelection } from '../domain/dex.ts'
 import type { SourceId } from '../domain/external.ts'
 import { sourceIds } from '../domain/external.ts'
+import { dayStartMs } from '../domain/instant.ts'
 import { checksummed } from '../payment/evm/payee.ts'
 import type { FinalityRule } from '../payment/finality.ts'
 import { finalities } from '../payment/finality.ts'
@@ -127,7 +128,11 @@ export function dayOrInstantMs(text: string): number {
 export function instantMs(text: string): number {
   const timeMs = Date.parse(text)
   // Without a zone the instant would depend on the machine.
-  if (Number.isNaN(timeMs) || !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text))
+  if (
+    Number.isNaN(timeMs) ||
+    dayStartMs(text.slice(0, 10)) === null ||
+    !/^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text)
+  )
     throw new InvalidArgumentError('not an instant such as 2026-01-31T12:00:00Z')
   return timeMs
 }

@@ -30,7 +30,7 @@ export function quoteLimit(quotesPerMinute = QUOTES_PER_MINUTE, limits = localRa
     const { status, headers, body } = problem(
       'rate_limited',
       {
-        detail: `Too many unpaid calls from this IP address. Nothing was charged. Try again in ${allowance.resetSeconds} s.`,
+        detail: `Too many unpaid calls from this IP address. Nothing was charged. Retry in ${allowance.resetSeconds} s.`,
         retryAfterSeconds: allowance.resetSeconds,
         paymentReusable: true,
       },

@@ -33,7 +33,7 @@ const crowdedLongs: readonly Crowding[] = ['HIGH', 'EXTREME']
  */
 export function candleVotes(indicators: PulseIndicators, close: number): CandleVotes {
   const { rsi_zone, trend, bollinger, vwap_20, atr_14 } = indicators
-  // As printed, so that a vote can be told from the answer.
+  // As printed, so that a reader of the answer gets the same vote.
   const zscore = indicators.zscore_100 === null ? null : percent(indicators.zscore_100)
   if (hasNotMoved(bollinger))
     return { rsi: 0, trend: 0, bollinger: 0, zscore: 0, ...(vwap_20 !== null && { vwap: 0 }) }

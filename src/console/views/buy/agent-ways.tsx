@@ -24,7 +24,7 @@ export function AgentWays({ path }: { readonly path: string }) {
   )
 }
 
-/** One word for a shell: the path can come from a link of somebody else. */
+/** One word for a shell: the path can come from a hostile link. */
 function quoted(text: string): string {
   return /^[\w./:%=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

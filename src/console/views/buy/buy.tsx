@@ -46,7 +46,7 @@ const withAgentWays: ReadonlySet<PurchaseState['kind']> = new Set(['quoting', 'q
 
 function pathAskedFor(): string {
   const { subject } = place.value
-  // A link of somebody else may name another host, or have a fragment, which no call has.
+  // A hostile link may name another host, or have a fragment, which no call has.
   const url = subject === '' ? null : URL.parse(subject, location.origin)
   if (url?.origin === location.origin) return url.pathname + url.search
   if (location.pathname !== '/') return location.pathname + location.search
