@@ -1,5 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
 import { execFile } from 'node:child_process'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { pathOf } from '../src/domain/contract.ts'
@@ -27,66 +28,78 @@ describe('npm run demo', () => {
     buyer_usdc: usdc(FUNDED_ATOMIC - atomic),
   })
 
-  test('buys every analysis, prints one report and nothing else, and ends', async () => {
-    const { code, output, errors } = await runDemo(['--once', '--json'])
-    expect(code).toBe(0)
-    expect(errors.split('\n'), 'each stage in its own line').toEqual(
-      expect.arrayContaining([
-        'starting a local Base and a local Solana',
-        ...contracts.map(({ id }) => `buying ${id}`),
-      ]),
-    )
-    expect(output.trim().split('\n')).toHaveLength(1)
-    const report = JSON.parse(output) as Record<string, unknown>
-    expect(report).toEqual({
-      ok: true,
-      purchases: contracts.map((contract, at) => ({
-        analysis: contract.id,
-        path: pathOf(contract, 'BTC'),
-        network: at % 2 === 0 ? BASE : SOLANA,
-        price_usdc: expect.any(Number),
-        status: 200,
-        ms: expect.any(Number),
-        bytes: expect.any(Number),
-      })),
-      accounts: [
-        { network: BASE, ...moved(paidOn(0)) },
-        { network: SOLANA, ...moved(paidOn(1)) },
-      ],
-      paid_usdc: usdc(paidOn(0) + paidOn(1)),
-      received_usdc: usdc(paidOn(0) + paidOn(1)),
-      elapsed_ms: expect.any(Number),
-    })
-  })
-
-  test('ends with commands that work as they are printed', async () => {
+  describe('until it is interrupted', () => {
     const lines: string[] = []
     const ran: string[] = []
-    await runDemo([], {
-      // A command that reaches the time limit would run for ever.
-      onStart: (child) => onTestFinished(() => void child.kill('SIGINT')),
-      onLine: (line, child) => {
-        lines.push(line)
-        if (line.startsWith('curl') && line.endsWith('/llms.txt'))
-          void pasted(lines, ran).finally(() => child.kill('SIGINT'))
-      },
+    let output = ''
+
+    let demo: ChildProcess | null = null
+
+    beforeAll(async () => {
+      const ended = await runDemo(['--json'], {
+        onStart: (child) => {
+          demo = child
+        },
+        onLine: (line, child) => {
+          lines.push(line)
+          if (line.startsWith('curl') && line.endsWith('/llms.txt'))
+            void pasted(lines, ran).finally(() => child.kill('SIGINT'))
+        },
+      })
+      output = ended.output
     })
-    expect(
-      lines.filter((line) => line.startsWith('{')),
-      'no raw line of a log',
-    ).toEqual([])
-    expect(ran).toEqual([
-      expect.stringMatching(/^\{"coins":\[.*"BTC"/),
-      expect.stringMatching(/"coin":"BTC".*paid 0\.025 USDC on Base, transaction 0x/s),
-      expect.stringMatching(/"coin":"BTC".*paid 0\.015 USDC on Solana, transaction /s),
-      expect.stringMatching(/^BTC pays .* USDC on eip155:8453/s),
-      expect.stringMatching(/^BTC: .* USDC on solana:/s),
-      expect.stringContaining('screener'),
-      expect.stringMatching(/^# perpscope/),
-      expect.stringMatching(/<!doctype html>/i),
-      expect.stringMatching(/<!doctype html>/i),
-      expect.stringMatching(/<!doctype html>/i),
-    ])
+
+    // A command that reaches the time limit would run for ever.
+    afterAll(() => void demo?.kill('SIGINT'))
+
+    test('buys every analysis, and prints one report and nothing else', () => {
+      expect(lines, 'each stage in its own line').toEqual(
+        expect.arrayContaining([
+          'starting a local Base and a local Solana',
+          ...contracts.map(({ id }) => `buying ${id}`),
+        ]),
+      )
+      expect(output.trim().split('\n')).toHaveLength(1)
+      const report = JSON.parse(output) as Record<string, unknown>
+      expect(report).toEqual({
+        ok: true,
+        purchases: contracts.map((contract, at) => ({
+          analysis: contract.id,
+          path: pathOf(contract, 'BTC'),
+          network: at % 2 === 0 ? BASE : SOLANA,
+          price_usdc: expect.any(Number),
+          status: 200,
+          ms: expect.any(Number),
+          bytes: expect.any(Number),
+        })),
+        accounts: [
+          { network: BASE, ...moved(paidOn(0)) },
+          { network: SOLANA, ...moved(paidOn(1)) },
+        ],
+        paid_usdc: usdc(paidOn(0) + paidOn(1)),
+        received_usdc: usdc(paidOn(0) + paidOn(1)),
+        elapsed_ms: expect.any(Number),
+      })
+    })
+
+    test('shows commands that work as they are printed', () => {
+      expect(
+        lines.filter((line) => line.startsWith('{')),
+        'no raw line of a log',
+      ).toEqual([])
+      expect(ran).toEqual([
+        expect.stringMatching(/^\{"coins":\[.*"BTC"/),
+        expect.stringMatching(/"coin":"BTC".*paid 0\.025 USDC on Base, transaction 0x/s),
+        expect.stringMatching(/"coin":"BTC".*paid 0\.015 USDC on Solana, transaction /s),
+        expect.stringMatching(/^BTC pays .* USDC on eip155:8453/s),
+        expect.stringMatching(/^BTC: .* USDC on solana:/s),
+        expect.stringContaining('screener'),
+        expect.stringMatching(/^# perpscope/),
+        expect.stringMatching(/<!doctype html>/i),
+        expect.stringMatching(/<!doctype html>/i),
+        expect.stringMatching(/<!doctype html>/i),
+      ])
+    })
   })
 
   test('of several processes names the programs that are missing, and starts nothing', async () => {
