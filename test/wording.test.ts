@@ -1,6 +1,6 @@
-import { execFileSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { agentCard } from '../src/api/discovery/agent-card.ts'
 import { offerOf } from '../src/api/discovery/analysis-offer.ts'
@@ -9,9 +9,9 @@ import { openApiFull } from '../src/api/discovery/openapi.ts'
 import { toolOf } from '../src/api/mcp/mcp-tools.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { trackRecordContract } from '../src/compute/track-record-statistics/track-record-document.ts'
+import { program } from '../src/program.ts'
 
 const ROOT = join(import.meta.dirname, '..')
-const MAIN = join(ROOT, 'dist/main.js')
 
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8')
 const filesOf = (...patterns: readonly string[]) =>
@@ -88,9 +88,11 @@ describe('words for users', () => {
     trackRecord: trackRecordContract,
   }
   const offers = contracts.map((contract) => offerOf(contract, { exampleCoin: 'BTC' }))
-  const help = (...command: readonly string[]) =>
-    execFileSync(process.execPath, [MAIN, ...command, '--help'], { encoding: 'utf8' })
-  const commands = () => Array.from(help().matchAll(/^ {2}([a-z]+) /gm), ([, name = '']) => name)
+  const help = (command: Command) => {
+    const parts: string[] = []
+    command.configureOutput({ writeOut: (part) => parts.push(part) }).outputHelp()
+    return parts.join('')
+  }
   /** `detail` of problems and `hint` of diagnostics. */
   const errorTexts = () =>
     productFiles
@@ -110,7 +112,7 @@ describe('words for users', () => {
     'agent card': () => JSON.stringify(agentCard(facts)),
     'MCP tools': () => JSON.stringify(offers.map(toolOf)),
     'error texts': errorTexts,
-    '--help': () => [help(), ...commands().map((command) => help(command))].join('\n'),
+    '--help': () => [program, ...program.commands].map(help).join('\n'),
   }
 
   test.each(Object.entries(texts))('%s has no private words', (_name, text) => {
