@@ -20,11 +20,11 @@ describe.runIf(process.platform === 'linux')(
     let said = ''
 
     afterEach(async () => {
-      if (child !== null) await end(child)
+      if (child !== null) await end(child, 'SIGKILL')
       rmSync(folder, { recursive: true, force: true })
     })
 
-    /** @returns the process that `perpscope serve` has become */
+    /** @returns the process that `perpscope serve` has become by its first line */
     async function started(env: Readonly<Record<string, string>>): Promise<number> {
       said = ''
       const ports = ['--port', String(await freePort()), '--admin-port', String(await freePort())]
@@ -48,7 +48,7 @@ describe.runIf(process.platform === 'linux')(
       if (stderr === null || pid === undefined) throw new Error('the service did not start')
       for await (const line of createInterface({ input: stderr })) {
         said += line
-        if (line.includes('is up')) break
+        break
       }
       return pid
     }
