@@ -71,6 +71,13 @@ test.each(['XYZ', 'xyz,', 'a b'])('%s names no dexes', (text) => {
   expect(() => parsed(['--dexes', text])).toThrow(/not auto, all, off, or a list/)
 })
 
+test.each([
+  ['--liquidation-feed-url', 'wss://a/b#c'],
+  ['--source-url', 'okx=wss://a/b#c'],
+])('%s refuses a URL with a fragment, which no websocket can open', (option, text) => {
+  expect(() => parsed([option, text])).toThrow(/without a fragment/)
+})
+
 const WALLET = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const FACILITATOR = ['--facilitator-url', 'http://127.0.0.1:1']
 

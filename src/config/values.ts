@@ -74,8 +74,8 @@ export function sourceUrl(text: string, before: SourceUrls): SourceUrls {
     throw new InvalidArgumentError(`not source=urls with one of ${sourceIds.join(', ')}`)
   const urls = list.split('|').filter((item) => item !== '')
   for (const item of urls)
-    if (!URL.canParse(item) || !/^(https?|wss?):/.test(item))
-      throw new InvalidArgumentError(`not an http or websocket URL of ${id}`)
+    if (!URL.canParse(item) || !/^(https?|wss?):/.test(item) || item.includes('#'))
+      throw new InvalidArgumentError(`not an http or websocket URL of ${id} without a fragment`)
   return { ...before, [id]: urls }
 }
 
@@ -137,9 +137,10 @@ export function instantMs(text: string): number {
   return timeMs
 }
 
+/** RFC 6455 allows no fragment, and the engine could not open such a URL. */
 export function socketUrl(text: string): string {
-  if (!URL.canParse(text) || !/^wss?:/.test(text))
-    throw new InvalidArgumentError('not a websocket URL')
+  if (!URL.canParse(text) || !/^wss?:/.test(text) || text.includes('#'))
+    throw new InvalidArgumentError('not a websocket URL without a fragment')
   return text
 }
 

@@ -39,8 +39,10 @@ describe('engine supervisor', () => {
   let replica: EngineReplica
   let runs: ScriptedRun[]
   let supervisor: EngineSupervisor
+  let isHanging: boolean
 
   beforeEach(() => {
+    isHanging = false
     clock = new SteppedClock()
     notices = []
     replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
@@ -55,7 +57,7 @@ describe('engine supervisor', () => {
         },
         stop: () => {
           run.wasStopped = true
-          events.onExit('stopped')
+          if (!isHanging) events.onExit('stopped')
         },
       }
     }
@@ -249,6 +251,19 @@ describe('engine supervisor', () => {
     await supervisor.stop()
     clock.advance(60_000)
     expect(runs[0]?.wasStopped).toBe(true)
+    expect(runs).toHaveLength(1)
+    expect(runs[0]?.wasKilled).toBe(false)
+  })
+
+  test('stop kills an engine that hangs after 4 s', async () => {
+    speak()
+    isHanging = true
+    const stopped = supervisor.stop()
+    clock.advance(3_999)
+    expect(runs[0]?.wasKilled).toBe(false)
+    clock.advance(1)
+    await stopped
+    expect(runs[0]?.wasKilled).toBe(true)
     expect(runs).toHaveLength(1)
   })
 })

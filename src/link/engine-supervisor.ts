@@ -46,6 +46,9 @@ const STEP_LASTS_MS = 60_000
 /** After this many heartbeats, one per second, an engine has saved its state with the new time. */
 const CLOCK_NEW_BEATS = 60
 
+/** A drain leaves 5 s of the grace period of the process, for this and for the parts that stop afterwards. */
+const STOP_MS_MAX = 4_000
+
 /** A new engine loads its checkpoint before its first heartbeat. */
 const START_MS_MAX = 60_000
 
@@ -97,7 +100,7 @@ export class EngineSupervisor {
     this.#kill(reason)
   }
 
-  /** Resolves when the engine has saved its state and ended. */
+  /** Resolves when the engine has saved its state and ended; one that hangs is killed. */
   stop(): Promise<void> {
     this.#isStopping = true
     this.#cancelWatch()
@@ -105,7 +108,13 @@ export class EngineSupervisor {
     const run = this.#run
     if (run === null) return Promise.resolve()
     return new Promise((resolve) => {
-      this.#whenStopped = resolve
+      const cancel = this.#clock.after(STOP_MS_MAX, () =>
+        this.#kill(`it did not stop within ${STOP_MS_MAX} ms`),
+      )
+      this.#whenStopped = () => {
+        cancel()
+        resolve()
+      }
       run.stop()
     })
   }

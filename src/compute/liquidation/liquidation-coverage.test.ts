@@ -59,4 +59,12 @@ describe('what was liquidated in a range, and whether it was observed', () => {
     expect(restored.marketShare(NOW_MS - 4 * HOUR_MS, NOW_MS)).toBe(0.75)
     expect(restored.restore(Float64Array.of(1, 3))).toBe(false)
   })
+
+  test('connections that cover no time remove no span', () => {
+    const feed = (fromMs: number, untilMs: number) =>
+      apply({ kind: 'liquidation-feed', fromMs, untilMs, ...at(NOW_MS) })
+    feed(NOW_MS - 4 * HOUR_MS, NOW_MS)
+    for (let more = 1; more <= 100; more += 1) feed(NOW_MS + more, NOW_MS + more)
+    expect(market.of(liquidationCoverage).marketShare(NOW_MS - 4 * HOUR_MS, NOW_MS)).toBe(1)
+  })
 })

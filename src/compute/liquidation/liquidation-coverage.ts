@@ -59,6 +59,8 @@ class LiquidationCoverage implements MarketTracker {
   }
 
   #add(fromMs: number, untilMs: number): void {
+    // A connection states an empty span first, which must not take the place of an older one.
+    if (!(untilMs > fromMs)) return
     const last = this.#spans.length - 1
     if (last > 0 && fromMs <= (this.#spans[last] as number))
       this.#spans[last] = Math.max(this.#spans[last] as number, untilMs)

@@ -218,7 +218,7 @@ describe('frame receiver', () => {
     const beat = (epoch: number, sequence: number) =>
       receiver.receive(encoded({ epoch, sequence, message: null }), 'channel')
     const receipts = [beat(2, 5), beat(2, 5), beat(2, 4), beat(1, 9), beat(2, 6)]
-    expect(receipts).toEqual(['heartbeat', 'older', 'older', 'older', 'heartbeat'])
+    expect(receipts).toEqual(['heartbeat', 'older', 'older', 'former-leader', 'heartbeat'])
   })
 
   test('stored documents and lists do not prove that an engine works', () => {

@@ -13,11 +13,12 @@ import { decodeFrame } from './frame.ts'
 const HANDOVER_MS = 15_000
 
 /**
- * `heartbeat`: of the newest leader. `older`: changed nothing. `refused`: damaged or of another format. `incomplete`:
- * changed nothing, because an earlier frame of the subject is missing.
+ * `heartbeat`: of the newest leader. `former-leader`: a heartbeat of a smaller epoch. `older`: changed nothing. `refused`:
+ * damaged or of another format. `incomplete`: changed nothing, because an earlier frame of the subject is missing.
  */
 export type Receipt =
   | 'heartbeat'
+  | 'former-leader'
   | 'applied'
   | 'older'
   | 'refused'
@@ -57,6 +58,17 @@ export class FrameReceiver {
     return this.#epoch
   }
 
+  /**
+   * Accepts frames of any epoch again. Documents stay, so that for the time of a handover no older rendering replaces them.
+   */
+  restart(): void {
+    this.#epoch = 0
+    this.#heartbeat = NOTHING
+    if (this.#universe !== null) this.#universe = { ...this.#universe, ...NOTHING }
+    for (const [subject, held] of this.#subjects)
+      this.#subjects.set(subject, { ...held, ...NOTHING })
+  }
+
   /** @param bytes may change after the call */
   receive(bytes: Uint8Array, source: FrameSource): Receipt {
     const frame = decodeFrame(bytes, source)
@@ -76,7 +88,8 @@ export class FrameReceiver {
     message: (CarriedMessage & { kind: 'heartbeat' }) | null,
   ): Receipt {
     const position = { epoch, sequence }
-    if (epoch < this.#epoch || !isNewer(position, this.#heartbeat)) return 'older'
+    if (epoch < this.#epoch) return 'former-leader'
+    if (!isNewer(position, this.#heartbeat)) return 'older'
     this.#heartbeat = position
     if (message !== null) this.#replica.apply(message, this.#nowMs())
     return 'heartbeat'

@@ -133,6 +133,11 @@ export class Mirror {
     if (this.#receiver.epoch !== before)
       onNotice({ kind: 'leader-changed', epoch: this.#receiver.epoch })
     if (receipt === 'heartbeat') this.#heartbeatAtMs = monotonicMs()
+    if (receipt === 'former-leader' && this.silentMs > UNAVAILABLE_AFTER_MS) {
+      // The broker lets only the present leader send: its epochs began again, from lost data and an earlier clock.
+      this.#receiver.restart()
+      this.#readAll()
+    }
     if (typeof receipt === 'object') this.#readAgain(receipt.subject)
     if (receipt !== 'refused') return
     this.#refused += 1

@@ -178,4 +178,14 @@ describe('publisher', () => {
     await pass(0)
     expect(sent).toHaveLength(40)
   })
+
+  test('publishes every coin of a slow broker, though the first ones change all the time', async () => {
+    for (let coin = 1; coin <= 40; coin += 1) render(1, `pulse/C${coin}`)
+    for (let answered = 0; answered < 40; answered += 1) {
+      for (let coin = 1; coin <= 32; coin += 1) render(2 + answered, `pulse/C${coin}`)
+      sent[answered]?.reply('published')
+      await pass(0)
+    }
+    expect(new Set(sent.map(({ publication }) => publication.subject)).size).toBe(40)
+  })
 })

@@ -178,6 +178,11 @@ export class Publisher {
     const documents = this.#documentsOf(name)
     const message = this.#messageOf(name, documents, continued(subject.base, documents))
     if (message === null) return
+    // Behind the others, so that subjects that change often do not keep them waiting. The list of coins stays in front.
+    if (name !== UNIVERSE) {
+      this.#subjects.delete(name)
+      this.#subjects.set(name, subject)
+    }
     this.#sequence += 1
     const sequence = this.#sequence
     const parts = this.#encoder.encode({ epoch: lease.epoch, sequence, message })

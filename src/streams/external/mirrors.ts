@@ -28,6 +28,11 @@ export class Mirrors {
     this.#refusals = 0
   }
 
+  /** Moves on to the next address. */
+  next(): void {
+    this.#index = (this.#index + 1) % this.#urls.length
+  }
+
   /** Returns to the preferred address. */
   restart(): void {
     this.#index = 0
@@ -39,7 +44,7 @@ export class Mirrors {
    * @returns the pause before the next attempt
    */
   failed(cause: unknown, failures: number, chance: number, retryMsMin?: number): number {
-    this.#index = (this.#index + 1) % this.#urls.length
+    this.next()
     this.#refusals = isRefusal(cause) ? this.#refusals + 1 : 0
     if (this.isBlocked) return refusedMs(chance)
     return Math.max(throttledMs(cause), retryMs(failures, chance, retryMsMin))

@@ -98,6 +98,19 @@ describe('a polled source', () => {
     expect(JSON.stringify(web.events)).not.toContain('secret')
   })
 
+  test('has the reason of its newest failure, and the time at which it went down', () => {
+    const { web } = play(['http://a'], () => (web.asked.length > 3 ? 'hang' : 'fail'))
+    web.advance(10 * 60_000)
+    expect(web.statuses.map(({ reason }) => reason)).toEqual([
+      'no reply received yet',
+      'request_failed',
+      'request_timeout',
+    ])
+    expect(new Set(web.statuses.map(({ timeReceivedMs }) => timeReceivedMs))).toEqual(
+      new Set([START_MS]),
+    )
+  })
+
   test('is retried with growing pauses of up to one minute', () => {
     const { web } = play(['http://a'], () => 'fail')
     web.chance = 1

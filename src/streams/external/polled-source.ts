@@ -29,6 +29,8 @@ type PolledSource = {
   readonly periodMs: number
   /** Minimum pause after a failure; one second by default. */
   readonly retryMsMin?: number
+  /** If the newest value of a reply is older, another address is asked. */
+  readonly lateMs?: number
   /** Never throws. A reply without events is a failure. */
   readonly decode: (body: string, nowMs: number, assets: readonly string[]) => DecodedReply
 }
@@ -102,11 +104,14 @@ class PolledClient {
     if (status !== OK) throw new HttpStatusError(status, url)
     const nowMs = this.#runtime.scheduler.now()
     const { events, issues } = this.#polled.decode(body, nowMs, this.#context.assets())
-    const { source } = this.#polled
+    const { source, lateMs = Number.POSITIVE_INFINITY } = this.#polled
     for (const issue of issues) this.#context.onNotice({ source, ...issue })
     if (events.length === 0)
       throw new OperatingError('no_usable_value', 'the reply holds no usable value')
     this.#mirrors.succeeded()
-    return [...this.status.set('up', '', nowMs), ...events]
+    const newestMs = Math.max(...events.map(({ timeExchangeMs }) => timeExchangeMs))
+    if (nowMs - newestMs <= lateMs) return [...this.status.set('up', '', nowMs), ...events]
+    this.#mirrors.next()
+    return [...this.status.set('degraded', 'no new values', nowMs), ...events]
   }
 }

@@ -9,6 +9,7 @@ const START_MS = Date.UTC(2026, 5, 1)
 const VAULT = `0x${'ee'.repeat(20)}`
 const USER = `0x${'a1'.repeat(20)}`
 const MAKER = `0x${'b2'.repeat(20)}`
+const ACKNOWLEDGEMENT = { type: 'subscriptionUpdate' }
 
 describe('the feed of all liquidations', () => {
   let scheduler: VirtualTimeScheduler
@@ -62,7 +63,7 @@ describe('the feed of all liquidations', () => {
   })
 
   test('delivers a trade of two accounts once, but neither vaults nor deleveraging nor other frames', () => {
-    send({ type: 'subscriptionUpdate' })
+    send(ACKNOWLEDGEMENT)
     send({
       ...{ type: 'liquidationFills', channel: 'liquidationFills' },
       fills: [
@@ -79,15 +80,15 @@ describe('the feed of all liquidations', () => {
     expect(found).toMatchObject([{ tradeId: 1, account: USER, side: 'long', method: 'market' }])
   })
 
-  test('covers from the first frame until shortly before the last one, and not while it is lost', () => {
-    send({ type: 'ping' })
+  test('covers from the acknowledgement until shortly before the last frame, and not while it is lost', () => {
+    send(ACKNOWLEDGEMENT)
     runTo(40)
     send({ type: 'ping' })
     runTo(50)
     sockets.at(-1)?.error(new OperatingError('socket_closed', 'closed'))
     expect(failures).toEqual(['closed'])
     runTo(60)
-    send({ type: 'ping' })
+    send(ACKNOWLEDGEMENT)
     runTo(80)
     send({ type: 'ping' })
     const spans = events.flatMap((event) =>
@@ -103,14 +104,34 @@ describe('the feed of all liquidations', () => {
     ])
   })
 
+  test('a vendor that sends nothing but pings covers nothing', () => {
+    for (let second = 0; second <= 200; second += 50) {
+      runTo(second)
+      send({ type: 'ping' })
+    }
+    expect(sockets).toHaveLength(1)
+    expect(events).toEqual([])
+  })
+
   test('covers nothing before a fill that it could not read', () => {
-    send({ type: 'ping' })
+    send(ACKNOWLEDGEMENT)
     runTo(20)
     send({ channel: 'liquidationFills', fills: [[USER, { ...fill(1), sz: '-2' }]] })
     runTo(40)
     send({ type: 'ping' })
     const last = events.findLast((event) => event.kind === 'liquidation-feed')
     expect(last).toMatchObject({ fromMs: START_MS + 20_000, untilMs: START_MS + 35_000 })
+  })
+
+  test('a vendor that ends each connection after its first frames is asked ever more rarely', () => {
+    for (let second = 1; second <= 600; second += 1) {
+      send(ACKNOWLEDGEMENT)
+      if (failures.length < sockets.length)
+        sockets.at(-1)?.error(new OperatingError('socket_closed', 'closed'))
+      runTo(second)
+    }
+    expect(sockets.length).toBeGreaterThan(5)
+    expect(sockets.length).toBeLessThan(30)
   })
 
   test('a silent connection is replaced', () => {

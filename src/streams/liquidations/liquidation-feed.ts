@@ -14,6 +14,8 @@ const PONG_PERIOD_MS = 30_000
 /** It sends a ping once a minute. */
 const SILENT_MS_MAX = 90_000
 const BACK_OFF = { minMs: 1_000, maxMs: 60_000 }
+/** The failure after a connection of this age counts as the first. */
+const STABLE_MS = 60_000
 /** A fill is delivered within this time after its trade. */
 const DELIVERED_AFTER_MS = 5_000
 /** Between two events that state what is covered. */
@@ -27,7 +29,8 @@ type LiquidationFeedOptions = VendorFillsOptions & {
 
 /**
  * All liquidations of the venue, from a vendor with the subscription `liquidationFills`. It reconnects after every failure
- * and never completes. What it states to cover begins with the first frame of a connection, and after a fill that was lost.
+ * and never completes. What it states to cover begins when the vendor acknowledges the subscription or sends the first data,
+ * and after a fill that was lost.
  */
 export function liquidationFeed(
   options: LiquidationFeedOptions,
@@ -37,7 +40,10 @@ export function liquidationFeed(
   const { connect, random, scheduler } = runtime
   const pongs = timer(PONG_PERIOD_MS, PONG_PERIOD_MS, scheduler).pipe(map(() => PONG))
   const vendor = new VendorFills(options)
+  let openedMs = 0
+  let failures = 0
   return defer(() => {
+    openedMs = scheduler.now()
     let coveredFromMs = Number.NaN
     let statedMs = Number.NEGATIVE_INFINITY
     return connect(url, merge(of(SUBSCRIBE), pongs)).pipe(
@@ -48,8 +54,10 @@ export function liquidationFeed(
       }),
       map((text): Batch => {
         const nowMs = scheduler.now()
-        const { events, isComplete } = vendor.read(text, nowMs)
-        if (Number.isNaN(coveredFromMs) || !isComplete) coveredFromMs = nowMs
+        const { events, isComplete, isSubscribed } = vendor.read(text, nowMs)
+        const isCovering = !Number.isNaN(coveredFromMs)
+        if (isCovering ? !isComplete : isSubscribed) coveredFromMs = nowMs
+        if (Number.isNaN(coveredFromMs)) return events
         const isDue = nowMs - statedMs >= COVERAGE_PERIOD_MS
         if (events.length === 0 && !isDue) return []
         statedMs = nowMs
@@ -62,12 +70,12 @@ export function liquidationFeed(
   }).pipe(
     filter((batch) => batch.length > 0),
     retry({
-      delay: (cause: unknown, failures) => {
+      delay: (cause: unknown) => {
         if (!(cause instanceof OperatingError)) return throwError(() => cause)
         onFailure(reasonOf(cause))
+        failures = scheduler.now() - openedMs >= STABLE_MS ? 1 : failures + 1
         return timer(backOffMs(BACK_OFF, failures, random()), scheduler)
       },
-      resetOnSuccess: true,
     }),
   )
 }

@@ -7,6 +7,12 @@ import { drop } from '../hyperliquid/wire/rejection.ts'
 import { isVenueObject, parsedJson } from '../hyperliquid/wire/values.ts'
 
 export const CHANNEL = 'liquidationFills'
+/** Frames that prove the subscription: its data, and acknowledgements as Hydromancer and as the venue name them. */
+const OF_SUBSCRIPTION: ReadonlySet<unknown> = new Set([
+  CHANNEL,
+  'subscriptionUpdate',
+  'subscriptionResponse',
+])
 /** Fills per frame: as many as the venue lists in one reply. */
 const FILLS_MAX = 2_000
 /** A fill is about the last day; older ones would change nothing. */
@@ -32,6 +38,8 @@ export type ReadFills = {
   readonly events: readonly LiquidationEvent[]
   /** No fill of a served coin was lost with this frame. */
   readonly isComplete: boolean
+  /** The frame proves that the vendor sends the liquidations; a ping does not. */
+  readonly isSubscribed: boolean
 }
 
 /** Reads the frames of a vendor, who is trusted no more than the venue's own figures allow. */
@@ -50,10 +58,11 @@ export class VendorFills {
     if (!isVenueObject(frame)) return this.#rejected('bad_row', 'frame')
     if (frame.type === 'error' || frame.channel === 'error')
       throw new OperatingError('subscription_refused', 'the vendor refused the subscription')
-    if (frame.type !== CHANNEL && frame.channel !== CHANNEL) return { events: [], isComplete: true }
+    const isSubscribed = OF_SUBSCRIPTION.has(frame.type) || OF_SUBSCRIPTION.has(frame.channel)
+    const isOfChannel = frame.type === CHANNEL || frame.channel === CHANNEL
     const { fills } = frame
     // An acknowledgement has no fills.
-    if (fills === undefined) return { events: [], isComplete: true }
+    if (!isOfChannel || fills === undefined) return { events: [], isComplete: true, isSubscribed }
     if (!Array.isArray(fills) || fills.length > FILLS_MAX) return this.#rejected('bad_row', 'fills')
     const { liquidations, drops } = decodeFillPairs(fills as readonly unknown[], nowMs)
     const taken: LiquidationFill[] = []
@@ -68,12 +77,13 @@ export class VendorFills {
     return {
       events: events.map((event) => ({ ...event, isFromVendor: true })),
       isComplete: refused.every(({ reason }) => reason === 'unknown_coin'),
+      isSubscribed,
     }
   }
 
   #rejected(reason: DropReason, field: string): ReadFills {
     this.#options.onDrop(drop(reason, field))
-    return { events: [], isComplete: false }
+    return { events: [], isComplete: false, isSubscribed: false }
   }
 
   #refusal(fill: LiquidationFill, nowMs: number): Drop | null {

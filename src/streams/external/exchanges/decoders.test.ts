@@ -152,6 +152,13 @@ describe('a quote', () => {
     expect(frame).toEqual({ kind: 'quotes', quotes: [], dropped: 1 })
   })
 
+  test.each(['kraken', 'okx'] as const)('%s: a frame of 1 MiB is read, of 1,000 rows', (name) => {
+    const { data, ...frame } = quoteFrames[name]
+    const read = (rows: number) => decode(name, { ...frame, data: Array(rows).fill(data[0]) })
+    expect(read(1_500)).toMatchObject({ quotes: { length: 1_000 }, dropped: 0 })
+    expect(read(10_000)).toMatchObject({ kind: 'undecodable' })
+  })
+
   test('a valid row is kept if another row of the frame is invalid', () => {
     const [row] = quoteFrames.kraken.data
     const data = [{ ...row, bid: null }, row, 'x']

@@ -42,7 +42,9 @@ export function undecodable(reason: string): ExchangeFrame {
 
 const TEXT_LENGTH_MAX = 200
 /** A snapshot of all tickers is below 100 kB. */
-const FRAME_CHARS_MAX = 16 * 1024 * 1024
+const FRAME_CHARS_MAX = 1024 * 1024
+/** A frame has one row, a snapshot one for each product. */
+export const ROWS_MAX = 1_000
 
 /** A value of the exchange as text for a log. */
 export function textOf(value: unknown): string {

@@ -271,7 +271,10 @@ describe('an outage', () => {
     script.advance(SECOND_MS)
     script.quote('BTC-USDT', 100)
     script.socket.subscriber.error(new OperatingError('socket_closed', 'x'))
-    expect(script.events.at(-1)).toMatchObject({ kind: 'exchange-quote', bid: 99.99 })
+    expect(script.events.slice(-2)).toMatchObject([
+      { kind: 'exchange-quote', bid: 99.99 },
+      { kind: 'source-status', reason: 'socket_closed' },
+    ])
   })
 
   test('a connection without frames ends after fifteen seconds', () => {
@@ -317,7 +320,7 @@ describe('an outage', () => {
       .map(({ openedMs }, index) => openedMs - (script.sockets[index]?.openedMs ?? 0))
     expect(Math.min(...gapsMs)).toBe(1_000)
     expect(Math.max(...gapsMs)).toBeCloseTo(1_000 + chance * 59_000, 0)
-    expect(script.states).toHaveLength(1)
+    expect(script.states).toEqual(['down connecting 0', 'down socket_failed 0'])
   })
 
   test('attempts alternate between the addresses; a stable connection returns to the first', () => {
@@ -353,7 +356,11 @@ describe('a region block', () => {
     script.keepQuoting([], 2 * SECOND_MS)
     expect(script.socket.url).toBe('ws://two')
     script.keepQuoting(['BTC-USDT'], 2 * SECOND_MS)
-    expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'up'])
+    expect(script.states).toEqual([
+      'down connecting 0',
+      'down HTTP 451 0',
+      expect.stringMatching(/^up /),
+    ])
   })
 
   test('of all addresses is one status, and each attempt tries one address', () => {
@@ -367,7 +374,11 @@ describe('a region block', () => {
       'ws://one',
       'ws://two',
     ])
-    expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'blocked'])
+    expect(script.states).toEqual([
+      'down connecting 0',
+      'down HTTP 451 0',
+      expect.stringMatching(/^blocked HTTP 403 /),
+    ])
   })
 
   test('status 503 is an ordinary failure', () => {
@@ -394,7 +405,11 @@ describe('renewal', () => {
     script.keepQuoting(['BTC-USDT'], 60 * SECOND_MS)
     expect(script.sockets).toHaveLength(3)
     expect(script.notices.at(-1)?.detail).toContain('is renewed before its limit')
-    expect(script.states.map((state) => state.split(' ')[0])).toEqual(['down', 'up'])
+    expect(script.states).toEqual([
+      'down connecting 0',
+      'down socket_closed 0',
+      expect.stringMatching(/^up /),
+    ])
   })
 })
 

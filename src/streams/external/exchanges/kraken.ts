@@ -1,10 +1,11 @@
 import type { UntrustedObject } from '../untrusted-json.ts'
-import { isUntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject, untrustedList } from '../untrusted-json.ts'
 import type { ExchangeFrame } from './exchange-frame.ts'
 import {
   HEARTBEAT,
   parseMessage,
   quotesFrame,
+  ROWS_MAX,
   readQuote,
   textOf,
   undecodable,
@@ -57,7 +58,8 @@ function decodeKraken(text: string): ExchangeFrame {
   switch (message['channel']) {
     case 'ticker': {
       const { data } = message
-      return Array.isArray(data) ? quotesFrame(data.map(rowOf)) : undecodable('bad_shape')
+      if (!Array.isArray(data)) return undecodable('bad_shape')
+      return quotesFrame(untrustedList(data, ROWS_MAX).map(rowOf))
     }
     case 'heartbeat':
     case 'status':

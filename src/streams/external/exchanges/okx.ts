@@ -1,10 +1,11 @@
 import type { UntrustedObject } from '../untrusted-json.ts'
-import { isUntrustedObject } from '../untrusted-json.ts'
+import { isUntrustedObject, untrustedList } from '../untrusted-json.ts'
 import type { ExchangeFrame } from './exchange-frame.ts'
 import {
   HEARTBEAT,
   parseMessage,
   quotesFrame,
+  ROWS_MAX,
   readBook,
   textOf,
   undecodable,
@@ -54,7 +55,7 @@ function decodeOkx(text: string): ExchangeFrame {
     isUntrustedObject(arg) && arg['channel'] === CHANNEL ? arg['instId'] : undefined
   if (event !== undefined) return answerOf(message, instrument)
   if (instrument === undefined || !Array.isArray(data)) return undecodable('bad_shape')
-  return quotesFrame(data.map((book) => rowOf(instrument, book)))
+  return quotesFrame(untrustedList(data, ROWS_MAX).map((book) => rowOf(instrument, book)))
 }
 
 function rowOf(instrument: unknown, book: unknown) {

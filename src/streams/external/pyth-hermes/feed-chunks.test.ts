@@ -21,10 +21,10 @@ describe('the feeds of each stream', () => {
         const had = before.map((feeds) => [...feeds.keys()].join())
         if (typeof one === 'string') {
           refused.add(one)
-          chunks.exclude(`id of ${one}`)
+          chunks.exclude(`id of ${one}`, 1)
         } else {
           wanted = one
-          chunks.set(new Map(one.map((name) => [name, `id of ${name}`])))
+          chunks.set(new Map(one.map((name) => [name, `id of ${name}`])), 0)
         }
         const placed = chunks.chunks.flatMap((feeds) => [...feeds])
         expect(placed.map(([, name]) => name).toSorted()).toEqual(
@@ -48,8 +48,19 @@ describe('the feeds of each stream', () => {
 
   test('move to another stream when their id changes', () => {
     const chunks = new FeedChunks(CORE)
-    chunks.set(new Map([['A9', 'old']]))
-    chunks.set(new Map([['A9', 'new']]))
+    chunks.set(new Map([['A9', 'old']]), 0)
+    chunks.set(new Map([['A9', 'new']]), 0)
     expect(chunks.chunks).toEqual([new Map([['new', 'A9']])])
+  })
+
+  test('have a refused feed again after its exclusion', () => {
+    const chunks = new FeedChunks(CORE)
+    const wanted = new Map([['A9', 'id']])
+    chunks.set(wanted, 0)
+    chunks.exclude('id', 100)
+    chunks.set(wanted, 99)
+    expect(chunks.chunks).toEqual([])
+    chunks.set(wanted, 100)
+    expect(chunks.chunks).toEqual([new Map([['id', 'A9']])])
   })
 })

@@ -13,8 +13,8 @@ type Chunk = { readonly isCore: boolean; feeds: Feeds }
 export class FeedChunks {
   readonly #core: ReadonlySet<string>
   readonly #chunks: Chunk[] = []
-  /** Ids of refused feeds. */
-  readonly #excluded = new Set<string>()
+  /** End of the exclusion of each refused feed, by id. */
+  readonly #excluded = new Map<string, number>()
 
   /** @param core assets */
   constructor(core: ReadonlySet<string>) {
@@ -26,18 +26,18 @@ export class FeedChunks {
     return this.#chunks.map(({ feeds }) => feeds).filter(({ size }) => size > 0)
   }
 
-  /** Until the process ends: the plan of a key rarely changes. */
-  exclude(id: string): void {
-    this.#excluded.add(id)
+  /** Removes a refused feed; from `untilMs` on it can be placed again. */
+  exclude(id: string, untilMs: number): void {
+    this.#excluded.set(id, untilMs)
     this.#keep((_, one) => one !== id)
   }
 
   /** @param wanted ids by asset */
-  set(wanted: ReadonlyMap<string, string>): void {
+  set(wanted: ReadonlyMap<string, string>, nowMs: number): void {
     this.#keep((asset, id) => wanted.get(asset) === id)
     const placed = new Set(this.#chunks.flatMap(({ feeds }) => [...feeds.keys()]))
     for (const [asset, id] of wanted) {
-      if (placed.has(id) || this.#excluded.has(id)) continue
+      if (placed.has(id) || nowMs < (this.#excluded.get(id) ?? 0)) continue
       placed.add(id)
       this.#place(asset, id)
     }

@@ -357,6 +357,24 @@ describe('a server that refuses', () => {
     expect(server.asked, 'they are not requested again').toHaveLength(asked)
   })
 
+  test('every feed: the source is down, and the feeds are tried again after hours', () => {
+    const server = new Server()
+    server.answer = (url) => {
+      const [id] = idsIn(url)
+      return id === undefined
+        ? server.usual(url)
+        : { status: 404, body: `Price ids not found: 0x${id}` }
+    }
+    server.listen()
+    server.advance(10 * 60_000)
+    expect(server.states.at(-1)).toEqual(['down', 'every feed is refused'])
+    server.answer = (url) => server.usual(url)
+    server.advance(5 * HOUR_MS)
+    server.send(90)
+    expect(server.states.at(-1)).toEqual(['up', ''])
+    expect(server.priced).toContain('BTC')
+  })
+
   test('after status 429 nothing is requested for a minute', () => {
     const server = new Server()
     server.answer = (url) =>

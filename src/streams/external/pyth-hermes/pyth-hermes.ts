@@ -42,6 +42,8 @@ class HermesClient {
   readonly #catalogue: FeedCatalogue
   readonly #streams = new Map<Feeds, OpenStream>()
   #timer = Subscription.EMPTY
+  /** Of the newest failure of a stream. */
+  #reason = ''
 
   constructor(
     { urls, key }: SourceAddress,
@@ -62,7 +64,7 @@ class HermesClient {
       runtime,
       onChange: () => {
         this.#updateStreams()
-        this.#updateStatus('')
+        this.#updateStatus()
       },
       onIssue: (issue) => this.#note(issue),
     })
@@ -93,7 +95,7 @@ class HermesClient {
   /** Opens one stream per chunk of the feeds that are wanted now, and closes the others. */
   #updateStreams(): void {
     const assets = new Set([...coreFeedIds.keys(), ...this.#context.assets()])
-    this.#chunks.set(this.#catalogue.idsOf(assets))
+    this.#chunks.set(this.#catalogue.idsOf(assets), this.#runtime.scheduler.now())
     const wanted = new Set(this.#chunks.chunks)
     for (const [feeds, open] of this.#streams) {
       if (wanted.has(feeds)) continue
@@ -115,11 +117,11 @@ class HermesClient {
         const unknown = throttle.add(prices)
         if (unknown > 0) this.#note({ kind: 'unknown_feed', detail: `${unknown} prices` })
       },
-      onState: (reason) => this.#updateStatus(reason),
-      onExcluded: (ids) => {
-        for (const id of ids) this.#chunks.exclude(id)
-        this.#updateStreams()
+      onState: (reason) => {
+        if (reason !== '') this.#reason = reason
+        this.#updateStatus()
       },
+      onExcluded: (ids) => this.#exclude(ids),
       onRefused: (status) => this.#refused(status),
       onIssue: (issue) => this.#note(issue),
     })
@@ -127,18 +129,29 @@ class HermesClient {
     stream.start()
   }
 
+  /** The plan of a key rarely changes, so refused feeds are tried again after hours. */
+  #exclude(ids: readonly string[]): void {
+    const { scheduler, random } = this.#runtime
+    // One time for all, because each return interrupts a stream.
+    const untilMs = scheduler.now() + refusedMs(random())
+    for (const id of ids) this.#chunks.exclude(id, untilMs)
+    this.#updateStreams()
+    this.#updateStatus()
+  }
+
   /** Streams that are being opened do not count. */
-  #updateStatus(reason: string): void {
+  #updateStatus(): void {
     const states = [...this.#streams.values()].map(({ stream }) => stream.state)
     const up = states.filter((state) => state === 'up').length
     const down = states.filter((state) => state === 'down').length
     const nowMs = this.#runtime.scheduler.now()
-    if (up > 0 && down > 0)
+    if (states.length === 0) this.#emit(this.#status.set('down', 'every feed is refused', nowMs))
+    else if (up > 0 && down > 0)
       this.#emit(this.#status.set('degraded', `${down} of ${states.length} streams down`, nowMs))
     else if (up > 0 && this.#catalogue.isMissing)
       this.#emit(this.#status.set('degraded', 'the list of feeds is not available', nowMs))
     else if (up > 0) this.#emit(this.#status.set('up', '', nowMs))
-    else if (down > 0) this.#emit(this.#status.set('down', reason, nowMs))
+    else if (down > 0) this.#emit(this.#status.set('down', this.#reason, nowMs))
   }
 
   #refused(status: number): void {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { ScriptedWeb } from '../testing/scripted-web.ts'
+import { ScriptedWeb, START_MS } from '../testing/scripted-web.ts'
 import { redstone } from './redstone.ts'
 
 const MIRRORS = ['http://a', 'http://b', 'http://c']
@@ -33,6 +33,24 @@ test('the mirrors together are asked every ten seconds at most, dead or alive', 
   for (const [index, { atMs }] of web.asked.slice(1).entries())
     expect(atMs - (web.asked[index]?.atMs ?? 0)).toBeGreaterThanOrEqual(10_000)
   expect(new Set(web.statuses.map(({ state }) => state))).toEqual(new Set(['down', 'up']))
+})
+
+test('a mirror that repeats old packages is left for one that does not', () => {
+  const web = new ScriptedWeb()
+  web.answer = (url) => ({
+    status: 200,
+    body: packages(url.startsWith('http://a') ? START_MS - 60 * MINUTE_MS : web.nowMs),
+  })
+  web.play(redstone, MIRRORS)
+  web.advance(MINUTE_MS)
+  expect(web.asked.slice(0, 4).map(({ url }) => url.slice(0, 8))).toEqual([
+    ...['http://a', 'http://b', 'http://b', 'http://b'],
+  ])
+  expect(web.statuses.map(({ state, reason }) => [state, reason])).toEqual([
+    ['down', 'no reply received yet'],
+    ['degraded', 'no new values'],
+    ['up', ''],
+  ])
 })
 
 test('the assets of the venue and both stablecoins are emitted', () => {
