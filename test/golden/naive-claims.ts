@@ -136,7 +136,10 @@ function votesOf(bars: readonly Bar[]): NaiveSignals {
   }
 }
 
-/** Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds. */
+/**
+ * Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds, of which as large a part
+ * has no move as of the days.
+ */
 export function naiveBaseRate(
   coin: NaiveCoin,
   atMs: number,
@@ -145,15 +148,16 @@ export function naiveBaseRate(
 ): number {
   const closes = closesOf(coin)
   const hourMs = Math.floor(atMs / HOUR_MS) * HOUR_MS
-  let [days, moved] = [0, 0]
+  const signs: number[] = []
   for (let day = 1; day <= 36; day += 1) {
     const [before, after] = [hourMs - day * DAY_MS, hourMs - day * DAY_MS + horizonMs]
     const [one, other] = [closes.get(before), closes.get(after)]
     if (one === undefined || other === undefined) continue
-    days += 1
-    if (Math.sign(other - one) === direction) moved += 1
+    signs.push(Math.sign(other - one))
   }
-  return (moved + 50) / (days + 100)
+  const countOf = (sign: number) => signs.filter((found) => found === sign).length
+  const still = signs.length === 0 ? 0 : countOf(0) / signs.length
+  return (countOf(direction) + 50 * (1 - still)) / (signs.length + 100)
 }
 
 /** The 15m bars between two instants. */
@@ -172,10 +176,10 @@ export function naiveAtrPct(coin: NaiveCoin, atMs: number): number {
   return (100 * (naivePulse(bars).at(-1)?.atr14 ?? Number.NaN)) / (bars.at(-1)?.close ?? Number.NaN)
 }
 
-/** Largest move of the day before, percent of the close of its first bar. */
+/** Largest move of the day before, percent of the price at its start. */
 export function naiveDayMovePct(coin: NaiveCoin, atMs: number): number {
   const bars = naiveWindow(coin, atMs - DAY_MS, atMs)
-  const start = bars[0]?.close ?? Number.NaN
+  const start = naiveClose(coin, atMs - DAY_MS)
   return 100 * Math.max(...bars.flatMap(({ high, low }) => [high / start - 1, 1 - low / start]))
 }
 

@@ -65,6 +65,8 @@ export function naiveLiquidations(
 ): NaiveLiquidations {
   let lots: Lot[] = []
   let last: Reading | null = null
+  /** The last reading of open interest that counts. */
+  let trusted = Number.NaN
   let mark = Number.NaN
   let trades: { side: 'buy' | 'sell'; price: number; size: number }[] = []
   let firstLiveMs = Number.POSITIVE_INFINITY
@@ -105,8 +107,10 @@ export function naiveLiquidations(
     if (event.kind === 'context') {
       move(event.markPrice)
       const now = { timeMs: event.timeExchangeMs, contracts: event.openInterestBase }
-      if (last === null) firstLiveMs = now.timeMs
-      else {
+      if (last === null) {
+        firstLiveMs = now.timeMs
+        trusted = now.contracts
+      } else {
         if (now.timeMs - last.timeMs > GAP_MS) gap = { fromMs: last.timeMs, untilMs: now.timeMs }
         const kept = 0.5 ** ((now.timeMs - last.timeMs) / HALF_LIFE_MS)
         for (const lot of lots) lot.size *= kept
@@ -116,11 +120,21 @@ export function naiveLiquidations(
         const entry = volume > 0 ? turnover / volume : mark
         const tilt = volume > 0 ? (2 * bought - volume) / volume : 0
         if (volume > 0) open('profile', entry, volume, 0)
-        const grown = now.contracts - last.contracts
-        if (grown > 0) open('flow', entry, grown, tilt)
-        else
-          for (const lot of lots)
-            if (lot.what === 'flow') lot.size *= now.contracts / last.contracts
+        const close = (share: number) => {
+          for (const lot of lots) if (lot.what === 'flow') lot.size *= share
+        }
+        const wasDoubted = last.contracts !== trusted
+        if (wasDoubted && isFar(trusted, now.contracts) && !isFar(last.contracts, now.contracts)) {
+          // Two readings agree with each other, and not with the one before them.
+          close(Math.min(1, last.contracts / trusted))
+          trusted = last.contracts
+        }
+        if (!isFar(trusted, now.contracts)) {
+          const grown = now.contracts - trusted
+          if (grown > 0) open('flow', entry, grown, tilt)
+          if (grown < 0) close(now.contracts / trusted)
+          trusted = now.contracts
+        }
       }
       last = now
       trades = []
@@ -170,6 +184,11 @@ export function naiveLiquidations(
     )
   }
   return { long: sideOf('long'), short: sideOf('short') }
+}
+
+/** One of two readings is more than half above the other. */
+function isFar(one: number, other: number): boolean {
+  return one > 1.5 * other || other > 1.5 * one
 }
 
 function isReached({ sizeBase, liquidationPrice }: AccountPositionEvent, mark: number): boolean {
@@ -246,8 +265,9 @@ function summed(
   const observed = sizes.map((size) => size * scale)
   const unobserved = contracts - sum(sizes)
   const rest = unobserved > 1e-9 * contracts ? unobserved : 0
-  const flow = (sumOf('flow') / contracts) * rest
-  const factors = { flow: rest / contracts, profile: (rest - flow) / sumOf('profile') }
+  // More than the open interest while a fall of it waits for the next reading.
+  const flow = Math.min(1, sumOf('flow') / contracts) * rest
+  const factors = { flow: flow / sumOf('flow'), profile: (rest - flow) / sumOf('profile') }
   const estimated = lots.map(({ what, leverage, price, size }): Placed => {
     const usd = size * factors[what] * mark
     return { what, leverage, price, multiple: price / mark, usd }

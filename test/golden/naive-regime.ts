@@ -41,15 +41,31 @@ export function naiveRegimes(evaluations: readonly NaiveEvaluation[]): NaiveRegi
     else if (last === 'RISK_OFF' && composite <= -0.1) label = 'RISK_OFF'
     labels.push(label)
   })
-  return labels.map((label, at) => {
-    let since = at
-    while (since > 0 && labels[since - 1] === label) since -= 1
-    return {
-      label,
-      sinceMs: evaluations[since]?.atMs ?? Number.NaN,
-      previous: labels[since - 1] ?? null,
-    }
+  return labels.map((_, last) => newestRun(evaluations.slice(0, last + 1), labels))
+}
+
+/** The last run of equal labels. More than two hours after an evaluation the label is UNKNOWN without one. */
+function newestRun(
+  evaluations: readonly NaiveEvaluation[],
+  labels: readonly string[],
+): NaiveRegime {
+  const course = evaluations.flatMap(({ atMs }, at) => {
+    const label = labels[at] ?? ''
+    const before = evaluations[at - 1]
+    if (before === undefined || Math.abs(atMs - before.atMs) <= 2 * HOUR_MS)
+      return [{ label, atMs }]
+    return [
+      { label: 'UNKNOWN', atMs: Math.min(atMs, before.atMs + 2 * HOUR_MS) },
+      { label, atMs },
+    ]
   })
+  const { label } = lastOf(course)
+  const previous = course.findLastIndex((one) => one.label !== label)
+  return {
+    label,
+    sinceMs: course[previous + 1]?.atMs ?? Number.NaN,
+    previous: course[previous]?.label ?? null,
+  }
 }
 
 /** Bars of one coin, ascending and without gaps; the last bar of each list is still forming. */

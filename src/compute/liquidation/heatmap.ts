@@ -8,8 +8,10 @@ import { BUCKETS } from './zone-map.ts'
 export type Zone = {
   readonly leverage: number
   readonly isPermitted: boolean
-  /** Price before which half of its notional is liquidated; without notional, that of a position opened now. */
+  /** Price before which half of its notional is liquidated; without notional, `openedNowPrice`. */
   readonly price: number
+  /** Liquidation price of a position opened now. */
+  readonly openedNowPrice: number
   readonly notionalUsd: number
   /** Part in positions of known accounts. */
   readonly observedUsd: number
@@ -80,6 +82,8 @@ const BAND_COUNT = BAND_ENDS_PCT.length + 1
 
 /** A band with a smaller share of its side's notional is not reported as the nearest cluster. */
 const CLUSTER_SHARE_MIN = 0.05
+/** A smaller notional is printed as 0. */
+const CLUSTER_USD_MIN = 1
 
 /** Map of a coin from its current price. Notional is size times mark price, whatever the liquidation price. */
 export function heatmapOf(exposure: LiquidationExposure, currentPrice: number): Heatmap {
@@ -175,11 +179,12 @@ function zoneOf(
   tier: number,
   sums: Sums,
 ): Zone {
-  const freshPrice = exposure.markPrice * (side === 'long' ? longFactor : shortFactor)
+  const openedNowPrice = exposure.markPrice * (side === 'long' ? longFactor : shortFactor)
   return {
     leverage,
     isPermitted,
-    price: medianPrice(exposure, side, tier, sums) ?? freshPrice,
+    price: medianPrice(exposure, side, tier, sums) ?? openedNowPrice,
+    openedNowPrice,
     notionalUsd: exposure.usd(sums.rowBase[tier] as number),
     observedUsd: exposure.usd(sums.rowObservedBase[tier] as number),
     beyondUsd: exposure.usd(exposure.totals[side].beyond.rowsBase[tier] as number),
@@ -255,7 +260,7 @@ function nearestCluster(long: SideMap, short: SideMap, currentPrice: number) {
   const all = [...long.clusters, ...short.clusters]
   const large = all.filter(({ side, notionalUsd }) => {
     const sideUsd = side === 'long' ? long.notionalUsd : short.notionalUsd
-    return notionalUsd >= CLUSTER_SHARE_MIN * sideUsd
+    return notionalUsd >= Math.max(CLUSTER_USD_MIN, CLUSTER_SHARE_MIN * sideUsd)
   })
   const places = (side: Side, { zones }: SideMap) =>
     zones

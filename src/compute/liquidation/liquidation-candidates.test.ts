@@ -92,6 +92,15 @@ describe('candidates of liquidations', () => {
     expect(restored.next(LATER_MS)?.account, 'and a restart in between').toBe(HOLDER)
   })
 
+  test('small closings in two coins at one instant are not one large closing', () => {
+    const part = { ...sold, sizeBase: 3 }
+    const held = [position(100, 80), { ...position(100, 80), coin: 'BTC' }]
+    const tracker = candidatesOf(...held, part, { ...part, coin: 'BTC' })
+    expect(tracker.next(LATER_MS)).toBeNull()
+    tracker.apply({ ...part, coin: 'BTC' })
+    expect(tracker.next(LATER_MS)?.account).toBe(HOLDER)
+  })
+
   test('a position that became smaller between two replies near its price', () => {
     const tracker = candidatesOf(position(500, 97), position(100, 97, NOW_MS))
     expect(tracker.next(LATER_MS)).toEqual({

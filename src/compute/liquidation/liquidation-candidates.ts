@@ -30,9 +30,10 @@ const ACCOUNTS_MAX = 1_024
 /** Every account is requested more often. */
 const POSITION_AGE_MS_MAX = 60 * 60_000
 
-const LAYOUT = 7_302
+const LAYOUT = 7_303
 const WINDOW_FIELDS = NUMBERS_PER_ACCOUNT + 4
 const POSITION_FIELDS = NUMBERS_PER_ACCOUNT + 4
+/** The name of the coin follows them. */
 const CLOSING_FIELDS = NUMBERS_PER_ACCOUNT + 2
 
 /** The fills of an account in this time may be liquidations; by the venue's clock. */
@@ -53,7 +54,12 @@ type Followed = {
 }
 
 /** Share of its position that an account has closed at one instant: an order is filled by any number of others. */
-type Closing = { readonly account: string; readonly timeMs: number; readonly share: number }
+type Closing = {
+  readonly account: string
+  readonly coin: string
+  readonly timeMs: number
+  readonly share: number
+}
 
 /** Likely: a vault's, or of an account whose known liquidation price the mark has reached. */
 type Suspicion = {
@@ -161,16 +167,18 @@ export class LiquidationCandidates implements MarketTracker {
     const closing = this.#closing
     return joinSections([
       [LAYOUT],
-      closing === null ? [] : [...accountToNumbers(closing.account), closing.timeMs, closing.share],
+      closing === null
+        ? []
+        : [
+            ...accountToNumbers(closing.account),
+            ...[closing.timeMs, closing.share, ...textToNumbers(closing.coin)],
+          ],
       [...this.#vaults.keys()].flatMap(accountToNumbers),
       [...this.#windows].flatMap(([account, { fromMs, untilMs, isLikely, notional }]) => [
         ...accountToNumbers(account),
         ...[fromMs, untilMs, isLikely ? 1 : 0, notional],
       ]),
-      ...[...coins].flatMap(([coin, rows]) => [
-        Array.from(coin, (character) => character.charCodeAt(0)),
-        rows,
-      ]),
+      ...[...coins].flatMap(([coin, rows]) => [textToNumbers(coin), rows]),
     ])
   }
 
@@ -178,13 +186,14 @@ export class LiquidationCandidates implements MarketTracker {
     const [header, closing, vaults, windows, ...coins] = splitSections(saved) ?? []
     if (header?.[0] !== LAYOUT || header.length !== 1 || !closing || !vaults || !windows)
       return false
-    if (closing.length !== 0 && closing.length !== CLOSING_FIELDS) return false
+    if (closing.length !== 0 && closing.length <= CLOSING_FIELDS) return false
     if (vaults.length % NUMBERS_PER_ACCOUNT !== 0 || windows.length % WINDOW_FIELDS !== 0)
       return false
     if (coins.length % 2 !== 0) return false
     if (closing.length > 0) {
       const [timeMs = 0, share = 0] = closing.subarray(NUMBERS_PER_ACCOUNT)
-      this.#closing = { account: accountOf(closing, 0), timeMs, share }
+      const coin = String.fromCharCode(...closing.subarray(CLOSING_FIELDS))
+      this.#closing = { account: accountOf(closing, 0), coin, timeMs, share }
     }
     for (let at = 0; at < vaults.length; at += NUMBERS_PER_ACCOUNT) {
       const vault = accountOf(vaults, at)
@@ -228,17 +237,20 @@ export class LiquidationCandidates implements MarketTracker {
     const position = this.#followed.get(taker)?.get(coin)
     if (position === undefined || (position.side === 'long') === (takerSide === 'buy')) return
     const isLikely = isReached(position, this.#marks.get(coin) ?? price, NEAR)
-    const share = this.#closed(position, sizeBase, timeMs)
+    const share = this.#closed(position, trade)
     if (isLikely || share >= LARGE_SHARE)
       this.#suspect({ account: position.account, ...at, isLikely })
   }
 
   /** @returns the share of a position that is closed at this instant, so far */
-  #closed({ account, sizeBase: heldBase }: Followed, sizeBase: number, timeMs: number): number {
+  #closed(
+    { account, sizeBase: heldBase }: Followed,
+    { coin, sizeBase, timeExchangeMs: timeMs }: TradeEvent,
+  ): number {
     const before = this.#closing
-    const isSame = before?.account === account && before.timeMs === timeMs
+    const isSame = before?.account === account && before.coin === coin && before.timeMs === timeMs
     const share = (isSame ? before.share : 0) + sizeBase / heldBase
-    this.#closing = { account, timeMs, share }
+    this.#closing = { account, coin, timeMs, share }
     return share
   }
 
@@ -315,6 +327,10 @@ function isReached({ side, liquidationPrice }: Followed, mark: number, near: num
   return side === 'long'
     ? mark <= liquidationPrice * (1 + near)
     : mark >= liquidationPrice * (1 - near)
+}
+
+function textToNumbers(text: string): number[] {
+  return Array.from(text, (character) => character.charCodeAt(0))
 }
 
 function removeOldest(map: Map<string, unknown>): void {

@@ -1,6 +1,7 @@
 import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
+import { naiveLiquidations } from '../../../test/golden/naive-liquidations.ts'
 import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
 import { singleMarginTier } from '../../domain/listing.ts'
@@ -59,9 +60,9 @@ describe('liquidation flow', () => {
   })
 
   test('what it falls by is closed pro rata on both sides', () => {
-    tell(reading(0, 1_000), reading(1, 1_100), reading(2, 550))
-    expect(tracker.flow.total('long')).toBeCloseTo(50, 3)
-    expect(tracker.flow.total('short')).toBeCloseTo(50, 3)
+    tell(reading(0, 1_000), reading(1, 1_100), reading(2, 825))
+    expect(tracker.flow.total('long')).toBeCloseTo(75, 3)
+    expect(tracker.flow.total('short')).toBeCloseTo(75, 3)
   })
 
   test('after two days half of what was seen is left', () => {
@@ -111,6 +112,29 @@ describe('liquidation flow', () => {
     expect(tracker.flow.total('long')).toBeCloseTo(1, 9)
   })
 
+  test.each([
+    { what: 'low', wrong: 120 },
+    { what: 'high', wrong: 10_100 },
+  ])('one $what reading of open interest closes nothing', ({ wrong }) => {
+    tell(reading(0, 1_000), reading(10, 1_010), reading(20, wrong), reading(30, 1_010))
+    expect(tracker.flow.total('long')).toBeCloseTo(10, 2)
+  })
+
+  test('a large fall closes with the reading that confirms it', () => {
+    tell(reading(0, 1_000), reading(10, 1_010), reading(20, 120), reading(30, 120))
+    expect(tracker.flow.total('long')).toBeCloseTo((10 * 120) / 1_010, 2)
+    tell(reading(40, 125))
+    expect(tracker.flow.total('long')).toBeCloseTo((10 * 120) / 1_010 + 5, 2)
+  })
+
+  test('a fall that waits for its confirmation survives a restart', () => {
+    tell(reading(0, 1_000), reading(10, 1_010), reading(20, 120))
+    const restored = coinOf(3)
+    expect(restored.of(liquidationFlow).restore(tracker.save(), restored)).toBe(true)
+    restored.apply(reading(30, 120))
+    expect(restored.of(liquidationFlow).flow.total('long')).toBeCloseTo(1.188, 2)
+  })
+
   test('a frame that was overtaken is left out', () => {
     tell(reading(0, 1_000), reading(10, 1_010), reading(9, 900))
     expect(tracker.openInterestBase).toBe(1_010)
@@ -135,6 +159,7 @@ describe('liquidation flow', () => {
 
   test('candles replace the marks of a time without events', () => {
     tell(reading(0, 1_000), reading(10, 1_010), reading(2 * HOUR, 1_010))
+    expect(tracker.isApproximate, 'even if no candles come').toBe(true)
     const traded = [bar(0, 100, 100), bar(15, 101, 78), bar(30, 101, 99), bar(120, 100, 100)]
     tell(history(2 * HOUR + 5, traded))
     expect(tracker.flow.total('long')).toBe(0)
@@ -183,12 +208,17 @@ describe('liquidation flow', () => {
     })
     const samples = [sample(-3, 1_000), sample(-2, 1_010), sample(-1, 1_010)]
     tell({ kind: 'sample-history', coin: 'X', samples, ...at(0) })
+    expect(tracker.isApproximate).toBe(false)
     expect(tracker.flow.total('long')).toBeCloseTo(10, 2)
     expect(tracker.firstReadAtMs).toBe(START_MS - 180_000)
     tell(reading(0, 1_020))
     const before = tracker.flow.total('long')
     tell({ kind: 'sample-history', coin: 'X', samples, ...at(1) })
     expect(tracker.flow.total('long'), 'what came since knows better').toBe(before)
+    coin = coinOf(3)
+    tracker = coin.of(liquidationFlow)
+    tell({ kind: 'sample-history', coin: 'X', samples: [sample(-9, 1_000), ...samples], ...at(0) })
+    expect(tracker.isApproximate, 'between -9 and -3 minutes there is no mark').toBe(true)
   })
 
   test('when the venue lowers the maximum, the highest tier left takes over', () => {
@@ -281,7 +311,27 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 const steps = fc.array(step, { maxLength: 80, size: 'max' })
 const maxLeverages = fc.constantFrom(3, 5, 10, 20, 40, 50)
 
+/** Mostly near 1,000, now and then a wrong one or a fall. */
+const openInterests = fc.array(
+  fc.oneof(
+    { weight: 3, arbitrary: fc.integer({ min: 900, max: 1_100 }) },
+    { weight: 1, arbitrary: fc.constantFrom(1, 120, 130, 500, 600, 1_600, 10_000) },
+  ),
+  { maxLength: 40, size: 'max' },
+)
+
 describe('invariants', () => {
+  property.prop([openInterests])('wrong readings leave the flow that the twin has', (bases) => {
+    const events = [1_000, ...bases].map((base, at) => reading(at * 14, base))
+    const coin = coinOf(3)
+    for (const event of events) coin.apply(event)
+    const { totals, openInterestBase } =
+      LiquidationExposure.of(coin) ?? expect.fail('it has readings')
+    const naive = naiveLiquidations(events, 3, 100)
+    for (const side of ['long', 'short'] as const)
+      expect(totals[side].flowBase / openInterestBase).toBeCloseTo(naive[side].shares.flow, 7)
+  })
+
   property.prop([steps, maxLeverages])(
     'no side holds more than the open interest, and together all of it has its place in the account',
     (taken, maxLeverage) => {

@@ -19,11 +19,11 @@ const INTERVAL_MS_MAX = 90_000
 const OVERTAKEN_MS_MAX = 60_000
 /** A trade arrives within this time after its reading; older ones are repeats. */
 const TRADE_LATE_MS_MAX = 15_000
-/** Larger growth between two readings is a correction, not trading. */
-const GROWTH_MAX = 0.5
+/** Readings that differ by a larger ratio: one of them may be wrong, so the next one decides. */
+const RATIO_MAX = 1.5
 
-const LAYOUT = 1
-const HEADER_FIELDS = 13
+const LAYOUT = 2
+const HEADER_FIELDS = 14
 
 /**
  * Estimates where the open interest of one coin is liquidated, from intervals between two readings of it. Growth was
@@ -50,6 +50,8 @@ export class LiquidationFlow implements CoinTracker {
   /** Last reading, by the venue's clock. NaN before any. */
   #readAtMs = Number.NaN
   #openInterestBase = Number.NaN
+  /** Open interest that the flow follows: not the last reading while that one waits for the next. */
+  #confirmedBase = Number.NaN
   #markPrice = Number.NaN
   #firstReadAtMs = Number.NaN
   /** Trades of the current interval, in the coin's unit and in USD. */
@@ -86,7 +88,7 @@ export class LiquidationFlow implements CoinTracker {
     return this.#firstReadAtMs
   }
 
-  /** Whether candles replaced missing marks. */
+  /** Whether marks were missing for a while, which candles may have replaced. */
   get isApproximate(): boolean {
     return this.#isApproximate === 1
   }
@@ -135,6 +137,7 @@ export class LiquidationFlow implements CoinTracker {
       this.#untradedFromMs,
       this.#unseenUntilMs,
       this.#isApproximate,
+      this.#confirmedBase,
     ]
     return joinSections([header, this.flow.save(), this.profile.save()])
   }
@@ -158,6 +161,7 @@ export class LiquidationFlow implements CoinTracker {
     this.#untradedFromMs = field(10)
     this.#unseenUntilMs = field(11)
     this.#isApproximate = field(12)
+    this.#confirmedBase = field(13)
     return true
   }
 
@@ -208,8 +212,11 @@ export class LiquidationFlow implements CoinTracker {
   #read(timeMs: number, openInterestBase: number): void {
     const elapsedMs = timeMs - this.#readAtMs
     if (elapsedMs < 0 && elapsedMs > -OVERTAKEN_MS_MAX) return
-    if (Number.isNaN(elapsedMs)) this.#firstReadAtMs = timeMs
-    else this.#endInterval(elapsedMs, openInterestBase)
+    if (elapsedMs > INTERVAL_MS_MAX) this.#isApproximate = 1
+    if (Number.isNaN(elapsedMs)) {
+      this.#firstReadAtMs = timeMs
+      this.#confirmedBase = openInterestBase
+    } else this.#endInterval(elapsedMs, openInterestBase)
     this.#readAtMs = timeMs
     this.#openInterestBase = openInterestBase
     this.#buysBase = 0
@@ -228,11 +235,30 @@ export class LiquidationFlow implements CoinTracker {
     const entryPrice = isKnown ? this.#turnoverUsd / volumeBase : this.#markPrice
     const tilt = isKnown ? (this.#buysBase - this.#sellsBase) / volumeBase : 0
     if (volumeBase > 0) this.#open(this.profile, entryPrice, volumeBase, 0)
-    const before = this.#openInterestBase
-    const grownBase = openInterestBase - before
-    if (grownBase < 0) this.flow.shrink(openInterestBase / before)
-    else if (grownBase > 0 && grownBase <= before * GROWTH_MAX)
-      this.#open(this.flow, entryPrice, grownBase, tilt)
+    const grownBase = this.#confirm(openInterestBase)
+    if (grownBase > 0) this.#open(this.flow, entryPrice, grownBase, tilt)
+  }
+
+  /**
+   * Closes what a reading shows to be closed. A reading that differs too much from the confirmed one counts only if the
+   * next one agrees with it: a single wrong one would close the flow for good.
+   * @returns what was opened since the confirmed reading, in the coin's unit
+   */
+  #confirm(openInterestBase: number): number {
+    const lastBase = this.#openInterestBase
+    if (isJump(this.#confirmedBase, openInterestBase)) {
+      if (lastBase === this.#confirmedBase || isJump(lastBase, openInterestBase)) return 0
+      this.#follow(lastBase)
+    }
+    const grownBase = openInterestBase - this.#confirmedBase
+    this.#follow(openInterestBase)
+    return Math.max(0, grownBase)
+  }
+
+  #follow(openInterestBase: number): void {
+    const before = this.#confirmedBase
+    if (openInterestBase < before) this.flow.shrink(openInterestBase / before)
+    this.#confirmedBase = openInterestBase
   }
 
   /** @param tilt -1 where all takers sold, 1 where all bought */
@@ -284,7 +310,6 @@ export class LiquidationFlow implements CoinTracker {
     if (high === 0) return
     this.flow.sweep(low, high)
     this.profile.sweep(low, high)
-    this.#isApproximate = 1
   }
 
   /** Adds the volume of a bar, except positions that prices since then, `low` to `high`, liquidated. */
@@ -299,6 +324,10 @@ export class LiquidationFlow implements CoinTracker {
       if (shortPrice > high) this.profile.open(tier, 'short', shortPrice, sizeBase * share)
     }
   }
+}
+
+function isJump(one: number, other: number): boolean {
+  return Math.max(one, other) > Math.min(one, other) * RATIO_MAX
 }
 
 /** Share of an estimate that remains. */

@@ -178,6 +178,26 @@ describe('regime rule', () => {
     expect(labelAfter(REGIME_GAP_MS_MAX + REGIME_STEP_MS)).toBe('NEUTRAL')
   })
 
+  test('the label after a long gap begins there, and the one before is UNKNOWN', () => {
+    const before = nextRegime(null, calm, START_MS)
+    const endMs = START_MS + 10 * REGIME_GAP_MS_MAX
+    expect(nextRegime(before, calm, endMs)).toMatchObject({
+      ...{ label: 'NEUTRAL', previous: 'UNKNOWN', sinceMs: endMs },
+    })
+    expect(nextRegime(before, null, endMs)).toMatchObject({
+      ...{ label: 'UNKNOWN', previous: 'NEUTRAL', sinceMs: START_MS + REGIME_GAP_MS_MAX },
+    })
+  })
+
+  test.each([
+    { composite: 0.2496, label: 'RISK_ON' },
+    { composite: 0.2494, label: 'NEUTRAL' },
+    { composite: -0.2496, label: 'RISK_OFF' },
+  ])('a composite of $composite is judged as it is printed', ({ composite, label }) => {
+    const course = [composite, composite].map((one) => ({ steps: 1, inputs: worth(one) }))
+    expect(run(course).regimes.at(-1)?.label).toBe(label)
+  })
+
   test.each([
     ['another layout', [2]],
     ['a label that is none', [1, 1, 9]],
@@ -203,7 +223,7 @@ function run(course: readonly { readonly steps: number; readonly inputs: RegimeI
     regimes.push(regime)
     return {
       atMs,
-      composite: inputs === null ? null : compositeOf(driversOf(inputs)),
+      composite: inputs === null ? null : Number(compositeOf(driversOf(inputs)).toFixed(3)),
       isStressed: inputs !== null && isStressedByHand(inputs),
     }
   })

@@ -1,4 +1,5 @@
 import type { EmaStack, TrendDirection } from '../indicators/trend.ts'
+import { score } from '../render/significance.ts'
 
 /** RISK_ON, RISK_OFF and NEUTRAL come from the composite; STRESS and UNKNOWN override it. */
 export const regimeLabels = ['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN'] as const
@@ -95,7 +96,8 @@ export function nextRegime(
   asOfMs: number,
 ): Regime {
   const drivers = inputs === null ? null : driversOf(inputs)
-  const composite = drivers === null ? Number.NaN : compositeOf(drivers)
+  // Rounded first, so that the limits applied to the published score give the published label.
+  const composite = drivers === null ? Number.NaN : score(compositeOf(drivers))
   const isCalm = inputs !== null && !isStressed(inputs)
   const elapsedMs = before === null ? Number.NaN : asOfMs - before.asOfMs
   const isInRow = elapsedMs > 0 && elapsedMs <= REGIME_STEP_MS
@@ -106,18 +108,26 @@ export function nextRegime(
     offCount: count(before?.offCount, composite <= -ENTER),
     calmCount: count(before?.calmCount, isCalm),
   }
-  const isForgotten = !(Math.abs(elapsedMs) <= REGIME_GAP_MS_MAX)
-  const from = before === null || isForgotten ? 'UNKNOWN' : before.label
-  const label = inputs === null ? 'UNKNOWN' : labelOf(from, composite, isCalm, counts)
-  const isSame = before !== null && before.label === label
+  const last = before && lastLabel(before, asOfMs)
+  const label =
+    inputs === null ? 'UNKNOWN' : labelOf(last?.label ?? 'UNKNOWN', composite, isCalm, counts)
+  const isSame = last?.label === label
   return {
     label,
-    previous: isSame ? before.previous : (before?.label ?? null),
-    sinceMs: isSame ? before.sinceMs : asOfMs,
+    previous: isSame ? last.previous : (last?.label ?? null),
+    sinceMs: isSame ? last.sinceMs : asOfMs,
     asOfMs,
     drivers,
     ...counts,
   }
+}
+
+/** The label before an evaluation: UNKNOWN after a longer gap, as published in it. */
+function lastLabel(before: Regime, asOfMs: number): Pick<Regime, 'label' | 'previous' | 'sinceMs'> {
+  const isForgotten = Math.abs(asOfMs - before.asOfMs) > REGIME_GAP_MS_MAX
+  if (!isForgotten || before.label === 'UNKNOWN') return before
+  const sinceMs = Math.min(asOfMs, before.asOfMs + REGIME_GAP_MS_MAX)
+  return { label: 'UNKNOWN', previous: before.label, sinceMs }
 }
 
 function labelOf(

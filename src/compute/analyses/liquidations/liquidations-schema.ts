@@ -64,7 +64,7 @@ const BelowTiers = Type.Object({
   price: nullable(
     Type.Number({
       exclusiveMinimum: 0,
-      description: 'Notional-weighted median liquidation price, USD; null without positions.',
+      description: 'Notional-weighted median liquidation price, USD; null if notional_usd is 0.',
     }),
   ),
   distance_pct: nullable(Away),
@@ -223,7 +223,8 @@ export const LiquidationsAnswer = Type.Object({
           observed_since_iso: nullable(
             Type.String({
               format: 'date-time',
-              description: 'Start of the observation without a lost trade, UTC; null before it.',
+              description:
+                'Start of the observation without a lost trade, UTC; null before it, and while trades are not received.',
             }),
           ),
           longs_followed_pct: percent('Share of long open interest in known accounts.'),
@@ -292,7 +293,7 @@ export const LiquidationsAnswer = Type.Object({
       }),
       is_approximate: Type.Boolean({
         description:
-          'Some zones were cleared by candle ranges, because mark prices were missing for a while.',
+          'Mark prices were missing for a while: zones were cleared by candle ranges, or not at all.',
       }),
     },
     {

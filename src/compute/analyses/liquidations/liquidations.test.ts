@@ -106,6 +106,46 @@ describe('liquidations', () => {
     })
   })
 
+  test('realised: observed while trades are received, also without trades', () => {
+    const lastMs = NOW_MS + 600_000
+    const quiet = (untilMs: number, ofCoin = untilMs): MarketEvent[] => {
+      const events: MarketEvent[] = []
+      for (let ms = NOW_MS; ms <= untilMs; ms += 5_000) {
+        const when = { timeExchangeMs: ms, timeReceivedMs: ms }
+        events.push(context('BTC', when))
+        if (ms <= ofCoin) events.push(book('BTC', when))
+      }
+      return events
+    }
+    const sinceOf = (events: readonly MarketEvent[]) =>
+      answer(40, events).realised.coverage.observed_since_iso
+    expect(sinceOf(quiet(lastMs))).toBe(new Date(NOW_MS).toISOString())
+    expect(sinceOf(quiet(lastMs, lastMs - 50_000))).not.toBeNull()
+    expect(sinceOf(quiet(lastMs, lastMs - 70_000)), 'its connection is silent').toBeNull()
+  })
+
+  test('less than a dollar is printed as nothing', () => {
+    const dust = answer(40, [
+      context('BTC', { markPrice: 100, midPrice: 100, openInterestBase: 1_000 }),
+      position('0xa', 0.005, { liquidationPrice: 90, leverage: 25 }),
+      position('0xb', 0.005, { liquidationPrice: 60, leverage: 2 }),
+      position('0xc', 999.99, { liquidationPrice: null, leverage: 3 }),
+      position('0xd', -0.005, { liquidationPrice: 900, leverage: 10 }),
+      position('0xe', -999.995, { liquidationPrice: null, leverage: 3 }),
+    ])
+    const { zones, clusters, below_3x, beyond, cascade_risk } = dust
+    for (const { holds } of [...zones.longs, ...zones.shorts]) expect(holds).toBe('nothing')
+    // A position of 25x opened now: 100 (1 - 1/25) / (1 - 1/80).
+    const zone = zones.longs.find(({ leverage }) => leverage === '25x')
+    expect(zone).toMatchObject({ price: expect.closeTo(97.215, 2), estimated_notional: 0 })
+    expect(zone?.distance_pct).toBeCloseTo(100 * (1 - 97.215 / dust.price), 1)
+    expect(clusters).toEqual({ longs: [], shorts: [] })
+    expect(below_3x.longs).toEqual({ price: null, distance_pct: null, notional_usd: 0 })
+    expect(beyond.shorts.by_leverage).toEqual({})
+    expect(cascade_risk.components.proximity).toBe(0)
+    expect(cascade_risk.nearest_cluster.estimated_notional).toBe(0)
+  })
+
   test('shares, clusters and totals add up', () => {
     const { zones, clusters, summary, coverage } = answer(40, [...busy()])
     const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0)

@@ -5,7 +5,7 @@ import type { CoinAnalysis } from '../../analysis.ts'
 import { BARS_NEEDED_OF_PART } from '../../candles/warm.ts'
 import type { CascadeRisk } from '../../liquidation/cascade.ts'
 import { cascadeRisk, hourlyAtrPct, noteCascadeLevel } from '../../liquidation/cascade.ts'
-import type { Cluster, Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
+import type { Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
 import { distancePct, heatmapOf } from '../../liquidation/heatmap.ts'
 import type { LeverageTier } from '../../liquidation/leverage-ladder.ts'
 import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
@@ -99,8 +99,8 @@ export const liquidations: CoinAnalysis = {
           track_record: recordOfCoin(coin, market, shownRules.zones),
         },
         clusters: {
-          longs: map.long.clusters.map((one) => clusterMembers(one, dollars)),
-          shorts: map.short.clusters.map((one) => clusterMembers(one, dollars)),
+          longs: clustersOf(map.long, dollars),
+          shorts: clustersOf(map.short, dollars),
         },
         below_3x: {
           longs: belowTiersMembers(map.long, current, dollars),
@@ -165,27 +165,37 @@ function zonesOf({ zones }: SideMap, current: number, dollars: InUsd) {
   const sideUsd = zones.reduce((sum, { notionalUsd }) => sum + notionalUsd, 0)
   return zones
     .toSorted((one, other) => one.notionalUsd - other.notionalUsd)
-    .map((zone: Zone) => ({
-      price: price(zone.price),
-      leverage: `${zone.leverage}x`,
-      estimated_notional: dollars(zone.notionalUsd),
-      observed_notional: dollars(zone.observedUsd),
-      distance_pct: bps(distancePct(zone.price, current)),
-      share_pct: sideUsd > 0 ? bps((zone.notionalUsd / sideUsd) * 100) : 0,
-      permitted: zone.isPermitted,
-      holds: holdingOf(zone),
-    }))
+    .map((zone: Zone) => {
+      const holds = holdingOf(zone, dollars)
+      const zonePrice = holds === 'on_map' ? zone.price : zone.openedNowPrice
+      return {
+        price: price(zonePrice),
+        leverage: `${zone.leverage}x`,
+        estimated_notional: dollars(zone.notionalUsd),
+        observed_notional: dollars(zone.observedUsd),
+        distance_pct: bps(distancePct(zonePrice, current)),
+        share_pct: sideUsd > 0 ? bps((zone.notionalUsd / sideUsd) * 100) : 0,
+        permitted: zone.isPermitted,
+        holds,
+      }
+    })
 }
 
-function holdingOf({ notionalUsd, beyondUsd }: Zone): ZoneHolding {
-  if (notionalUsd > 0) return 'on_map'
-  return beyondUsd > 0 ? 'beyond' : 'nothing'
+/** Less than a dollar is printed as 0, and counts as nothing. Without a USD price every amount counts. */
+function isPrinted(notional: number, dollars: InUsd): boolean {
+  return notional > 0 && dollars(notional) !== 0
+}
+
+function holdingOf({ notionalUsd, beyondUsd }: Zone, dollars: InUsd): ZoneHolding {
+  if (isPrinted(notionalUsd, dollars)) return 'on_map'
+  return isPrinted(beyondUsd, dollars) ? 'beyond' : 'nothing'
 }
 
 function belowTiersMembers({ belowTiers }: SideMap, current: number, dollars: InUsd) {
+  const median = isPrinted(belowTiers.notionalUsd, dollars) ? belowTiers.price : null
   return {
-    price: belowTiers.price === null ? null : price(belowTiers.price),
-    distance_pct: belowTiers.price === null ? null : bps(distancePct(belowTiers.price, current)),
+    price: median === null ? null : price(median),
+    distance_pct: median === null ? null : bps(distancePct(median, current)),
     notional_usd: dollars(belowTiers.notionalUsd),
   }
 }
@@ -200,20 +210,24 @@ function beyondMembers({ beyond, zones }: SideMap, dollars: InUsd) {
     observed_usd: dollars(beyond.observedUsd),
     positions: beyond.positions,
     by_leverage: Object.fromEntries(
-      byLeverage.filter(([, usd]) => usd > 0).map(([name, usd]) => [name, dollars(usd)]),
+      byLeverage
+        .filter(([, usd]) => isPrinted(usd, dollars))
+        .map(([name, usd]) => [name, dollars(usd)]),
     ) as Record<string, number | null>,
     nearest_multiple: orNull(beyond.nearestMultiple, percent),
     median_multiple: orNull(beyond.medianMultiple, percent),
   }
 }
 
-function clusterMembers(cluster: Cluster, dollars: InUsd) {
-  return {
-    price: price(cluster.price),
-    distance_pct: bps(cluster.distancePct),
-    estimated_notional: dollars(cluster.notionalUsd),
-    observed_notional: dollars(cluster.observedUsd),
-  }
+function clustersOf({ clusters }: SideMap, dollars: InUsd) {
+  return clusters
+    .filter(({ notionalUsd }) => isPrinted(notionalUsd, dollars))
+    .map((cluster) => ({
+      price: price(cluster.price),
+      distance_pct: bps(cluster.distancePct),
+      estimated_notional: dollars(cluster.notionalUsd),
+      observed_notional: dollars(cluster.observedUsd),
+    }))
 }
 
 function cascadeMembers(

@@ -12,6 +12,9 @@ import { bps } from '../../render/significance.ts'
 
 type InUsd = ReturnType<typeof usdOf>
 
+/** Trades share the connection of the candles, which are confirmed every few seconds, also without trades. */
+const TRADES_AGE_MS_MAX = 60_000
+
 /** Liquidations of the last 24 hours that the venue has confirmed, and which part of the market was observed. */
 export function realisedMembers(
   coin: CoinMarket,
@@ -24,12 +27,15 @@ export function realisedMembers(
   const atMs = market.venueMs
   const isComplete = marketShare === 1 && realised.isWhole(atMs)
   const { newestMs, observedFromMs } = realised
+  const isObserved =
+    !Number.isNaN(observedFromMs) &&
+    market.receivedMs - coin.candlesConfirmedAtMs <= TRADES_AGE_MS_MAX
   return {
     longs: sideMembers(realised.side('long', atMs), dollars),
     shorts: sideMembers(realised.side('short', atMs), dollars),
     newest_iso: newestMs > atMs - REALISED_MS ? isoInstant(newestMs) : null,
     coverage: {
-      observed_since_iso: Number.isNaN(observedFromMs) ? null : isoInstant(observedFromMs),
+      observed_since_iso: isObserved ? isoInstant(observedFromMs) : null,
       longs_followed_pct: bps(followedPct(coin, exposure, 'long')),
       shorts_followed_pct: bps(followedPct(coin, exposure, 'short')),
       liquidator_vaults: vaults,

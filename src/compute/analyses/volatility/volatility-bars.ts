@@ -62,16 +62,16 @@ export class VolatilityBars implements CoinTracker {
     return Float64Array.from(saved)
   }
 
-  /** A bar that the restored candles have not closed would move the windows to a time without bars: none is taken then. */
+  /** A bar that the restored candles have not closed is closed again by them. */
   restore(saved: Float64Array, { ladder }: Pick<TrackedCoin, 'ladder'>): boolean {
     if (saved.length % SAVED_FIELDS !== 0) return false
     const bars: Omit<Bar, 'volumeBase'>[] = []
     for (let at = 0; at < saved.length; at += SAVED_FIELDS) {
       const [step = 0, open = 0, high = 0, low = 0, close = 0] = saved.subarray(at)
       const openTimeMs = step * timeframeMs['15m']
-      const isClosed = openTimeMs + timeframeMs['15m'] <= ladder.closedUntilMs
-      if (!Number.isInteger(step) || !isClosed) return false
-      bars.push({ openTimeMs, open, high, low, close })
+      if (!Number.isInteger(step)) return false
+      if (openTimeMs + timeframeMs['15m'] <= ladder.closedUntilMs)
+        bars.push({ openTimeMs, open, high, low, close })
     }
     for (const bar of bars) this.#set('15m', bar)
     return true

@@ -125,8 +125,6 @@ describe('bars of volatility', () => {
   })
 
   test.each([
-    { what: 'far in the future', damaged: (step: number) => step + 1_000_000 },
-    { what: 'just behind the last closed bar', damaged: (step: number) => step + 1 },
     { what: 'between two steps', damaged: (step: number) => step - 0.5 },
     { what: 'not a number', damaged: () => Number.NaN },
   ])('with a step $what are refused, and candles fill the windows', ({ damaged }) => {
@@ -138,6 +136,32 @@ describe('bars of volatility', () => {
     expect(tracker.restore(saved, coin)).toBe(false)
     for (const bar of quarters) tracker.closed('15m', bar)
     expect(tracker.realised()['24h'].bars).toBe(96)
+  })
+
+  test.each([
+    { what: 'far in the future', damaged: (step: number) => step + 1_000_000 },
+    { what: 'just behind the last closed bar', damaged: (step: number) => step + 1 },
+  ])('with a step $what are left out, and the others come back', ({ damaged }) => {
+    const saved = trackerOf(candles).save()
+    const last = saved.length - 5
+    saved[last] = damaged(saved[last] as number)
+    const restored = new VolatilityBars()
+    expect(restored.restore(saved, coinOf(candles))).toBe(true)
+    expect(restored.realised()['24h'].bars).toBe(95)
+  })
+
+  test('come back from a checkpoint with a bar that a lost connection reopened', () => {
+    const coin = coinOf(candles)
+    const endMs = BOUNDARY_MS + timeframeMs['15m']
+    const forming = { ...(quarters.at(-1) as Bar), openTimeMs: BOUNDARY_MS }
+    coin.ladder.live(forming, NOW_MS)
+    coin.ladder.advance(endMs + 5_000)
+    expect(coin.ladder.closedUntilMs).toBe(endMs)
+    coin.ladder.interrupt(endMs + 6_000)
+    expect(coin.ladder.closedUntilMs).toBe(BOUNDARY_MS)
+    const restored = new VolatilityBars()
+    expect(restored.restore(coin.of(volatilityBars).save(), coin)).toBe(true)
+    expect(restored.realised()['24h'].bars).toBe(95)
   })
 
   test('of an hour that is still forming are not taken from history', () => {
