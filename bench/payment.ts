@@ -179,10 +179,10 @@ async function loadQuotes(url: string, amount: number): Promise<void> {
 
 /** One payment per new buyer, so that no server can answer from a cache. */
 async function paymentHeaders(count: number): Promise<string[]> {
-  const [buyer, nowMs] = [newBuyer(), systemClock.nowMs()]
+  const nowMs = systemClock.nowMs()
   return Promise.all(
     Array.from({ length: count }, async () =>
-      encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo: PAY_TO, nowMs })),
+      encodedPayment(await signedPayload(newBuyer(), { amount: PRICE, payTo: PAY_TO, nowMs })),
     ),
   )
 }

@@ -43,8 +43,8 @@ const RATE_DEFAULT = 10
 const NOTIONAL_TIMES_PER_RATE = 2_000
 const BLOCK_MS_AT_RATE_1 = 250
 const FAULT_PERIOD_MS = 10_000
-/** No faults in the last part of the run, so that all are repaired when it is judged. */
-const FAULT_FREE_MS = 150_000
+/** No faults in the last part of the run, at most a third, so that all are repaired when it is judged. */
+const FAULT_FREE_MS_MAX = 150_000
 /** Until the first publication. */
 const START_MS_MAX = 180_000
 const SAMPLE_PERIOD_MS = 60_000
@@ -62,6 +62,7 @@ type Sample = {
   readonly delayP999Ms: number
   /** ... and of the run, which includes one forced collection per minute among some 50,000 values. */
   readonly runDelayP999Ms: number
+  /** Since the first publication. */
   readonly frames: number
   /** Trade and candle frames among them. */
   readonly tradedFrames: number
@@ -75,12 +76,14 @@ type Sample = {
 
 type Report =
   | { readonly kind: 'venue'; readonly wsUrl: string; readonly infoUrl: string }
+  /** The venue has injected a fault. */
+  | { readonly kind: 'fault' }
   /** The engine has published its first documents. */
   | { readonly kind: 'begun' }
   | Sample
 
 const [mode, ...rest] = process.argv.slice(2)
-if (mode === 'run-venue') await runVenue(Number(rest[0]), Number(rest[1]))
+if (mode === 'run-venue') await runVenue(Number(rest[0]))
 else if (mode === 'run-engine') await runEngine(rest[0] ?? '', rest[1] ?? '')
 else {
   const { values } = parseArgs({
@@ -95,10 +98,10 @@ else {
 
 /** @param rate multiple of the venue's rate */
 async function soak(minutes: number, rate: number): Promise<void> {
-  const untilMs = systemClock.nowMs() + minutes * 60_000
+  const runMs = minutes * 60_000
   const children: ChildProcess[] = []
   try {
-    const venue = fork(import.meta.filename, ['run-venue', String(untilMs), String(rate)])
+    const venue = fork(import.meta.filename, ['run-venue', String(rate)])
     children.push(venue)
     const [urls] = (await once(venue, 'message')) as [Extract<Report, { kind: 'venue' }>]
     const engine = fork(import.meta.filename, ['run-engine', urls.wsUrl, urls.infoUrl], {
@@ -126,10 +129,13 @@ async function soak(minutes: number, rate: number): Promise<void> {
       }),
     )
     await Promise.race([hasBegun(engine), died])
-    await Promise.race([wait(minutes * 60_000), died])
+    let faults = 0
+    venue.on('message', () => (faults += 1))
+    venue.send(runMs - Math.min(FAULT_FREE_MS_MAX, runMs / 3))
+    await Promise.race([wait(runMs), died])
     engine.send('sample')
     const [last] = (await Promise.race([once(engine, 'message'), died])) as [Sample]
-    report({ samples: [...samples, last], minutes, idleMs: ms(idle), idleMinutesMs })
+    report({ samples: [...samples, last], minutes, faults, idleMs: ms(idle), idleMinutesMs })
     died.catch(() => undefined)
   } finally {
     for (const child of children) child.kill()
@@ -144,10 +150,11 @@ async function hasBegun(engine: ChildProcess): Promise<void> {
 function report(run: {
   readonly samples: readonly Sample[]
   readonly minutes: number
+  readonly faults: number
   readonly idleMs: number
   readonly idleMinutesMs: readonly number[]
 }): void {
-  const { samples, minutes, idleMs, idleMinutesMs } = run
+  const { samples, minutes, faults, idleMs, idleMinutesMs } = run
   const last = samples.at(-1)
   assert(last !== undefined, 'there is at least one sample')
   const judged = samples.slice(Math.floor(samples.length * SETTLING_SHARE), -1)
@@ -184,7 +191,7 @@ function report(run: {
     table.push([what, measured, bar, minutes < 1 ? 'not judged' : isMet ? 'met' : 'MISSED'])
   console.log(table.toString())
   console.log(
-    `${minutes} minutes, ${last.frames} frames (${perSecond(last.frames)} a second, ` +
+    `${minutes} minutes, ${faults} faults, ${last.frames} frames (${perSecond(last.frames)} a second, ` +
       `${perSecond(last.tradedFrames)} of them trades and candles), ` +
       `frame to published document p99 ${last.publishP99Ms?.toFixed(0) ?? '-'} ms, ` +
       `heap ${last.heapMib.toFixed(1)} MiB, rss ${last.rssMib.toFixed(0)} MiB`,
@@ -238,7 +245,7 @@ function tell(report: Report): void {
 }
 
 /** The simulated venue with multiplied trading, shorter cadences and faults. */
-async function runVenue(untilMs: number, rate: number): Promise<void> {
+async function runVenue(rate: number): Promise<void> {
   const startMs = systemClock.nowMs()
   const model = modelCoins(SEED, startMs)
   const market = new CoinMarkets({
@@ -268,8 +275,13 @@ async function runVenue(untilMs: number, rate: number): Promise<void> {
   const key = noiseKey(SEED, 'soak')
   let drawn = 0
   const chance = () => uniform(key, drawn++)
-  systemClock.every(FAULT_PERIOD_MS, () => {
-    if (systemClock.nowMs() < untilMs - FAULT_FREE_MS) venue.inject(faultBy(chance))
+  const inject = () => {
+    venue.inject(faultBy(chance))
+    tell({ kind: 'fault' })
+  }
+  process.on('message', (faultyMs: number) => {
+    inject()
+    systemClock.after(faultyMs, systemClock.every(FAULT_PERIOD_MS, inject))
   })
   process.on('disconnect', () => process.exit())
   tell({ kind: 'venue', wsUrl: venue.wsUrl, infoUrl: venue.httpUrl })
@@ -331,7 +343,11 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
   const take = (message: EngineMessage) => {
     if (message.kind === 'heartbeat') counts = message.heartbeat.counts
     if (message.kind !== 'documents') return
-    if (published === 0) tell({ kind: 'begun' })
+    if (published === 0) {
+      tell({ kind: 'begun' })
+      frames = 0
+      tradedFrames = 0
+    }
     published += message.documents.length
     for (const document of message.documents) {
       documents.set(document.key, document)

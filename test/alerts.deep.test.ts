@@ -61,8 +61,14 @@ const healthy: Readonly<Record<string, string>> = {
   'perpscope_document_age_limit_seconds{instance="a",analysis="depeg"}': '93600x200',
   'perpscope_documents{instance="a",analysis="pulse"}': '190x200',
   'perpscope_documents_answerable{instance="a",analysis="pulse"}': '190x200',
+  'perpscope_documents{instance="a",analysis="basis"}': '90x200',
+  'perpscope_documents_answerable{instance="a",analysis="basis"}': '90x200',
+  // A service with `--outside off`.
+  'perpscope_documents{instance="off",analysis="basis"}': '190x200',
+  'perpscope_documents_answerable{instance="off",analysis="basis"}': '0x200',
   'perpscope_warm_up_ratio{instance="a",timeframe="1h"}': '1x200',
   'process_start_time_seconds{job="perpscope",instance="a"}': '-7200x200',
+  'process_start_time_seconds{job="perpscope",instance="off"}': '-7200x200',
   'perpscope_store_ok{instance="a"}': '1x200',
   'perpscope_store_dropped_rows{instance="a"}': '0x200',
   'perpscope_store_damaged_blocks{instance="a"}': '0x200',
@@ -219,6 +225,11 @@ const faults: readonly Fault[] = [
     during: '20',
   },
   {
+    alert: 'PerpscopeDocumentsRefused',
+    series: 'perpscope_documents_answerable{instance="a",analysis="basis"}',
+    during: '20',
+  },
+  {
     alert: 'PerpscopeWarmUpSlow',
     series: 'perpscope_warm_up_ratio{instance="a",timeframe="1h"}',
     during: '0.4',
@@ -370,22 +381,54 @@ describe('alert rules', () => {
     }
   })
 
-  test.skipIf(!hasPrometheus)('each alert fires by its fault alone, and ends with it', () => {
-    execFileSync('promtool', ['check', 'rules', RULES], { stdio: 'pipe' })
+  function expectByPromtool(tests: readonly object[]): void {
     const file = join(folder, 'alerts.test.yml')
-    writeFileSync(
-      file,
-      JSON.stringify({
-        rule_files: [RULES],
-        evaluation_interval: '1m',
-        tests: faults.map((fault) => testOf(fault)),
-      }),
-    )
+    writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
     try {
       execFileSync('promtool', ['test', 'rules', file], { stdio: 'pipe' })
     } catch (cause) {
       const { stdout, stderr } = cause as { readonly stdout: Buffer; readonly stderr: Buffer }
       expect.fail(`${stderr}${stdout}`)
     }
+  }
+
+  test.skipIf(!hasPrometheus)('each alert fires by its fault alone, and ends with it', () => {
+    execFileSync('promtool', ['check', 'rules', RULES], { stdio: 'pipe' })
+    expectByPromtool(faults.map((fault) => testOf(fault)))
+  })
+
+  /** The value of the expression of an alert at minute 10. */
+  const readingOf = (alert: string, series: Readonly<Record<string, string>>, value: number) => ({
+    name: alert,
+    interval: '1m',
+    input_series: Object.entries(series).map(([name, values]) => ({ series: name, values })),
+    promql_expr_test: [
+      {
+        expr: rules.find((rule) => rule.alert === alert)?.expr ?? '',
+        eval_time: '10m',
+        exp_samples: [{ labels: '{}', value }],
+      },
+    ],
+  })
+
+  test.skipIf(!hasPrometheus)('money in a ledger of several gateways is counted once', () => {
+    const unsettled = (instance: string) =>
+      `perpscope_unsettled_usdc{instance="${instance}",state="unknown",age="day"}`
+    expectByPromtool([
+      readingOf(
+        'PerpscopeUnsettledMoney',
+        { [unsettled('a')]: '0.05x20', [unsettled('b')]: '0.05x20' },
+        0.05,
+      ),
+    ])
+  })
+
+  test.skipIf(!hasPrometheus)('no engine leads after all of them have died', () => {
+    const series = {
+      'perpscope_engine_leads{instance="a"}': '1 1 stale',
+      'perpscope_engine_leads{instance="b"}': '0 0 stale',
+      'perpscope_mirror_ready{instance="c"}': '0x20',
+    }
+    expectByPromtool([readingOf('PerpscopeNoLeader', series, 0)])
   })
 })

@@ -128,6 +128,55 @@ describe('deployment files', () => {
       })
   })
 
+  test.each(filesOf('compose*.yaml'))(
+    '%s states in its first lines what it needs',
+    async (file) => {
+      const text = await read(file)
+      const header = text.slice(0, text.indexOf('\nname:'))
+      const needed = text.match(/(?<=\$\{)[A-Z_]+(?=:)|(?<=file: )secrets\/\w+/g) ?? []
+      expect(needed).toContain('PERPSCOPE_DOMAIN')
+      for (const name of needed) expect(header).toContain(name)
+    },
+  )
+
+  test.each(filesOf('compose*.yaml'))(
+    'no database of %s starts as root without a capability',
+    async (file) => {
+      const { services } = await composeOf(file)
+      for (const [name, { image = '', cap_drop: dropped, user }] of Object.entries(services))
+        if (/^(valkey|redis|postgres)\b/.test(image) && dropped !== undefined)
+          expect(user, `${name}: its entrypoint changes the user`).toMatch(/^\d+:\d+$/)
+    },
+  )
+
+  test.each([
+    ['caddy/cluster.Caddyfile', /health_uri (\S+)/],
+    ['kubernetes/gateway.yaml', /readinessProbe:\s+httpGet: \{ path: ([^,]+)/],
+    ['kubernetes/single/perpscope.yaml', /readinessProbe:\s+httpGet: \{ path: ([^,]+)/],
+  ])('%s takes a process out while it ends, not while it cannot sell', async (file, path) => {
+    expect((await read(file)).match(path)?.[1]).toBe('/readyz/accepts_sales')
+  })
+
+  test.each([
+    ['kubernetes/kustomization.yaml', 'kubernetes/network-policy.yaml'],
+    ['kubernetes/single/perpscope.toml', 'kubernetes/single/perpscope.yaml'],
+  ])('%s trusts a proxy, and only its namespace may connect', async (settings, policies) => {
+    expect(await read(settings)).toMatch(/trust[-_]proxy ?= ?1/i)
+    const rules = parseAllDocuments(await read(policies))
+      .map((one) => one.toJS() as Manifest)
+      .flatMap(({ spec }) => spec?.ingress ?? [])
+      .filter(({ ports }) => ports.some(({ port }) => port === 'http'))
+    expect(rules).toHaveLength(1)
+    expect(rules[0]?.from).toHaveLength(1)
+  })
+
+  test.each(['gateway.yaml', 'engine.yaml', 'single/perpscope.yaml'])(
+    '%s keeps the variables of a Service named perpscope out of ours',
+    async (file) => {
+      expect(await read(`kubernetes/${file}`)).toMatch(/^ {6}enableServiceLinks: false$/m)
+    },
+  )
+
   test('whatever runs the service waits longer for its end than it takes', async () => {
     const seconds = await Promise.all(
       [
@@ -385,6 +434,9 @@ type Compose = {
     Record<
       string,
       {
+        readonly image?: string
+        readonly user?: string
+        readonly cap_drop?: readonly string[]
         readonly volumes?: readonly string[]
         readonly secrets?: readonly string[]
         readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>
@@ -400,5 +452,9 @@ type Manifest = {
   readonly metadata: { readonly name: string }
   readonly spec?: {
     readonly template?: { readonly spec: { readonly containers: readonly object[] } }
+    readonly ingress?: readonly {
+      readonly from?: readonly object[]
+      readonly ports: readonly { readonly port: string }[]
+    }[]
   }
 }

@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { documentKey, viewOf } from '../src/domain/document.ts'
+import { SubscriptionPlan } from '../src/streams/hyperliquid/session/subscription-plan.ts'
+import { venueChannels } from '../src/streams/hyperliquid/wire/channels.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
 const WARM_UP_SECONDS = 340
@@ -191,4 +193,18 @@ describe('dexes that are chosen by their share', () => {
     for (const id of ['pulse', 'spread', 'funding', 'liquidations'])
       expect(states.back.xyz[id]?.coin, id).toBe('xyz:GOLD')
   })
+})
+
+test('a heartbeat counts the coins that the limit of subscriptions leaves out', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-dexes-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const subscriptionsMax = 60
+  const { coinsMax } = new SubscriptionPlan(1, venueChannels, subscriptionsMax)
+  const options = { seed: 5, coins: 12, dataDir: folder, version: '1.2.3', subscriptionsMax }
+  const service = new SimulatedService(options)
+  service.run(30)
+  service.stop()
+  const { listed, heartbeat } = service.replica
+  expect(listed.length).toBeGreaterThan(coinsMax)
+  expect(heartbeat?.coinsLeftOut).toBe(listed.length - coinsMax)
 })

@@ -82,6 +82,34 @@ describe('probes', () => {
     )
   })
 
+  test('/readyz/<check> is the status of one check, so that a proxy follows the drain alone', async () => {
+    let isDraining = false
+    const fault = { reason: 'PostgreSQL does not answer', sinceMs: 0 }
+    const { admin, engine } = adminFixture({
+      checks: () => [
+        { check: 'ledger_writable', fault },
+        { check: 'accepts_sales', fault: isDraining ? { ...fault, reason: 'draining' } : null },
+      ],
+    })
+    engine.disconnected()
+    const statusOf = async (path: string) => (await admin.inject(path)).statusCode
+    const paths = [
+      '/readyz',
+      '/readyz/accepts_sales',
+      '/readyz/ledger_writable',
+      '/readyz/no_check',
+    ]
+    expect(await Promise.all(paths.map(statusOf))).toEqual([503, 200, 503, 404])
+    isDraining = true
+    expect(await Promise.all(paths.map(statusOf))).toEqual([503, 503, 503, 404])
+  })
+
+  test('/readyz/<check> needs no token and gives no reason', async () => {
+    const { admin } = adminFixture({ token: 'a'.repeat(32) })
+    const response = await admin.inject('/readyz/coin_ready')
+    expect([response.statusCode, response.json()]).toEqual([200, { ready: true }])
+  })
+
   test('/metrics prints the registry', async () => {
     const { admin, metrics } = adminFixture()
     new Counter({ name: 'quotes_total', help: 'Quotes.', registers: [metrics] }).inc(3)
@@ -173,6 +201,19 @@ describe('external sources', () => {
     expect(body).toContain('perpscope_source_up{source="solana"} 0')
     expect(body).toContain('perpscope_source_in_use{source="solana"} 1')
   })
+})
+
+test.each([
+  { state: 'up', isUp: 1 },
+  { state: 'degraded', isUp: 1 },
+  { state: 'down', isUp: 0 },
+] as const)('a feed that is $state is measured as $isUp', async ({ state, isUp }) => {
+  const { admin, deliver } = adminFixture()
+  const feeds = [{ feed: 'venue', state, sinceMs: 0, reason: 'clock_offset' }]
+  const heartbeat = { startedAtMs: 0, feeds, sources: [], store: STORE_OK, counts: {} }
+  deliver({ kind: 'heartbeat', heartbeat })
+  const { body } = await admin.inject('/metrics')
+  expect(body).toContain(`perpscope_feed_up{feed="venue"} ${isUp}`)
 })
 
 describe('maintenance', () => {

@@ -92,17 +92,18 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     reply.type('text/plain').send('ok\n'),
   )
 
+  const readyChecks = (): readonly ReadyCheck[] => [
+    ...readiness(engine, clock.nowMs()),
+    ...(options.checks?.() ?? []).map(({ check, fault }) => ({
+      check,
+      isOk: fault === null,
+      reason: fault?.reason ?? null,
+      sinceMs: fault?.sinceMs ?? null,
+    })),
+  ]
+
   app.get('/readyz', { config: { isOpen: true } }, (request, reply) => {
-    const salesChecks = options.checks?.() ?? []
-    const checks = [
-      ...readiness(engine, clock.nowMs()),
-      ...salesChecks.map(({ check, fault }) => ({
-        check,
-        isOk: fault === null,
-        reason: fault?.reason ?? null,
-        sinceMs: fault?.sinceMs ?? null,
-      })),
-    ]
+    const checks = readyChecks()
     const failing = checks.filter(({ isOk }) => !isOk)
     const reasons = failing.map(({ check }) => check)
     const isReady = reasons.length === 0
@@ -116,6 +117,18 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
       ...(isVerbose ? { checks: checks.map(shownCheck) } : {}),
     })
   })
+
+  // As of the Kubernetes API server: https://kubernetes.io/docs/reference/using-api/health-checks/
+  app.get<{ Params: { check: string } }>(
+    '/readyz/:check',
+    { config: { isOpen: true } },
+    ({ params }, reply) => {
+      const found = readyChecks().find(({ check }) => check === params.check)
+      if (found === undefined)
+        return sendProblem(reply, 'not_found', { detail: 'This check does not exist.' })
+      return reply.code(found.isOk ? 200 : 503).send({ ready: found.isOk })
+    },
+  )
 
   app.get('/metrics', async (_request, reply) => {
     const text = await metrics.metrics()

@@ -82,7 +82,7 @@ type LoopDelay = { readonly p50Ms: number; readonly p99Ms: number; readonly maxM
 
 export type DocumentFigures = {
   readonly analysis: string
-  /** Documents that exist. */
+  /** Documents that exist, without those of coins that the analysis does not cover. */
   readonly documents: number
   /** Documents whose default answer can be sold now. */
   readonly answerable: number

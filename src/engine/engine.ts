@@ -95,6 +95,7 @@ export class Engine {
   /** Liquidator vaults, as configured or as the venue names them. */
   #vaults: ReadonlySet<string>
   #dexes: readonly DexStatus[] = []
+  #coinsLeftOut = 0
   #venueAheadMs: number | undefined
   /** Receive time of the newest book, and of the newest data of each external source. */
   #venueNewestMs: number | undefined
@@ -255,7 +256,10 @@ export class Engine {
         onDexes: (statuses) => {
           this.#dexes = statuses
         },
-        onFeedEvent: (event) => this.#feedLog.add(event, clock.nowMs()),
+        onFeedEvent: (event) => {
+          if (event.kind === 'left-out') this.#coinsLeftOut = event.count
+          this.#feedLog.add(event, clock.nowMs())
+        },
         ...(recorder && { onArrival: recorder.arrived }),
       },
       runtime,
@@ -332,6 +336,7 @@ export class Engine {
           ...(newestMs !== undefined && { newestMs }),
         }
       }),
+      ...(this.#coinsLeftOut > 0 && { coinsLeftOut: this.#coinsLeftOut }),
       dexes: this.#dexes,
       store: this.storeHealth(),
       counts: this.#feedLog.counts,

@@ -30,6 +30,8 @@ export type Heartbeat = {
   readonly feeds: readonly FeedHealth[]
   /** The status of each external source that is in use. */
   readonly sources: readonly SourceHealth[]
+  /** Listed coins that the limit of subscriptions leaves out; absent without any, and from older engines. */
+  readonly coinsLeftOut?: number
   /** Every known builder-deployed dex, followed or not; absent without any. */
   readonly dexes?: readonly DexStatus[]
   /** Health of the history on disk. */

@@ -34,7 +34,8 @@ const paid = 'perpscope_sales_funnel_total{analysis="pulse",step="paid"}'
 
 test('every series of sales exists before the first sale', async () => {
   const { read } = fixture()
-  for (const series of [revenue, late, lost, paid]) expect(await read(series)).toBe(0)
+  const unrouted = late.replace('pulse', 'none')
+  for (const series of [revenue, late, lost, paid, unrouted]) expect(await read(series)).toBe(0)
   expect(await read(`perpscope_settlements_total{network="${BASE}",outcome="refused"}`)).toBe(0)
   expect(await read('perpscope_unsettled_usdc{state="unknown",age="older"}')).toBe(0)
 })

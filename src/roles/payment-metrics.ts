@@ -100,7 +100,8 @@ function countMoney(metrics: Registry, { analyses, networks }: MeasuredSales): R
     const counted = new Counter({
       ...{ name, help, labelNames: ['analysis', 'network'], registers: [metrics] },
     })
-    for (const analysis of analyses)
+    // A settlement that ends after its request has no route.
+    for (const analysis of [...analyses, analysisOf(null)])
       for (const network of networks) counted.inc({ analysis, network }, 0)
     return counted
   }

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino'
+import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { universe } from '../compute/testing/tape.ts'
 import type { Document } from '../domain/document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
-import { warmUpLog } from './warm-up.ts'
+import { STORE_OK } from '../link/testing/store-ok.ts'
+import { measureWarmUp, warmUpLog } from './warm-up.ts'
 
 describe('the warm-up is logged', () => {
   let clock: ManualClock
@@ -66,6 +68,19 @@ describe('the warm-up is logged', () => {
     list('A', 'NEW')
     clock.advance(60_000)
     expect(said).toHaveLength(1)
+  })
+
+  test('until every coin has an answer that the limit of subscriptions admits, as it is measured', async () => {
+    const metrics = new Registry()
+    measureWarmUp(metrics, replica)
+    const coins = [...'ABCDEFGHIJ']
+    list(...coins)
+    const heartbeat = { startedAtMs: 0, feeds: [], sources: [], store: STORE_OK, counts: {} }
+    replica.apply({ kind: 'heartbeat', heartbeat: { ...heartbeat, coinsLeftOut: 3 } }, 0)
+    for (const coin of coins.slice(0, 7)) answer(coin, '15m', '1h', '4h')
+    clock.advance(5_000)
+    expect(said).toMatchObject([{ what: 'warm', ready: { '1h': 7 } }])
+    expect(await metrics.metrics()).toContain('perpscope_warm_up_ratio{timeframe="1h"} 1\n')
   })
 
   test('until it is stopped', () => {

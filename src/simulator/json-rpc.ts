@@ -28,7 +28,15 @@ export function rpcFailure(code: number, message: string, data?: unknown): RpcAn
 function replyToOne(answer: RpcMethods, request: unknown): unknown {
   const { id = null, method, params } = (request ?? {}) as Record<string, unknown>
   const list = Array.isArray(params) ? params : []
-  const answered =
-    typeof method === 'string' ? answer(method, list) : rpcFailure(-32600, 'Invalid request')
-  return { jsonrpc: '2.0', ...answered, id }
+  return { jsonrpc: '2.0', ...answered(answer, method, list), id }
+}
+
+function answered(answer: RpcMethods, method: unknown, params: readonly unknown[]): RpcAnswer {
+  if (typeof method !== 'string') return rpcFailure(-32600, 'Invalid request')
+  try {
+    return answer(method, params)
+  } catch {
+    // A call that a simulation does not foresee fails alone; thrown, it would end the process.
+    return rpcFailure(-32603, 'Internal error')
+  }
 }

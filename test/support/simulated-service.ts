@@ -45,6 +45,8 @@ export type SimulatedServiceOptions = {
   readonly version: string
   /** REST weight that the engine uses, of a venue that grants a fifth more; 1,000 if absent, as in production. */
   readonly weightPerMinute?: number
+  /** Of the engine, as `--subscriptions-max`. */
+  readonly subscriptionsMax?: number
   /** Start of virtual time. */
   readonly startMs?: number
   /** HIP-3 dexes that are followed in addition to the main one; the venue lists all of them. */
@@ -120,6 +122,9 @@ export class SimulatedService {
           weightPerMinute,
           dexes,
           ...(options.dexPeriodMs !== undefined && { dexPeriodMs: options.dexPeriodMs }),
+          ...(options.subscriptionsMax !== undefined && {
+            subscriptionsMax: options.subscriptionsMax,
+          }),
           dataDir: join(dataDir, 'data'),
           version,
         },

@@ -22,8 +22,10 @@ export function documentFigures(
   for (const subject of contract.scope === 'coin' ? engine.listed : [WHOLE_MARKET]) {
     const document = engine.document(keyOf(contract, subject))
     if (document === undefined) continue
-    documents += 1
     const view = viewOf(document, contract.defaultView)
+    // No answer of such a coin is expected.
+    if (view?.kind === 'not-covered') continue
+    documents += 1
     if (isAway || view?.kind !== 'answer') continue
     if (overdue(document, view, contract.inputAgeMsMax, nowMs) !== null) continue
     const { dataAgeMs, grade } = freshness(document, view, nowMs)

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest'
+import type { Document } from '../../domain/document.ts'
 import type { StoreHealth } from '../../domain/history.ts'
 import type { Heartbeat } from '../../link/message.ts'
 import { STORE_OK } from '../../link/testing/store-ok.ts'
 import { adminFixture, USAGE } from '../testing/admin-fixture.ts'
+import { layOut, pulseLike } from '../testing/pulse-like.ts'
 
 const STARTED_MS = Date.UTC(2026, 0, 1)
 
@@ -91,6 +93,15 @@ test('sources have state, lag, lost connections and gaps by their own notices', 
       ...{ reconnects: 0, gaps: 6, notices: { 'solana:node_failed': 6 } },
     },
   ])
+})
+
+test('a coin that an analysis does not cover is no document without an answer', async () => {
+  const fixture = adminFixture()
+  const views = { [pulseLike.defaultView]: { kind: 'not-covered', coins: ['BTC'] } } as const
+  const document: Document = { ...layOut([]), key: 'pulse/ETH', version: 1, renderedAtMs: 0, views }
+  fixture.deliver({ kind: 'documents', documents: [document] })
+  const [pulse] = (await reportOf(fixture)).documents
+  expect(pulse).toMatchObject({ documents: 2, answerable: 2 })
 })
 
 test('documents are counted with the age and grade of what can be sold, every 5 s', async () => {

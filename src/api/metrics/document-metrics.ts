@@ -33,7 +33,11 @@ export function measureDocuments(
         return value === null ? [] : [[one.analysis, value] as const]
       }),
     )
-  gauge('perpscope_documents', 'Documents that exist.', ({ documents }) => documents)
+  gauge(
+    'perpscope_documents',
+    'Documents that exist, without those of coins that the analysis does not cover.',
+    ({ documents }) => documents,
+  )
   gauge(
     'perpscope_documents_answerable',
     'Documents whose default answer can be sold now.',

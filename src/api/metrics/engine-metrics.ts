@@ -70,9 +70,10 @@ function measureSources(
   readGauges(
     metrics,
     'perpscope_feed_up',
-    '1 while a feed of the venue is up, else 0.',
+    '0 while a feed of the venue is down, else 1.',
     'feed',
-    () => engine.feeds().map(({ feed, state }) => [feed, isUp(state)] as const),
+    // A degraded feed delivers: the offset of its clock is perpscope_clock_behind_seconds.
+    () => engine.feeds().map(({ feed, state }) => [feed, state === 'down' ? 0 : 1] as const),
   )
   readGauges(
     metrics,

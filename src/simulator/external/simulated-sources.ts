@@ -106,7 +106,7 @@ export class SimulatedSources {
       return
     }
     const drop = () => webSocket.terminate()
-    const session = upstream.connect(path, {
+    const session = upstream.connect(path + url.search, {
       send: (text) => {
         if (!this.#reference.isStalled(id, this.#clock.nowMs())) webSocket.send(text)
       },

@@ -46,7 +46,8 @@ export type UpstreamSession = {
 /** One simulated source, over HTTP, WebSocket or both. */
 export type Upstream = {
   readonly request?: (request: UpstreamRequest) => UpstreamReply
-  readonly connect?: (path: string, peer: UpstreamPeer) => UpstreamSession
+  /** `target`: path and query. */
+  readonly connect?: (target: string, peer: UpstreamPeer) => UpstreamSession
 }
 
 export type NewUpstream = (reference: ReferencePrices, clock: Clock) => Upstream

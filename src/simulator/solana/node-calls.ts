@@ -2,7 +2,7 @@ import type { EncodedAccount } from '@solana/kit'
 import { getBase58Decoder, getBase58Encoder, getTransactionDecoder, isAddress } from '@solana/kit'
 import type { RpcAnswer } from '../json-rpc.ts'
 import type { Bank, Commitment, Landed } from './bank.ts'
-import { FINALIZED_BEHIND, signatureOf } from './bank.ts'
+import { FINALIZED_BEHIND, messageOf, signatureOf } from './bank.ts'
 import { compiledMessage, feeLamports } from './compiled-message.ts'
 import { landedJson, tokenJson } from './landed-json.ts'
 import type { RpcMethod } from './rpc-methods.ts'
@@ -45,7 +45,7 @@ export function nodeCalls(bank: Bank): ReadonlyMap<string, RpcMethod> {
     getTokenAccountBalance: ([key, config]) =>
       atContext(bank, config, () => tokenBalance(bank.account(keyIn(key)))),
     getMinimumBalanceForRentExemption: ([bytes]) => ({
-      result: Number(bank.rentExemptLamports(Number(bytes))),
+      result: Number(bank.rentExemptLamports(countIn(bytes))),
     }),
     getRecentPrioritizationFees: () => ({
       result: [{ slot: bank.slot('processed'), prioritizationFee: 0 }],
@@ -97,6 +97,12 @@ function keyIn(value: unknown): string {
   return value
 }
 
+function countIn(value: unknown): number {
+  if (!Number.isSafeInteger(value) || Number(value) < 0)
+    throw invalid('Invalid params: expected usize')
+  return Number(value)
+}
+
 function listIn(value: unknown, lengthMax: number): readonly unknown[] {
   if (!Array.isArray(value)) throw invalid('Invalid params: expected a sequence')
   if (value.length > lengthMax) throw invalid(`Too many inputs provided; max ${lengthMax}`)
@@ -146,7 +152,7 @@ function wireBytes(transaction: unknown, config: unknown): Uint8Array {
   )
   if (bytes.length > TRANSACTION_BYTES_MAX)
     throw invalid(`decoded transaction too large: ${bytes.length} bytes (max: 1232 bytes)`)
-  decoded(() => getTransactionDecoder().decode(bytes))
+  decoded(() => messageOf(getTransactionDecoder().decode(bytes)))
   return bytes
 }
 

@@ -1,6 +1,7 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { RpcMethods } from '../json-rpc.ts'
 import { rpcReply } from '../json-rpc.ts'
 import type { RpcMethod } from './rpc-methods.ts'
 import { rpcMethods } from './rpc-methods.ts'
@@ -16,14 +17,9 @@ export async function startNode(
   port: number,
 ): Promise<NodeServer> {
   const answer = rpcMethods(calls)
-  const server = createServer(async (request, response) => {
-    const body = request.method === 'POST' ? await bodyOf(request) : null
-    if (body === null) {
-      response.writeHead(request.method === 'POST' ? 413 : 405).end()
-      return
-    }
-    const reply = JSON.stringify(rpcReply(answer, body))
-    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(reply)
+  const server = createServer((request, response) => {
+    // The body of an aborted upload cannot be read.
+    serve(answer, request, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
@@ -37,6 +33,20 @@ export async function startNode(
         server.closeAllConnections()
       }),
   }
+}
+
+async function serve(
+  answer: RpcMethods,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const body = request.method === 'POST' ? await bodyOf(request) : null
+  if (body === null) {
+    response.writeHead(request.method === 'POST' ? 413 : 405).end()
+    return
+  }
+  const reply = JSON.stringify(rpcReply(answer, body))
+  response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(reply)
 }
 
 /** Null where it is too long. */

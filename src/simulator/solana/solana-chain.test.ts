@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import type { Instruction, KeyPairSigner } from '@solana/kit'
 import {
   address,
@@ -26,6 +28,11 @@ const MEMO = address('MemoSq4gqABAXKb96qnH8TysNcWxMyWCqXgDLGmfcHr')
 const COMPUTE_BUDGET = address('ComputeBudget111111111111111111111111111111')
 const COMMITMENT = { commitment: 'processed' } as const
 const BLOCKHASH_LIFE_MS = 150 * 400
+
+/** One signature, and a message of version 1. */
+const UNKNOWN_VERSION = Buffer.from([1, ...Array<number>(64).fill(0), 0x81, 1, 0, 0]).toString(
+  'base64',
+)
 
 let clock: ManualClock
 let chain: SolanaChain
@@ -277,10 +284,26 @@ describe('the node', () => {
     ['{"id":1,"method":"getBalance","params":[7]}', -32_602],
     ['{"id":1,"method":"sendTransaction","params":["AAAA",{"encoding":"base64"}]}', -32_602],
     ['{"id":1,"method":"getSlot","params":[{"commitment":"soon"}]}', -32_602],
+    ['{"id":1,"method":"getMinimumBalanceForRentExemption"}', -32_602],
+    [
+      `{"id":1,"method":"sendTransaction","params":["${UNKNOWN_VERSION}",{"encoding":"base64"}]}`,
+      -32_602,
+    ],
   ])('answers %s with an error of JSON-RPC', async (body, code) => {
     const response = await fetch(chain.rpcUrl, { method: 'POST', body })
     expect(response.status).toBe(200)
     expect(await response.json()).toMatchObject({ error: { code } })
+  })
+
+  test('goes on after an upload that its client aborts', async () => {
+    const { hostname, port } = new URL(chain.rpcUrl)
+    const socket = connect(Number(port), hostname)
+    socket.write('POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 9\r\nexpect: 100-continue\r\n\r\n{')
+    // The node reads the body by then.
+    await once(socket, 'data')
+    socket.resetAndDestroy()
+    await once(socket, 'close')
+    expect((await fetch(chain.rpcUrl, { method: 'POST', body: '{}' })).status).toBe(200)
   })
 
   test('reads no more than a node does', async () => {

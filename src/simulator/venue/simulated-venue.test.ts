@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { request } from 'node:http'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
@@ -59,6 +60,13 @@ describe('the simulated venue on its sockets', () => {
     const isJson = response.headers.get('content-type') === 'application/json'
     expect(isJson).toBe(status === 200 || status === 500)
     await response.text()
+  })
+
+  test('answers a target that is no URL', async () => {
+    const { hostname, port } = new URL(venue.httpUrl)
+    const answered = request({ hostname, port, path: '//' }).end()
+    const [response] = await once(answered, 'response')
+    expect(response.resume().statusCode).toBe(404)
   })
 
   test('no header states limits, and no reply is compressed', async () => {

@@ -121,6 +121,7 @@ function serveSockets(
       return
     }
     if (url.pathname !== '/ws') {
+      socket.on('error', () => socket.destroy())
       socket.end('HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n')
       return
     }
@@ -191,6 +192,8 @@ function answer(response: ServerResponse, given: HttpAnswer | undefined): void {
   response.end(body)
 }
 
-function urlOf(request: IncomingMessage): URL {
-  return new URL(request.url ?? '/', 'http://venue')
+/** A target that is no URL, such as `//`, is a path that does not exist. */
+function urlOf({ url = '/' }: IncomingMessage): URL {
+  const base = 'http://venue'
+  return new URL(URL.canParse(url, base) ? url : '/', base)
 }

@@ -19,8 +19,8 @@ const LIFE_MS = 86_400_000
 const STREAM = /^([a-z0-9]+)@bookTicker$/
 
 /**
- * Binance spot: `bookTicker`, raw at `/ws` and combined at `/stream`. It acknowledges unknown symbols and
- * sends nothing for them.
+ * Binance spot: `bookTicker`, raw at `/ws` and combined at `/stream`. The address may name streams (`/ws/a/b`,
+ * `/stream?streams=a/b`). It acknowledges unknown symbols and sends nothing for them.
  */
 export function simulatedBinance(reference: ReferencePrices, clock: Clock): Upstream {
   return exchangeUpstream(
@@ -34,7 +34,7 @@ export function simulatedBinance(reference: ReferencePrices, clock: Clock): Upst
       unlisted: ['HYPE', 'KAS', 'BSV', 'MNT'],
     },
     CONNECTIONS,
-    (connection, path) => new BinanceSession(connection, path),
+    (connection, target) => new BinanceSession(connection, target),
   )
 }
 
@@ -47,8 +47,9 @@ class BinanceSession {
   #pongedMs: number
   #updates = 400_900_217
 
-  constructor(connection: ExchangeConnection, path: string) {
+  constructor(connection: ExchangeConnection, target: string) {
     const { clock, peer } = connection
+    const [path = '', query] = target.split('?')
     this.#connection = connection
     this.#isCombined = path.startsWith('/stream')
     this.#pongedMs = clock.nowMs()
@@ -56,8 +57,10 @@ class BinanceSession {
     connection.onQuote((symbol, quote) => this.#sendQuote(symbol, quote))
     connection.after(LIFE_MS, () => peer.drop())
     connection.every(PING_MS, () => this.#ping())
-    const [, , stream] = path.split('/')
-    if (!this.#isCombined && stream !== undefined && STREAM.test(stream)) this.#set(stream, true)
+    const named = this.#isCombined
+      ? (new URLSearchParams(query).get('streams') ?? '').split('/')
+      : path.split('/').slice(2)
+    for (const stream of named) if (stream !== '') this.#set(stream, true)
   }
 
   receive(text: string): void {

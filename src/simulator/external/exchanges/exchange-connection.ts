@@ -20,15 +20,15 @@ export function exchangeUpstream(
   { reference, clock }: { readonly reference: ReferencePrices; readonly clock: Clock },
   listing: ExchangeListing,
   limit: { readonly max: number; readonly windowMs: number },
-  open: (connection: ExchangeConnection, path: string) => ExchangeSession,
+  open: (connection: ExchangeConnection, target: string) => ExchangeSession,
 ): Upstream {
   const market = new ExchangeMarket(reference, listing)
   const connections = new RateWindow(clock, limit.max, limit.windowMs)
   return {
-    connect: (path, peer) => {
+    connect: (target, peer) => {
       if (!connections.take()) peer.drop()
       const connection = new ExchangeConnection(market, clock, peer)
-      const session = open(connection, path)
+      const session = open(connection, target)
       return {
         receive: (text) => {
           connection.touch()

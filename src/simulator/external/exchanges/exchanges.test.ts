@@ -143,6 +143,18 @@ describe('binance', () => {
     expect(raw.sent).toMatchObject([{ s: 'BTCUSDT' }])
   })
 
+  test.each([
+    '/ws/btcusdt@bookTicker/ethusdt@bookTicker',
+    '/stream?streams=btcusdt@bookTicker/ethusdt@bookTicker',
+  ])('subscribes every stream that %s names', (target) => {
+    const { say, sent } = open('binance', target)
+    say({ method: 'LIST_SUBSCRIPTIONS', id: 1 })
+    const quotes = sent.slice(0, 2) as { s?: string; data?: { s: string } }[]
+    expect(quotes.map(({ s, data }) => s ?? data?.s)).toEqual(['BTCUSDT', 'ETHUSDT'])
+    const result = ['btcusdt@bookTicker', 'ethusdt@bookTicker']
+    expect(sent[2]).toEqual({ result, id: 1 })
+  })
+
   test('drops a client that sends six messages in a second', () => {
     const { clock, peer, say } = open('binance', '/ws')
     for (let index = 0; index < 5; index += 1) say({ method: 'LIST_SUBSCRIPTIONS', id: index })
