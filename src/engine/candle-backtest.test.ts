@@ -23,14 +23,14 @@ describe('backtest over candles', () => {
 
   test('resolves claims of every rule that candles can grade, each once', () => {
     const rules = new Set(claims.map(({ rule }) => rule))
-    for (const rule of ['confluence.bias@1', 'vote.trend@1', 'zone.touch@1', 'cascade.score@1'])
+    for (const rule of ['confluence.bias@2', 'vote.trend@2', 'zone.touch@1', 'cascade.score@1'])
       expect(rules).toContain(rule)
     const names = claims.map(({ rule, coin, madeAtMs }) => `${rule} ${coin} ${madeAtMs}`)
     expect(new Set(names).size).toBe(names.length)
   })
 
   test('resolves a direction by the closes at both ends', () => {
-    const bias = claims.filter(({ rule }) => rule === 'confluence.bias@1')
+    const bias = claims.filter(({ rule }) => rule === 'confluence.bias@2')
     expect(bias.length).toBeGreaterThan(5)
     for (const { coin, madeAtMs, horizonMs, outcome, resolvedAtMs, reference } of bias) {
       if (outcome.kind === 'void') {
@@ -49,6 +49,20 @@ describe('backtest over candles', () => {
         happened: direction * change > 0,
         controlHappened: null,
       })
+    }
+  })
+
+  test('compares ATR with the largest move of 24 hours from the price at their start', () => {
+    const ranked = claims.filter(({ rule }) => rule === 'cascade.atr@2')
+    expect(ranked.length).toBeGreaterThan(5)
+    for (const { coin, madeAtMs, statement } of ranked) {
+      const { quarters = [] } = coins.find((candles) => candles.coin === coin) ?? {}
+      const end = quarters.findIndex(({ openTimeMs }) => openTimeMs === madeAtMs)
+      const start = quarters[end - 97]?.close ?? Number.NaN
+      const day = quarters.slice(end - 96, end)
+      const moves = day.flatMap(({ high, low }) => [high / start - 1, 1 - low / start])
+      const control = statement.form === 'rank' ? statement.control : Number.NaN
+      expect(control / (100 * Math.max(...moves))).toBeCloseTo(1, 4)
     }
   })
 
@@ -80,6 +94,37 @@ describe('backtest over candles', () => {
       expect(made.get(digestOf(claim)), JSON.stringify(claim)).toBeLessThan(claim.resolvedAtMs)
     expect(made.size, 'and nothing else').toBe(resolved.length)
     for (const restartAt of [37, 151]) expect(claimsOfRun(coins, restartAt).made).toEqual(made)
+  })
+})
+
+describe('backtest over candles of a coin that nobody trades in three of four hours', () => {
+  const quiet = walkOf('BTC', 5, 14 + DAYS, 0.25)
+  const claims = [...candleBacktest([quiet])]
+
+  test('claims no reaction of a zone where every bar would react', () => {
+    const calm = (wanted: string) =>
+      claims.filter(({ rule, reference }) => rule === wanted && reference[3] === 0)
+    expect(calm('zone.touch@1').length).toBeGreaterThan(3)
+    expect(calm('zone.reaction@2')).toEqual([])
+  })
+
+  test('states a base rate whose odds are half of the share of days with a change', () => {
+    const closes = new Map(quiet.hours.map((bar) => [bar.openTimeMs + 3_600_000, bar.close]))
+    const found = claims.filter(
+      ({ rule, horizonMs }) => rule.startsWith('vote.') && horizonMs === 3_600_000,
+    )
+    expect(found.length).toBeGreaterThan(5)
+    for (const { madeAtMs, statement, reference } of found) {
+      const hourMs = madeAtMs - (madeAtMs % 3_600_000)
+      const signs = Array.from({ length: 36 }, (_, day) => {
+        const fromMs = hourMs - (day + 1) * 96 * QUARTER_MS
+        return Math.sign((closes.get(fromMs + 3_600_000) ?? 0) - (closes.get(fromMs) ?? 0))
+      })
+      const changed = signs.filter((sign) => sign !== 0).length
+      const moved = signs.filter((sign) => sign === reference[0]).length
+      const control = statement.form === 'event' ? statement.control : null
+      expect(control).toBeCloseTo((moved + 50 * (changed / 36)) / 136, 5)
+    }
   })
 })
 
@@ -143,16 +188,21 @@ function loadedAt(coins: readonly CoinCandles[], nowMs: number): Batch[] {
   ])
 }
 
-/** A random walk of 15m bars, with the hours and 4h bars that they make, from 40 days before. */
-function walkOf(coin: string, seed: number, days: number): CoinCandles {
+/**
+ * A random walk of 15m bars, with the hours and 4h bars that they make, from 40 days before.
+ * @param activity share of hours with trades
+ */
+function walkOf(coin: string, seed: number, days: number, activity = 1): CoinCandles {
   const chance = chanceOf(seed)
   const before = 260 * 96
   let price = 100
+  let isTraded = true
   const all: Bar[] = []
   for (let at = -before; at < days * 96; at += 1) {
     const open = price
+    if (activity < 1 && at % 4 === 0) isTraded = chance() < activity
     const moves = Array.from({ length: 4 }, () => {
-      price *= 1 + (chance() - 0.5) * 0.006
+      if (isTraded) price *= 1 + (chance() - 0.5) * 0.006
       return price
     })
     all.push({
@@ -161,7 +211,7 @@ function walkOf(coin: string, seed: number, days: number): CoinCandles {
       high: Math.max(open, ...moves),
       low: Math.min(open, ...moves),
       close: price,
-      volumeBase: 100 + 400 * chance() ** 4,
+      volumeBase: isTraded ? 100 + 400 * chance() ** 4 : 0,
     })
   }
   const hours = joined(all, 4)

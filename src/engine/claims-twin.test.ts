@@ -85,14 +85,14 @@ describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/da
     expect(ordered(found)).toEqual(ordered(expected))
   })
 
-  test.each(['zone.touch@1', 'zone.reaction@1', 'cascade.score@1', 'volatility.har@1'] as const)(
+  test.each(['zone.touch@1', 'zone.reaction@2', 'cascade.score@1', 'volatility.har@1'] as const)(
     'of %s are made when the hash says so, and nowhere else',
     (rule) => {
       const found = claims.filter((claim) => claim.rule === rule)
       expect(found.length).toBeGreaterThan(10)
       for (const { coin, madeAtMs } of found)
         expect(naiveDraw(rule, coin, madeAtMs - (madeAtMs % HOUR_MS))?.madeAtMs).toBe(madeAtMs)
-      if (rule === 'zone.touch@1' || rule === 'zone.reaction@1') return
+      if (rule === 'zone.touch@1' || rule === 'zone.reaction@2') return
       const drawn = coins.flatMap(({ coin }) => drawsOf(rule, coin))
       expect(found).toHaveLength(drawn.length)
     },
@@ -217,7 +217,7 @@ describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/da
   })
 
   test('of the ATR rank by it, against the move of the day before', () => {
-    const found = claims.filter(({ rule }) => rule === 'cascade.atr@1')
+    const found = claims.filter(({ rule }) => rule === 'cascade.atr@2')
     expect(found.length).toBeGreaterThan(20)
     for (const { coin, madeAtMs, statement } of found) {
       if (statement.form !== 'rank') throw new Error('it states a rank')
@@ -256,7 +256,7 @@ function directionsOf(market: NaiveCoin): unknown[][] {
   const { coin } = market
   const rules = ['confluence.bias', ...signalNames.map((name) => `vote.${name}`)]
   return rules.flatMap((name) =>
-    drawsOf(`${name}@1` as ResolvedClaim['rule'], coin).flatMap((draw) => {
+    drawsOf(`${name}@2` as ResolvedClaim['rule'], coin).flatMap((draw) => {
       if (draw === null) return []
       const { madeAtMs, item } = draw
       const signals = naiveSignals(market, madeAtMs)
@@ -271,7 +271,7 @@ function directionsOf(market: NaiveCoin): unknown[][] {
       const control = naiveBaseRate(market, madeAtMs, horizonMs, direction)
       return [
         [
-          ...[`${name}@1`, coin, madeAtMs, horizonMs, direction],
+          ...[`${name}@2`, coin, madeAtMs, horizonMs, direction],
           Number(control.toPrecision(6)),
           Math.sign(change) === direction,
         ],

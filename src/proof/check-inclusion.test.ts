@@ -99,6 +99,15 @@ describe('the proof of a claim', () => {
     expect(step).toMatchObject({ verdict: 'fails', text: expect.stringContaining('after') })
   })
 
+  test('of funding fails from the hour that its settlement begins', () => {
+    const madeAtMs = Date.UTC(2026, 0, 1, 12, 15)
+    const funding = fileOf({
+      ...{ ...published, rule: 'funding.next@1', madeAtMs, horizonMs: HOUR_MS },
+    })
+    const at = (ms: number) => checkClaim(funding, 200, proofOf(funding.text, ms)).verdict
+    expect([at(hourMs), at(hourMs + HOUR_MS)]).toEqual(['holds', 'fails'])
+  })
+
   test('alone is not verified before its hour is sealed', () => {
     expect(verdictOf([checkClaim(file, 200, { state: 'open' })])).toBe('incomplete')
   })
@@ -131,7 +140,11 @@ describe('the anchor of a proof', () => {
       checkAnchor(body, { ...onChain, minedAtMs }, { ...claim, rule })
     expect(at(endMs - 1).text).toContain(BEFORE)
     expect(at(endMs)).toMatchObject({ verdict: 'holds', text: expect.not.stringContaining(BEFORE) })
-    expect(at(endMs - 1, 'zone.touch@1').text, 'it may be touched at once').not.toContain(BEFORE)
+    for (const rule of ['zone.touch@1', 'slippage.walk@2'] as const)
+      expect(at(endMs - 1, rule).text, 'known before the horizon ends').not.toContain(BEFORE)
+    const settledMs = Date.UTC(2026, 0, 1, 13)
+    expect(at(settledMs - 1, 'funding.next@1').text).toContain(BEFORE)
+    expect(at(settledMs, 'funding.next@1').text).not.toContain(BEFORE)
   })
 
   test('proves no hour by a block of days later', () => {

@@ -55,13 +55,12 @@ export function checkInclusion(text: string, status: number, body: unknown): Che
   )
 }
 
-/** {@link checkInclusion} of a claim, which must be in an hour that began before its horizon ended. */
+/** {@link checkInclusion} of a claim, which must be in an hour that began before its outcome was final. */
 export function checkClaim({ claim, text }: ClaimFile, status: number, body: unknown): CheckStep {
   const included = checkInclusion(text, status, body)
   if (included.verdict !== 'holds') return included
   const hourMs = Date.parse((body as SealedProof).hour_iso)
-  const endMs = claim.madeAtMs + claim.horizonMs
-  if (hourMs >= endMs)
+  if (hourMs >= outcomeFinalMs(claim))
     return step('inclusion', 'fails', 'The claim was added after its outcome was known.')
   return { ...included, text: `${included.text} The service states that hour.` }
 }
@@ -125,9 +124,17 @@ export function checkAnchor(
   return step('anchored', 'holds', `${mined} contains the chain value ${anchor.chain}.${made}`)
 }
 
-/** A level can be touched at once; any other outcome is known when the horizon ends. */
-function outcomeKnownFromMs({ rule, madeAtMs, horizonMs }: ClaimFile['claim']): number {
-  return familyOf(rule) === 'zone' ? madeAtMs : madeAtMs + horizonMs
+/** A level can be touched, and an order executed, long before the horizon ends. */
+function outcomeKnownFromMs(claim: ClaimFile['claim']): number {
+  const isAnyTime = ['zone', 'slippage'].includes(familyOf(claim.rule))
+  return isAnyTime ? claim.madeAtMs : outcomeFinalMs(claim)
+}
+
+/** The rate of a funding claim is settled at the end of its hour, before its horizon ends. */
+function outcomeFinalMs({ rule, madeAtMs, horizonMs }: ClaimFile['claim']): number {
+  return familyOf(rule) === 'funding'
+    ? Math.ceil(madeAtMs / HOUR_MS) * HOUR_MS
+    : madeAtMs + horizonMs
 }
 
 type Anchor = {

@@ -29,6 +29,8 @@ describe('claims on disk', () => {
     const one = claim('cascade.score@1', 'BTC', NOW_MS, NOW_MS + DAY_MS)
     for (let at = 0; at < 3; at += 1) rows.add([one])
     expect(readClaims(db, 'cascade', NOW_MS)).toEqual([{ ...one, sequence: 0 }])
+    rows.add([{ ...one, resolvedAtMs: one.resolvedAtMs + HOUR_MS }])
+    expect(readClaims(db, 'cascade', NOW_MS)).toEqual([{ ...one, sequence: 0 }])
   })
 
   test('are kept for 90 days', () => {

@@ -62,18 +62,26 @@ export class ClaimRows {
   }
 }
 
-/** Resolved claims of a family that were made on one day, by UTC and the venue's clock, in the order of resolution. */
+/**
+ * Resolved claims of a family that were made on one day, by UTC and the venue's clock, in the order of resolution. One
+ * that was resolved again after a crash, in a later hour, is read as it was first.
+ */
 export function readClaims(
   db: Database.Database,
   family: ClaimFamily,
   dayMs: number,
 ): readonly StoredClaim[] {
+  const seen = new Set<string>()
   return db
     .prepare<[number, number], ClaimRow>(
       'SELECT body, crc FROM claims WHERE family = ? AND day = ? ORDER BY hour',
     )
     .all(claimFamilies.indexOf(family), Math.floor(dayMs / DAY_MS))
     .flatMap((row) => claimsIn(row) ?? [])
+    .filter((claim) => {
+      const before = seen.size
+      return seen.add(nameOf(claim)).size > before
+    })
     .map((claim, sequence) => ({ ...claim, sequence }))
 }
 

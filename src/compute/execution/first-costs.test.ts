@@ -43,11 +43,18 @@ describe('first costs', () => {
     costs.add(START_MS + 5 * MINUTE_MS, -1, 10_000, 4)
     expect(costs.at(START_MS, 1, 0)).toBe(3)
     expect(costs.at(START_MS, -1, 0)).toBe(Number.POSITIVE_INFINITY)
-    expect(costs.sizesSeen(1)).toEqual([0])
-    expect(costs.sizesSeen(-1)).toEqual([])
+    expect(costs.sizesSeen(1, START_MS + QUARTER_MS)).toEqual([0])
+    expect(costs.sizesSeen(-1, START_MS + QUARTER_MS)).toEqual([])
     costs.add(START_MS + 9 * QUARTER_MS + MINUTE_MS, 1, 100_000, 9)
     expect(costs.at(START_MS, 1, 0)).toBe(Number.POSITIVE_INFINITY)
-    expect(costs.sizesSeen(1)).toEqual([2])
+    expect(costs.sizesSeen(1, START_MS + 10 * QUARTER_MS)).toEqual([2])
+  })
+
+  test('of two hours are those before the instant, also when nobody has traded since', () => {
+    const costs = new FirstCosts()
+    costs.add(START_MS + 2 * MINUTE_MS, 1, 10_000, 3)
+    expect(costs.sizesSeen(1, START_MS + 8 * QUARTER_MS)).toEqual([0])
+    expect(costs.sizesSeen(1, START_MS + 9 * QUARTER_MS)).toEqual([])
   })
 })
 

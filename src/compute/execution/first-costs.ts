@@ -51,9 +51,11 @@ export class FirstCosts {
       : this.#quarters.at(step, fieldOf(direction, size))
   }
 
-  /** Sizes, by position, of the executions of a direction in the quarters that are kept. */
-  sizesSeen(direction: 1 | -1): readonly number[] {
-    const steps = this.#steps()
+  /** Sizes, by position, of the executions of a direction in the two hours before an instant. */
+  sizesSeen(direction: 1 | -1, untilMs: number): readonly number[] {
+    // Without executions since, the kept quarters may be of days ago.
+    const from = this.#quarters.stepOf(untilMs) - QUARTERS_KEPT
+    const steps = this.#steps().filter((step) => step >= from)
     return ORDER_NOTIONALS_USD.flatMap((_, size) => {
       const field = fieldOf(direction, size)
       return steps.some((step) => Number.isFinite(this.#quarters.at(step, field))) ? [size] : []

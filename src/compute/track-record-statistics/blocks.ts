@@ -6,7 +6,7 @@ export type Block = Float64Array
 
 /** Position of each sum in a {@link Block}. */
 export const blockField = {
-  /** First day since the Unix epoch, and days that the block spans. */
+  /** First day since the Unix epoch, and days with claims: a merged block has gaps. */
   day: 0,
   days: 1,
   /** Observed, void and abstained claims. */
@@ -79,7 +79,6 @@ function periodOf(block: Block, span: number): number {
 function merged(one: Block, other: Block): Block {
   const sum = one.map((value, at) => value + (other[at] as number))
   sum[blockField.day] = fieldOf(one, 'day')
-  sum[blockField.days] = fieldOf(other, 'day') + fieldOf(other, 'days') - fieldOf(one, 'day')
   return sum
 }
 

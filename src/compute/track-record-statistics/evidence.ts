@@ -8,6 +8,7 @@
  * about the mean of the cut advantage: one wild day proves nothing.
  */
 export class Evidence {
+  /** Sum of their weights. */
   #days = 0
   #sum = 0
   #squares = 0
@@ -28,7 +29,7 @@ export class Evidence {
     return Math.exp(this.#logBelow)
   }
 
-  /** Mean advantage of all days; NaN before any. */
+  /** Mean advantage of the days, by their weights; NaN before any. */
   get mean(): number {
     return this.#sum / this.#days
   }
@@ -44,9 +45,11 @@ export class Evidence {
       if (mean > 0) this.#logAbove += Math.log1p(stake * cut)
       else this.#logBelow += Math.log1p(-stake * cut)
     }
-    this.#days += 1
-    this.#sum += advantage
-    this.#squares += advantage ** 2
+    // A shown advantage, whose half is the reference, is watched by recent days: those of before do not hide its end.
+    const kept = reference === 0 ? 1 : KEPT_A_DAY
+    this.#days = kept * this.#days + 1
+    this.#sum = kept * this.#sum + advantage
+    this.#squares = kept * this.#squares + advantage ** 2
   }
 
   /** Both tests begin again; what earlier days say about the size of a stake stays. */
@@ -76,6 +79,8 @@ export class Evidence {
 /** Days before the usual size of an advantage is used. */
 const DAYS_KNOWN = 5
 const CUT_DEVIATIONS = 3
+/** Weight that earlier days keep while a shown advantage is watched: that of 60 days remains. */
+const KEPT_A_DAY = 1 - 1 / 60
 /** A day at the bound never takes all. */
 const STAKE_MAX = 0.9
 

@@ -68,6 +68,16 @@ describe('a planted rule', () => {
       'not_supported',
     ])
   })
+
+  test('that loses its value after long loses its support as soon', () => {
+    const random = seededRandom(6)
+    const [good, bad] = [claims(random, 0.75, 0.75), claims(random, 0.5, 0.75)]
+    const record = recordOf(500, (day) => (day < FIRST_DAY + 300 ? good(day) : bad(day)))
+    const last = onlyCell(record).changes.at(-1)
+    expect(last?.status).toBe('not_supported')
+    expect(last?.day).toBeGreaterThan(FIRST_DAY + 300)
+    expect(last?.day).toBeLessThan(FIRST_DAY + 420)
+  })
 })
 
 describe('a coin toss', () => {

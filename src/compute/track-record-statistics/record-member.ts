@@ -39,16 +39,16 @@ type RecordedRule = Pick<CellKey, 'rule' | 'horizonMs'>
 
 /** Rules whose records stand in answers. A direction is claimed for 1, 4 and 24 h; answers show the middle one. */
 export const shownRules = {
-  confluence: { rule: 'confluence.bias@1', horizonMs: 4 * HOUR_MS },
-  zones: { rule: 'zone.reaction@1', horizonMs: 24 * HOUR_MS },
+  confluence: { rule: 'confluence.bias@2', horizonMs: 4 * HOUR_MS },
+  zones: { rule: 'zone.reaction@2', horizonMs: 24 * HOUR_MS },
   cascade: { rule: 'cascade.score@1', horizonMs: 24 * HOUR_MS },
-  rsi: { rule: 'vote.rsi@1', horizonMs: 4 * HOUR_MS },
-  zscore: { rule: 'vote.zscore@1', horizonMs: 4 * HOUR_MS },
+  rsi: { rule: 'vote.rsi@2', horizonMs: 4 * HOUR_MS },
+  zscore: { rule: 'vote.zscore@2', horizonMs: 4 * HOUR_MS },
   volatility: { rule: 'volatility.har@1', horizonMs: 24 * HOUR_MS },
   blend: { rule: 'volatility.blend@1', horizonMs: 24 * HOUR_MS },
   funding: { rule: 'funding.next@1', horizonMs: HOUR_MS },
   reverting: { rule: 'funding.reverting@1', horizonMs: HOUR_MS },
-  slippage: { rule: 'slippage.walk@1', horizonMs: QUARTER_MS },
+  slippage: { rule: 'slippage.walk@2', horizonMs: QUARTER_MS },
   basis: { rule: 'gap.basis@1', horizonMs: QUARTER_MS },
   cexDex: { rule: 'gap.cex_dex@1', horizonMs: QUARTER_MS },
   arb: { rule: 'gap.arb@1', horizonMs: QUARTER_MS },
@@ -98,7 +98,7 @@ export const recordMember = Type.Object(
     ),
     status: oneOf(
       recordStatuses,
-      'measuring: n_eff below 200. supported: better than the control. not_supported: not shown to be better. inverted: happens less often than the control.',
+      'measuring: n_eff has never reached 200. supported: better than the control. not_supported: not shown to be better. inverted: happens less often than the control.',
     ),
     since: nullable(Type.String({ description: 'First day of the record, UTC.' })),
     evidence: nullable(
@@ -159,7 +159,7 @@ function liveMember({ key, status, figures, firstDay }: RecordCell): RecordMembe
   return {
     ...headOf(key),
     ...rateOf(key.rule, figures.rate),
-    n_eff: Math.round(figures.effective),
+    n_eff: Math.floor(figures.effective),
     lift: orNull(figures.lift, score),
     lift_low: orNull(figures.liftLow, score),
     skill: orNull(figures.skill, score),
@@ -173,7 +173,7 @@ function backtestMember(baseline: Baseline): RecordMember {
   return {
     ...headOf(baseline),
     ...rateOf(baseline.rule, baseline.rate),
-    n_eff: Math.round(baseline.effective),
+    n_eff: Math.floor(baseline.effective),
     lift: orNull(baseline.lift, score),
     lift_low: orNull(baseline.liftLow, score),
     skill: orNull(baseline.skill, score),

@@ -162,6 +162,13 @@ describe('blocks', () => {
       expect(fieldOf(blocks[0] as Float64Array, 'day')).toBe(20_000)
     },
   )
+
+  test('count only days with claims when they are merged', () => {
+    let blocks: readonly Float64Array[] = []
+    for (let day = 0; day < 200; day += 2)
+      blocks = compacted([...blocks, newBlock(20_000 + day)], 20_000 + day)
+    expect(sumOf(blocks, 'days')).toBe(100)
+  })
 })
 
 describe('evidence', () => {

@@ -34,7 +34,7 @@ export function renderedTable({ cells }: Pick<TrackRecord, 'cells'>): string {
     form,
     String(figures.observed),
     String(figures.voids),
-    figures.effective.toFixed(0),
+    String(Math.floor(figures.effective)),
     cellText(figures.rate),
     cellText(figures.controlRate),
     `${cellText(figures.lift)} [${cellText(figures.liftLow)}, ${cellText(figures.liftHigh)}]`,

@@ -7,7 +7,13 @@ import { claimFamilies } from '../../domain/track-record.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { DAY_MS } from './blocks.ts'
-import { recordOf as memberOf, recordMember, shownRules, supportedOnly } from './record-member.ts'
+import {
+  isoDay,
+  recordOf as memberOf,
+  recordMember,
+  shownRules,
+  supportedOnly,
+} from './record-member.ts'
 import { seededRandom } from './seeded-random.ts'
 import { renderedTable, tableOf } from './table.ts'
 import { event, FIRST_DAY, plantedClaim, recordOf } from './testing/planted-claims.ts'
@@ -32,12 +38,14 @@ function claims(day: number): readonly ResolvedClaim[] {
 
 const market = newMarket(new PulsePool(3))
 const record = recordOf(DAYS, claims, market.of(trackRecord))
+// Without an outcome: its rule was removed.
+record.made(plantedClaim(FIRST_DAY + 13, ...event(0.5, true), { rule: 'zone.old@1' }))
 
-function shown(view: string) {
+function shown(view: string, of = market, nowMs = NOW_MS) {
   const document: Document = trackRecordDocument.render(
-    structuredClone(trackRecordDocument.gather(market, NOW_MS)),
+    structuredClone(trackRecordDocument.gather(of, nowMs)),
     {
-      ...{ key: 'track-record/*', version: 1, renderedAtMs: NOW_MS },
+      ...{ key: 'track-record/*', version: 1, renderedAtMs: nowMs },
       ...{ snapshotId: 's', engineVersion: '1' },
     },
   )
@@ -66,6 +74,30 @@ describe('document of the track record', () => {
     expect(rules('zone')).toEqual([['zone.oracle@1', 'supported']])
     expect(rules('graveyard')).toEqual([['zone.old@1', 'measuring']])
     expect(shown('all').watched_cells).toBe(3)
+  })
+
+  test('each record is as of its own last day, and a dead one has no open claims', () => {
+    const [oracle] = shown('zone').records
+    const [old] = shown('graveyard').records
+    expect(oracle).toMatchObject({ as_of: isoDay(FIRST_DAY + DAYS), open: 0 })
+    expect(old).toMatchObject({ as_of: isoDay(FIRST_DAY + 14), open: 0 })
+  })
+
+  test('a window of 90 days has no more of them', () => {
+    const long = newMarket(new PulsePool(3))
+    recordOf(200, (day) => [plantedClaim(day, ...event(0.5, day % 3 > 0))], long.of(trackRecord))
+    const [row] = shown('confluence', long, (FIRST_DAY + 200) * DAY_MS).records
+    expect(row.windows.at(2)).toMatchObject({ window: '90d', days: 89, n: 89 })
+  })
+
+  test('n_eff is rounded down, so that it reaches a threshold only with the record', () => {
+    const toss = record.cells.find(({ key }) => key.rule === 'confluence.toss@1')
+    const effective = toss?.figures.effective ?? 0
+    expect(effective % 1).toBeGreaterThan(0.5)
+    const [row] = shown('confluence').records
+    expect(row.windows.at(-1).n_eff).toBe(Math.floor(effective))
+    const { rule, horizonMs } = toss?.key ?? { rule: 'confluence.toss@1', horizonMs: 0 }
+    expect(memberOf(market, { rule, horizonMs }, 'majors').n_eff).toBe(Math.floor(effective))
   })
 
   test('a family has windows of whole days, and the change with its evidence', () => {

@@ -107,7 +107,9 @@ function shortRow(cell: GatheredCell) {
     form: cell.form,
     status: cell.status,
     since: isoDay(cell.firstDay),
-    open: cell.open,
+    as_of: asOf([cell]),
+    // Open claims of a rule that is removed are dropped without an outcome.
+    open: cell.isDead ? 0 : cell.open,
     windows: windowsOf(cell, ['since']),
     ...(cell.form === 'event' && { reliability: reliabilityOf(cell.bins) }),
   }
@@ -122,7 +124,7 @@ function longRow(cell: GatheredCell) {
       status: change.status,
       e_value: shown(change.evidence),
       e_value_needed: change.needed,
-      n_eff: Math.round(change.effective),
+      n_eff: Math.floor(change.effective),
       rate: shown(change.rate),
       control_rate: shown(change.controlRate),
       lift: shown(change.lift),
@@ -156,9 +158,7 @@ function windowFigures(cell: GatheredCell, days: number): RecordFigures {
   const name = [rule, horizonMs, coinClass, cell.firstDay, end, voids, days].join()
   const known = computed.get(name)
   if (known !== undefined) return known
-  const within = blocks.filter(
-    (block) => fieldOf(block, 'day') + fieldOf(block, 'days') > end - days,
-  )
+  const within = blocks.filter((block) => fieldOf(block, 'day') >= end - days)
   const figures = figuresOf(form, within)
   computed.set(name, figures)
   return figures
@@ -170,7 +170,8 @@ function figureMembers(figures: RecordFigures) {
     n: figures.observed,
     void: figures.voids,
     abstained: figures.abstained,
-    n_eff: Math.round(figures.effective),
+    // Rounded up it could show a threshold that is not reached.
+    n_eff: Math.floor(figures.effective),
     days: figures.days,
     rate: shown(figures.rate),
     rate_low: shown(figures.rateLow),
@@ -203,7 +204,7 @@ function baselinesOf(families: readonly ClaimFamily[]) {
     .map((one) => ({
       ...headOf(one),
       status: one.status,
-      n_eff: Math.round(one.effective),
+      n_eff: Math.floor(one.effective),
       rate: shown(one.rate),
       lift: shown(one.lift),
       lift_low: shown(one.liftLow),

@@ -41,18 +41,16 @@ const figureMembers = {
 }
 
 const windowMember = Type.Object({
-  window: oneOf(['7d', '30d', '90d', 'since'] as const, 'Days before as_of.'),
+  window: oneOf(
+    ['7d', '30d', '90d', 'since'] as const,
+    'Days before as_of; 90d: whole weeks, 84 to 90 days.',
+  ),
   ...figureMembers,
 })
 
-const statusMember = oneOf(
-  recordStatuses,
-  'measuring: n_eff below 200. supported, inverted: shown by an e-value of 20 x watched cells, with lift_low above 1 and skill above 0, or lift_high below 1 (event only). not_supported: otherwise.',
-)
-
 const changeMember = Type.Object({
   as_of: day('Day before which the claims are counted'),
-  status: statusMember,
+  status: oneOf(recordStatuses, 'After the change.'),
   e_value: figure('Evidence of the test that caused the change; 1 where n_eff reached 200.'),
   e_value_needed: figure('20 x number of watched cells.'),
   n_eff: figure('At the change.'),
@@ -70,8 +68,12 @@ const RecordRow = Type.Object(
     horizon_hours: Type.Number({ description: 'Hours after which a claim is resolved.' }),
     coin_class: oneOf(coinClasses, 'Size class of the coin when the claim was made.'),
     form: oneOf(['event', 'quantiles', 'rank'] as const, 'What a claim states.'),
-    status: statusMember,
+    status: oneOf(
+      recordStatuses,
+      'measuring: n_eff has never reached 200. supported, inverted: shown by an e-value of 20 x watched cells, with lift_low above 1 and skill above 0, or lift_high below 1 (event only). not_supported: otherwise.',
+    ),
     since: day('First day of the record'),
+    as_of: nullable(day('Claims made before this day are counted; null before any')),
     open: count('Claims without an outcome yet.'),
     windows: Type.Array(windowMember, {
       description: 'Figures over the last days; since alone in the list of all families.',
@@ -84,7 +86,7 @@ const RecordRow = Type.Object(
         stated: Type.Number({ description: 'Their mean stated probability.' }),
         happened: Type.Number({ description: 'Share of them that happened.' }),
       }),
-      'Stated probabilities against what happened, since the beginning; ranges with claims; event only.',
+      'Stated probabilities against what happened, of all resolved claims, also from as_of on; ranges with claims; event only.',
     ),
     changes: listOf(changeMember, 'Every change of status, oldest first.'),
   },
@@ -95,7 +97,7 @@ const BaselineRow = Type.Object({
   rule: Type.String(),
   horizon_hours: Type.Number(),
   coin_class: oneOf(coinClasses),
-  status: statusMember,
+  status: oneOf(recordStatuses, 'As in records.'),
   n_eff: figure('As in records.'),
   rate: figure('As in records.'),
   lift: figure('As in records.'),
@@ -111,7 +113,7 @@ const BaselineRow = Type.Object({
 export const TrackRecordAnswer = Type.Object(
   {
     timestamp_iso: Type.String({ description: 'Time of this rendering, UTC, ISO 8601.' }),
-    as_of: nullable(day('Claims made before this day are counted')),
+    as_of: nullable(day('Newest as_of of the records')),
     families: Type.Array(oneOf(claimFamilies), {
       description: 'Estimates with a record here: /track-record/{family} has windows and changes.',
     }),

@@ -116,10 +116,12 @@ export class ClaimKeeper implements MarketTracker {
     const sections = splitNamed(saved)
     const seen = sections?.get(SEEN)
     if (!sections || seen === undefined || seen.length !== sections.size - 1) return false
-    const coins = [...sections].filter(([name]) => name !== SEEN)
-    for (const [at, [name, numbers]] of coins.entries()) {
-      const open = claimsFromNumbers(name, numbers)
-      if (open === null) return false
+    const coins = [...sections]
+      .filter(([name]) => name !== SEEN)
+      .map(([name, numbers]) => [name, claimsFromNumbers(name, numbers)] as const)
+    if (coins.some(([, open]) => open === null)) return false
+    for (const [at, [name, read]] of coins.entries()) {
+      const open = read ?? []
       for (const claim of open) this.#restored.add(claim)
       this.#coins.set(name, newClaims(name, seen[at] as number, open))
     }

@@ -30,7 +30,7 @@ describe('claims about gaps, the peg and slippage', () => {
   const pathAt = (path: readonly number[], atMs: number) =>
     path[Math.round((atMs - BOUNDARY_MS) / MINUTE_MS)] ?? Number.NaN
 
-  test.each(['gap.basis@1', 'gap.cex_dex@1', 'gap.arb@1', 'peg.level@1', 'slippage.walk@1'])(
+  test.each(['gap.basis@1', 'gap.cex_dex@1', 'gap.arb@1', 'peg.level@1', 'slippage.walk@2'])(
     '%s are made and resolved',
     (rule) => expect(of(rule).length).toBeGreaterThan(2),
   )
@@ -70,7 +70,7 @@ describe('claims about gaps, the peg and slippage', () => {
   })
 
   test('about slippage have the cost of the first execution of the size and direction', () => {
-    const resolved = of('slippage.walk@1').filter(({ outcome }) => outcome.kind === 'value')
+    const resolved = of('slippage.walk@2').filter(({ outcome }) => outcome.kind === 'value')
     expect(resolved.length).toBeGreaterThan(2)
     for (const { madeAtMs, reference, outcome, statement } of resolved) {
       const first = Math.round((madeAtMs - BOUNDARY_MS) / MINUTE_MS) + 1

@@ -2,6 +2,7 @@ import { cascadeRisk, hourlyAtrPct } from '../../liquidation/cascade.ts'
 import { heatmapOf } from '../../liquidation/heatmap.ts'
 import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
 import type { RecentBar } from '../recent-bars.ts'
+import { recentBars } from '../recent-bars.ts'
 import type { Moment, Rule } from '../rule.ts'
 import { DAY_MS } from '../rule.ts'
 
@@ -21,12 +22,11 @@ export const cascadeRules: readonly Rule[] = [
     const { score } = cascadeRisk(map, openInterestBase * markPrice, atrPct)
     return { score, control: atrPct }
   }),
-  cascadeRule('cascade.atr@1', ({ coin, dayBars }) => {
-    const bars = dayBars()
-    const [first] = bars
-    const startPrice = first?.close ?? Number.NaN
+  cascadeRule('cascade.atr@2', ({ coin, dayBars, atMs }) => {
     const score = hourlyAtrPct(coin)
-    return score === null ? null : { score, control: largestMovePct(bars, startPrice) }
+    const startPrice = coin.of(recentBars).closeAt(atMs - DAY_MS)
+    if (score === null || Number.isNaN(startPrice)) return null
+    return { score, control: largestMovePct(dayBars(), startPrice) }
   }),
 ]
 

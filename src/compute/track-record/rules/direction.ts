@@ -31,9 +31,9 @@ const EVEN_DAYS = 100
 
 /** The bias of the confluence, and each of its combined signals. */
 export const directionRules: readonly Rule[] = [
-  directionRule('confluence.bias@1', ({ bias }) => bias),
+  directionRule('confluence.bias@2', ({ bias }) => bias),
   ...signalNames.map((name: SignalName) =>
-    directionRule(`vote.${name}@1`, ({ signals }) => signals[name]),
+    directionRule(`vote.${name}@2`, ({ signals }) => signals[name]),
   ),
 ]
 
@@ -99,7 +99,8 @@ function newConfluence({ coin, nowMs }: Moment): Confluence | null {
 
 /**
  * Share of the coin's last days on which the price moved in a direction over the same hours of the day, shrunk to even
- * odds: the closes of a month say little about it.
+ * odds: the closes of a month say little about it. An unchanged close is a move in neither direction, so the odds are
+ * half of the share of days with a change.
  */
 function baseRate(
   closes: HourlyCloses,
@@ -108,13 +109,15 @@ function baseRate(
   direction: number,
 ): number {
   const lastHour = Math.floor(atMs / HOUR_MS) - 1
-  let [days, moved] = [0, 0]
+  let [days, changed, moved] = [0, 0, 0]
   for (let day = 1; day <= BASE_RATE_DAYS; day += 1) {
     const hour = lastHour - day * DAY_HOURS
     const change = closes.close(hour + horizonHours) - closes.close(hour)
     if (Number.isNaN(change)) continue
     days += 1
+    if (change !== 0) changed += 1
     if (direction * change > 0) moved += 1
   }
-  return (moved + EVEN_DAYS / 2) / (days + EVEN_DAYS)
+  const even = days === 0 ? 0.5 : changed / days / 2
+  return (moved + EVEN_DAYS * even) / (days + EVEN_DAYS)
 }

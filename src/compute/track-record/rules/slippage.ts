@@ -13,13 +13,13 @@ const BOOK_AGE_MS_MAX = 6_000
  * the same executions. Direction and size are drawn, the size from those that were traded in the last two hours.
  */
 export const slippageRule: Rule = {
-  id: 'slippage.walk@1',
+  id: 'slippage.walk@2',
   form: 'quantiles',
   horizonMs: () => HORIZON_MS,
-  make({ coin, nowMs }, item) {
+  make({ coin, atMs, nowMs }, item) {
     const costs = coin.of(tradeCosts)
     const direction = item % 2 === 0 ? 1 : -1
-    const sizes = costs.firstCosts.sizesSeen(direction)
+    const sizes = costs.firstCosts.sizesSeen(direction, atMs)
     const size = sizes[Math.floor(item / 2) % sizes.length]
     const { book } = coin
     if (size === undefined || book === null || nowMs - book.timeReceivedMs > BOOK_AGE_MS_MAX)

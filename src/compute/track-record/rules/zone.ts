@@ -21,6 +21,8 @@ const RANGE_TIMES = 1.5
 /** Assumed share of touches with a reaction. */
 const REACTION_SHARE = 0.5
 
+const REACTION = 'zone.reaction@2'
+
 type Levels = {
   readonly side: 1 | -1
   readonly level: number
@@ -40,7 +42,7 @@ export const zoneRules: readonly Rule[] = [
     (bars, at) => at < bars.length,
   ),
   zoneRule(
-    'zone.reaction@1',
+    REACTION,
     ({ touchProbability: p }) => p * REACTION_SHARE,
     (bars, at, [volumeBase, range]) =>
       bars
@@ -70,6 +72,8 @@ function zoneRule(
       const volumes = dayBars.map(({ volumeBase }) => volumeBase)
       const ranges = dayBars.map(({ high, low }) => high - low)
       const reaction = [VOLUME_TIMES * median(volumes), RANGE_TIMES * median(ranges)]
+      // Without trades in half of the bars every bar would react.
+      if (id === REACTION && !reaction.every((least) => least > 0)) return null
       return {
         statement: { form: 'event', probability: probabilityOf(levels), control: null },
         reference: [side, level, controlLevel, ...reaction],
