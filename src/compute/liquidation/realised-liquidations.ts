@@ -1,13 +1,17 @@
 import type { CoinEvent, LiquidationEvent, LiquidationMethod } from '../../domain/event.ts'
 import { liquidationMethods } from '../../domain/event.ts'
+import type { CoinMarket } from '../market/coin-market.ts'
 import type { CoinTracker } from '../market/coin-tracker.ts'
 import { coinTracker } from '../market/coin-tracker.ts'
+import type { MarketState } from '../market/market-state.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import type { Side } from './leverage-ladder.ts'
 
 export const REALISED_MS = 24 * 3_600_000
 /** Longer than the window, so that a range of a whole day can be read a while after its end. */
 const KEPT_MS = REALISED_MS + 3_600_000
+/** Candles are confirmed every few seconds, also without trades. */
+const CONFIRMED_MS_MAX = 60_000
 /** Fills per coin; the oldest are removed first, and the observation then begins after them. */
 const FILLS_MAX = 8_192
 
@@ -35,6 +39,11 @@ export type LiquidatedRange = {
   /** By the venue's clock, from inclusive, until exclusive. */
   readonly fromMs: number
   readonly untilMs: number
+}
+
+/** Whether trades of a coin arrive, by its candles, which share their connection: a gap is known only after it. */
+export function areTradesReceived(coin: CoinMarket, market: MarketState): boolean {
+  return market.receivedMs - coin.candlesConfirmedAtMs <= CONFIRMED_MS_MAX
 }
 
 /** Confirmed liquidations of one coin in the last 25 hours. A fill that is delivered again changes nothing, except that

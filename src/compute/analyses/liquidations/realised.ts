@@ -4,16 +4,17 @@ import { liquidationCoverage } from '../../liquidation/liquidation-coverage.ts'
 import type { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
 import { liquidationFlow } from '../../liquidation/liquidation-flow.ts'
 import type { RealisedSide } from '../../liquidation/realised-liquidations.ts'
-import { REALISED_MS, realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
+import {
+  areTradesReceived,
+  REALISED_MS,
+  realisedLiquidations,
+} from '../../liquidation/realised-liquidations.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import type { usdOf } from '../../render/quote-unit.ts'
 import { bps } from '../../render/significance.ts'
 
 type InUsd = ReturnType<typeof usdOf>
-
-/** Trades share the connection of the candles, which are confirmed every few seconds, also without trades. */
-const TRADES_AGE_MS_MAX = 60_000
 
 /** Liquidations of the last 24 hours that the venue has confirmed, and which part of the market was observed. */
 export function realisedMembers(
@@ -27,9 +28,7 @@ export function realisedMembers(
   const atMs = market.venueMs
   const isComplete = marketShare === 1 && realised.isWhole(atMs)
   const { newestMs, observedFromMs } = realised
-  const isObserved =
-    !Number.isNaN(observedFromMs) &&
-    market.receivedMs - coin.candlesConfirmedAtMs <= TRADES_AGE_MS_MAX
+  const isObserved = !Number.isNaN(observedFromMs) && areTradesReceived(coin, market)
   return {
     longs: sideMembers(realised.side('long', atMs), dollars),
     shorts: sideMembers(realised.side('short', atMs), dollars),

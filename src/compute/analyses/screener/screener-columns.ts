@@ -8,7 +8,11 @@ import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
 import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
 import { liquidationCoverage } from '../../liquidation/liquidation-coverage.ts'
-import { REALISED_MS, realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
+import {
+  areTradesReceived,
+  REALISED_MS,
+  realisedLiquidations,
+} from '../../liquidation/realised-liquidations.ts'
 import { COIN_AGE_MS_MAX } from '../../market/cadence.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -191,7 +195,7 @@ function liquidatedUsdOf(coin: CoinMarket, market: MarketState): number {
   const { venueMs } = market
   const realised = coin.of(realisedLiquidations)
   const isObserved =
-    realised.observedFromMs <= venueMs - REALISED_MS ||
+    (realised.observedFromMs <= venueMs - REALISED_MS && areTradesReceived(coin, market)) ||
     (realised.isWhole(venueMs) && market.of(liquidationCoverage).at(venueMs).marketShare === 1)
   return isObserved ? realised.total(venueMs) * coin.collateral.usdPerUnit : Number.NaN
 }

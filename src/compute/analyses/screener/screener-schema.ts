@@ -97,7 +97,7 @@ const FullRow = Type.Object({
     Type.Number({
       minimum: 0,
       description:
-        'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD: a lower bound unless a source of all liquidations covers them. null while less than 24 h is observed without such a source, or if quote_unit has no USD price.',
+        'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD: a lower bound unless a source of all liquidations covers them. null while trades are not received or less than 24 h is observed without such a source, or if quote_unit has no USD price.',
     }),
   ),
   cex_dex_spread_bps: nullable(

@@ -133,12 +133,15 @@ describe('screener', () => {
 
   test('shows liquidations once 24 hours are observed, or with a source of all of them', () => {
     const [coin = ''] = COINS
-    const shown = (tape: readonly Batch[]) =>
-      read(documentOf(tape)).coins.map((row) => row.liquidated_usd)
+    const shown = (tape: readonly Batch[], nowMs = NOW_MS) =>
+      read(documentOf(tape, nowMs), undefined, nowMs).coins.map((row) => row.liquidated_usd)
     const [listed = [], ...rest] = randomMarket([coin], 1)
     const early = { ...context(coin), timeExchangeMs: NOW_MS - 25 * 3_600_000 }
     expect(shown([listed, ...rest])).toEqual([null])
     expect(shown([listed, [early], ...rest])).toEqual([0])
+    const later = { timeExchangeMs: NOW_MS + 70_000, timeReceivedMs: NOW_MS + 70_000 }
+    const unseen = shown([listed, [early], ...rest, [context(coin, later)]], NOW_MS + 70_000)
+    expect(unseen, 'while trades do not arrive').toEqual([null])
     expect(shown([listed, ...rest, [allLiquidations]])).toEqual([0])
   })
 
