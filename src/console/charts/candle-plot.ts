@@ -40,7 +40,8 @@ export class CandlePlot {
   /** @param onHover the place of the bar under the pointer; null beside them */
   constructor(host: HTMLElement, digits: number, onHover: (at: number | null) => void) {
     this.#chart = createChart(host, { autoSize: true, ...chartOptions() })
-    const precise = { type: 'custom', minMove: 10 ** -digits, formatter: fixedTo(digits) } as const
+    const formatter = (price: number) => plain(price, digits)
+    const precise = { type: 'custom', minMove: 10 ** -digits, formatter } as const
     this.#volume = this.#chart.addSeries(HistogramSeries, {
       ...{ priceScaleId: 'volume', priceFormat: { type: 'volume' } },
       ...{ lastValueVisible: false, priceLineVisible: false },
@@ -136,10 +137,6 @@ export class CandlePlot {
       )
     if (isFirst) this.#showNewest()
   }
-}
-
-function fixedTo(digits: number): (price: number) => string {
-  return (price) => plain(price, digits)
 }
 
 function closedEqual(one: readonly DrawnBar[], other: readonly DrawnBar[]): boolean {

@@ -5,11 +5,7 @@ export type ChartTone = 'accent' | 'up' | 'down' | 'warn' | 'muted' | 'text'
 
 /** @param alpha 0 to 1 */
 export function toneColor(tone: ChartTone | 'line' | 'surface' | 'raised', alpha = 1): string {
-  return withAlpha(color(tone), alpha)
-}
-
-/** @param hex `#rrggbb` */
-function withAlpha(hex: string, alpha: number): string {
+  const hex = color(tone)
   const [red, green, blue] = channelsOf(hex)
   return alpha === 1 ? hex : `rgb(${red} ${green} ${blue} / ${alpha})`
 }
@@ -21,6 +17,7 @@ export function mixColors(first: string, second: string, share: number): string 
   return `rgb(${mixed.join(' ')})`
 }
 
+/** @param hex `#rrggbb` */
 function channelsOf(hex: string): readonly number[] {
   return [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16))
 }

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { ScrollRegion } from '../components/scroll-region.tsx'
+import { TableHead } from '../components/table-head.tsx'
 
 type ChartTableProps = {
   /** Name of the chart. */
@@ -25,15 +26,7 @@ export function ChartTable({ label, heads, rows }: ChartTableProps) {
       {isOpen.value && (
         <ScrollRegion label={`Values of ${label}`}>
           <table>
-            <thead>
-              <tr>
-                {heads.map((head) => (
-                  <th key={head} scope="col">
-                    {head}
-                  </th>
-                ))}
-              </tr>
-            </thead>
+            <TableHead columns={heads.map((title) => ({ title }))} />
             <tbody>
               {rows().map(([head, ...texts]) => (
                 <tr key={head}>

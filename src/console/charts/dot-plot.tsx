@@ -16,7 +16,7 @@ type DotPlotProps = {
   /** Largest value of the scale; see {@link reachOf}. */
   readonly reach: number
   /** Shaded around zero. */
-  readonly band: number | null
+  readonly band: number
   readonly format: (value: number) => string
 }
 
@@ -31,9 +31,9 @@ const TICK = 0.9
 const TICK_PX = 72
 
 /** A scale that holds all dots with their errors, and the band. */
-export function reachOf(dots: readonly Dot[], band: number | null): number {
+export function reachOf(dots: readonly Dot[], band: number): number {
   const extents = dots.map(({ value, error }) => Math.abs(value) + (error ?? 0))
-  return 1.05 * Math.max(1e-9, band ?? 0, ...extents)
+  return 1.05 * Math.max(1e-9, band, ...extents)
 }
 
 /** Values around zero as dots with error bars, a row each. The rows are a list for screen readers. */
@@ -57,15 +57,13 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
       </ul>
       {width > 0 && (
         <svg width={width} height={height} aria-hidden="true">
-          {band !== null && (
-            <rect
-              class="noise"
-              x={xOf(-band)}
-              width={xOf(band) - xOf(-band)}
-              y={0}
-              height={height - FOOT_PX}
-            />
-          )}
+          <rect
+            class="noise"
+            x={xOf(-band)}
+            width={xOf(band) - xOf(-band)}
+            y={0}
+            height={height - FOOT_PX}
+          />
           <line class="zero" x1={xOf(0)} x2={xOf(0)} y1={0} y2={height - FOOT_PX} />
           {dots.map(({ name, value, error, isUsed }, at) => {
             const y = (at + 0.5) * ROW_PX

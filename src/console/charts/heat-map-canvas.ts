@@ -1,6 +1,6 @@
 import { color } from '../shell/theme.ts'
 import { mixColors } from './chart-color.ts'
-import type { Cell, HeatScale } from './heat-scale.ts'
+import type { Cell } from './heat-scale.ts'
 import { heatOf } from './heat-scale.ts'
 
 /** In CSS pixels. */
@@ -49,12 +49,13 @@ export type HeatMapPicture = {
   readonly rows: readonly string[]
   readonly columns: readonly string[]
   readonly values: readonly (readonly (number | null)[])[]
-  readonly scale: HeatScale
+  /** Value of the strongest color. */
+  readonly limit: number
   readonly chosen: Cell | null
 }
 
 export function drawHeatMap(canvas: HTMLCanvasElement, picture: HeatMapPicture): void {
-  const { layout, rows, columns, values, scale, chosen } = picture
+  const { layout, rows, columns, values, limit, chosen } = picture
   const { width, height, left, cellWidth, rowHeight } = layout
   const brush = sizedBrush(canvas, width, height)
   if (brush === null) return
@@ -68,7 +69,7 @@ export function drawHeatMap(canvas: HTMLCanvasElement, picture: HeatMapPicture):
   for (const [row, cells] of values.entries())
     for (const [column, value] of cells.entries()) {
       if (value === null) continue
-      const heat = heatOf(scale, value)
+      const heat = heatOf(limit, value)
       brush.fillStyle = mixColors(none, heat < 0 ? cool : warm, Math.abs(heat))
       brush.fillRect(
         left + column * cellWidth,

@@ -6,7 +6,7 @@ import { ChartTable } from './chart-table.tsx'
 import { useElementWidth } from './element-width.ts'
 import type { HeatMapLayout } from './heat-map-canvas.ts'
 import { cellAt, drawHeatMap, layoutOf } from './heat-map-canvas.ts'
-import type { Cell, HeatScale } from './heat-scale.ts'
+import type { Cell } from './heat-scale.ts'
 import { cellAfterKey } from './heat-scale.ts'
 
 type HeatMapProps = {
@@ -16,10 +16,11 @@ type HeatMapProps = {
   readonly columns: readonly string[]
   /** By row, then column; null where nothing is known. */
   readonly values: readonly (readonly (number | null)[])[]
-  readonly scale: HeatScale
+  /** Value of the strongest color. */
+  readonly limit: number
   readonly format: (value: number) => string
   /** Of one row, in pixels. */
-  readonly rowHeight?: number
+  readonly rowHeight: number
   /** By click and Enter. */
   readonly onSelect?: (cell: Cell) => void
 }
@@ -30,9 +31,9 @@ export function HeatMap({
   rows,
   columns,
   values,
-  scale,
+  limit,
   format,
-  rowHeight = 20,
+  rowHeight,
   onSelect,
 }: HeatMapProps) {
   const frame = useRef<HTMLDivElement>(null)
@@ -46,8 +47,8 @@ export function HeatMap({
   // The colors of the style sheet change with the theme.
   useLayoutEffect(() => {
     if (canvas.current !== null && width > 0)
-      drawHeatMap(canvas.current, { layout, rows, columns, values, scale, chosen: shown })
-  }, [width, rowHeight, rows, columns, values, scale, shown, colors])
+      drawHeatMap(canvas.current, { layout, rows, columns, values, limit, chosen: shown })
+  }, [width, rowHeight, rows, columns, values, limit, shown, colors])
 
   const textOf = ({ row, column }: Cell) => {
     const value = values[row]?.[column] ?? null
@@ -61,15 +62,14 @@ export function HeatMap({
     event.preventDefault()
     chosen.value = next
   }
-  const ends = scale.kind === 'diverging' ? [-scale.limit, 0, scale.limit] : [0, scale.limit]
   return (
     <figure class="chart heat-map">
       <figcaption>
         <span class="readout" aria-live="polite">
           {shown === null ? 'Point at a cell, or use the arrow keys.' : textOf(shown)}
         </span>
-        <span class={`heat-legend heat-legend-${scale.kind}`}>
-          {ends.map((end) => (
+        <span class="heat-legend">
+          {[-limit, 0, limit].map((end) => (
             <span key={end}>{format(end)}</span>
           ))}
         </span>

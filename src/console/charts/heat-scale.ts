@@ -1,26 +1,17 @@
-/** How a value becomes a color. */
-export type HeatScale = {
-  /** `diverging`: from -limit over 0 to limit; `sequential`: from 0 to limit. */
-  readonly kind: 'diverging' | 'sequential'
-  /** Values beyond it have the color of the limit. */
-  readonly limit: number
-}
+/** Values beyond a limit have its color. */
+const QUANTILE = 0.98
 
-/** @returns -1 to 1, in a sequential scale 0 to 1 */
-export function heatOf({ kind, limit }: HeatScale, value: number): number {
+/** @returns -1 to 1 */
+export function heatOf(limit: number, value: number): number {
   const share = limit === 0 ? 0 : value / limit
-  return Math.min(1, Math.max(kind === 'diverging' ? -1 : 0, share))
+  return Math.min(1, Math.max(-1, share))
 }
 
-/**
- * A limit for values with few outliers: that quantile of the absolute values.
- * @param quantile 0 to 1
- * @returns 0 without a value
- */
-export function heatLimit(values: readonly (number | null)[], quantile = 0.98): number {
+/** A limit for values with few outliers: a quantile of the absolute values; 0 without a value. */
+export function heatLimit(values: readonly (number | null)[]): number {
   const sizes = values.flatMap((value) => (value === null ? [] : [Math.abs(value)]))
   sizes.sort((one, other) => one - other)
-  return sizes[Math.floor(quantile * (sizes.length - 1))] ?? 0
+  return sizes[Math.floor(QUANTILE * (sizes.length - 1))] ?? 0
 }
 
 export type Cell = { readonly row: number; readonly column: number }

@@ -11,14 +11,14 @@ type SeriesChartProps = SeriesPicture & {
   /** What the chart shows, such as `open interest of the last 24 hours`. */
   readonly label: string
   /** In pixels. */
-  readonly height?: number
+  readonly height: number
 }
 
 /**
  * Lines, areas or bars over time or a size. The legend shows the values at the cursor, which the pointer and the arrow
  * keys move, or the last ones.
  */
-export function SeriesChart({ label, height = 180, ...picture }: SeriesChartProps) {
+export function SeriesChart({ label, height, ...picture }: SeriesChartProps) {
   const { x, columns, format } = picture
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<SeriesPlot | null>(null)

@@ -9,14 +9,14 @@ type SeriesColumn = {
   /** One for each position; null leaves a gap. */
   readonly values: readonly (number | null)[]
   readonly tone: ChartTone
-  readonly shape?: 'line' | 'dashed' | 'area' | 'bars' | 'dots'
+  readonly shape?: 'line' | 'dashed' | 'area' | 'bars'
 }
 
 type SeriesAxis = {
   readonly name: string
   /** Ascending; `time` is Unix milliseconds. */
   readonly values: readonly number[]
-  readonly kind: 'time' | 'number' | 'log'
+  readonly kind: 'time' | 'log'
   readonly format: (value: number) => string
 }
 
@@ -117,8 +117,6 @@ function horizontalLabels({ kind, values, format }: SeriesAxis): UPlot.Axis {
           splits.map((split) => timeLabel(split, step)),
         space: 72,
       }
-    case 'number':
-      return { values: (_plot, splits) => splits.map((split) => format(split)) }
     case 'log':
       // At the given positions: there are few.
       return {
@@ -145,8 +143,6 @@ function seriesOf({ tone, shape = 'line' }: SeriesColumn): UPlot.Series {
         ...{ stroke, fill: () => toneColor(tone, 0.75), width: 0, points: { show: false } },
         ...(UPlot.paths.bars && { paths: UPlot.paths.bars({ size: [0.8, 26] }) }),
       }
-    case 'dots':
-      return { stroke, paths: () => null, points: { show: true, size: 8, fill: stroke } }
     case 'area':
       return { stroke, fill, width: 1.5, points: { show: false } }
     case 'dashed':

@@ -1,13 +1,10 @@
 import { useComputed } from '@preact/signals'
-import type { DocumentState } from '../live/documents.ts'
+import type { AnswerState } from '../live/documents.ts'
 import { now } from '../live/service.ts'
 import { duration, NOTHING } from './format.ts'
 
 /** Of an answer; the ages of an example stay as they are. */
-export type AnswerInstant = Pick<
-  Extract<DocumentState, { readonly kind: 'answer' }>,
-  'atMs' | 'origin'
->
+export type AnswerInstant = Pick<AnswerState, 'atMs' | 'origin'>
 
 type AgeProps = {
   /** At the instant of the answer; null if unknown. */

@@ -86,7 +86,9 @@ export function DataTable<Of>({
                 scope="col"
                 class={column.isText ? 'text' : undefined}
                 style={column.widthRem ? { width: `${column.widthRem}rem` } : undefined}
-                aria-sort={column === sorted ? direction(sort?.isDescending) : undefined}
+                aria-sort={
+                  column !== sorted ? undefined : sort?.isDescending ? 'descending' : 'ascending'
+                }
               >
                 <Header analysis={analysis} column={column} onPress={() => press(column)} />
               </th>
@@ -170,8 +172,4 @@ function Header<Of>({ analysis, column, onPress }: HeaderProps<Of>) {
       {column.title}
     </Term>
   )
-}
-
-function direction(isDescending: boolean | undefined): 'ascending' | 'descending' {
-  return isDescending ? 'descending' : 'ascending'
 }

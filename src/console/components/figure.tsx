@@ -31,6 +31,25 @@ export function Figures({ children }: { readonly children: ComponentChildren }) 
   return <dl class="figures">{children}</dl>
 }
 
+type FigureRow = Pick<FigureProps, 'label' | 'path' | 'tone'> & {
+  readonly value: ComponentChildren
+}
+
+type FigureListProps = Pick<FigureProps, 'analysis'> & { readonly rows: readonly FigureRow[] }
+
+/** Values of one answer with their labels. */
+export function FigureList({ analysis, rows }: FigureListProps) {
+  return (
+    <Figures>
+      {rows.map(({ label, path, value, tone = 'plain' }) => (
+        <Figure key={label} label={label} analysis={analysis} path={path} tone={tone}>
+          {value}
+        </Figure>
+      ))}
+    </Figures>
+  )
+}
+
 export function toneOf(value: number | null | undefined): Tone {
   if (value == null || value === 0) return 'plain'
   return value > 0 ? 'up' : 'down'

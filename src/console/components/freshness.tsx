@@ -1,8 +1,6 @@
-import type { DocumentState, Origin } from '../live/documents.ts'
+import type { AnswerState, Origin } from '../live/documents.ts'
 import { now } from '../live/service.ts'
 import { duration, instant } from './format.ts'
-
-type Shown = Extract<DocumentState, { kind: 'answer' }>
 
 /** The part of every answer that says how good it is. */
 type AnswerMeta = {
@@ -31,7 +29,7 @@ const ORIGINS: Readonly<Record<Origin, string>> = {
 const OLD_SECONDS = { live: 30, delayed: 120, bought: 120, example: Number.POSITIVE_INFINITY }
 
 type FreshnessProps = {
-  readonly state: Shown
+  readonly state: AnswerState
   /** How often the document is made, if it is less often than answers are. */
   readonly periodSeconds?: number
 }

@@ -1,9 +1,10 @@
 import { facts } from '../live/service.ts'
 import { hrefOf } from '../shell/router.ts'
+import { callOf } from '../wallet/call-path.ts'
 
 /** A link to the purchase of one answer. @param name path of its call */
 export function OfferButton({ name }: { readonly name: string }) {
-  const [, analysis = ''] = name.split(/[/?]/)
+  const { analysis } = callOf(name)
   const offer = facts().offers.find(({ id }) => id === analysis)
   if (offer === undefined) return null
   return (

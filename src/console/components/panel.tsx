@@ -1,17 +1,14 @@
-import type { ReadonlySignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
-import type { DocumentState } from '../live/documents.ts'
+import type { AnswerState, DocumentState } from '../live/documents.ts'
+import { useDocument } from '../live/use-document.ts'
 import { Freshness } from './freshness.tsx'
 import { OfferButton } from './offer-button.tsx'
-
-type AnswerState = Extract<DocumentState, { readonly kind: 'answer' }>
 
 type PanelProps<Answer> = {
   readonly title: string
   /** Path of the call whose answer the panel shows. */
   readonly name: string
-  readonly state: ReadonlySignal<DocumentState<Answer>>
   /** `wide` takes the whole row. */
   readonly width?: 'wide' | 'half'
   /** How often the document is made, if it is less often than answers are. */
@@ -23,13 +20,12 @@ type PanelProps<Answer> = {
 export function Panel<Answer>({
   title,
   name,
-  state,
   width = 'half',
   periodSeconds = 0,
   children,
 }: PanelProps<Answer>) {
   const id = useId()
-  const current = state.value
+  const current = useDocument<Answer>(name).value
   return (
     <section
       class={`panel panel-${width}`}

@@ -1,8 +1,11 @@
-import type { ComponentChildren } from 'preact'
 import { plain } from './format.ts'
+import { Term } from './term.tsx'
 
 type ShareBarProps = {
-  readonly label: ComponentChildren
+  readonly label: string
+  readonly analysis: string
+  /** Path of the member whose definition the label shows. */
+  readonly path: string
   /** 0 to 1. */
   readonly share: number
   /** Instead of the share as a number. */
@@ -10,10 +13,14 @@ type ShareBarProps = {
 }
 
 /** A share as a bar with its value; inside a description list. */
-export function ShareBar({ label, share, text = plain(share) }: ShareBarProps) {
+export function ShareBar({ label, analysis, path, share, text = plain(share) }: ShareBarProps) {
   return (
     <div class="share">
-      <dt>{label}</dt>
+      <dt>
+        <Term analysis={analysis} path={path}>
+          {label}
+        </Term>
+      </dt>
       <dd>
         <span class="share-bar" aria-hidden="true">
           <span style={{ width: `${100 * Math.min(1, Math.max(0, share))}%` }} />

@@ -58,6 +58,24 @@ export function Term({ analysis, path, onPress, children }: TermProps) {
   )
 }
 
+type TermHeadingProps = Pick<TermProps, 'analysis' | 'path'> & {
+  readonly title: string
+  /** What follows the title and has no definition. */
+  readonly children?: ComponentChildren
+}
+
+/** The heading of a part of a panel, whose title has a definition. */
+export function TermHeading({ title, analysis, path, children }: TermHeadingProps) {
+  return (
+    <h3>
+      <Term analysis={analysis} path={path}>
+        {title}
+      </Term>
+      {children}
+    </h3>
+  )
+}
+
 /** As in the style sheet. */
 const WIDTH_PX_MAX = 304
 const HEIGHT_PX_USUAL = 150

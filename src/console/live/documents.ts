@@ -6,6 +6,7 @@ import type {
   ConsoleServiceEvent,
 } from '../../domain/console-protocol.ts'
 import { needsSignIn } from '../shell/sign-in.tsx'
+import { callOf } from '../wallet/call-path.ts'
 import { connection, facts, now, setServiceTime } from './service.ts'
 
 /**
@@ -29,6 +30,8 @@ export type DocumentState<Answer = unknown> =
       readonly refusal: ConsoleRefusal | null
     }
   | { readonly kind: 'refused'; readonly refusal: ConsoleRefusal }
+
+export type AnswerState = Extract<DocumentState, { readonly kind: 'answer' }>
 
 /** Without an event for so long, the connection is lost. */
 const SILENT_MS_MAX = 5_000
@@ -85,12 +88,11 @@ function updateWanted(): void {
 /** The public stream has the documents of the sample coin, and what is free. */
 function isStreamed(name: string): boolean {
   const { sample } = facts()
-  const [, , coin = ''] = name.split(/[/?]/)
-  return sample === null || name === FREE_DOCUMENT || decodeURIComponent(coin) === sample.coin
+  return sample === null || name === FREE_DOCUMENT || callOf(name).coin === sample.coin
 }
 
 async function showUnbought(name: string, { state }: Followed): Promise<void> {
-  const [, analysis = ''] = name.split(/[/?]/)
+  const { analysis } = callOf(name)
   const offer = facts().offers.find(({ id }) => id === analysis)
   if (offer === undefined) {
     const detail = `This chart is not sold. It is free for ${facts().sample?.coin} only.`

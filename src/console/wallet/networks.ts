@@ -45,6 +45,11 @@ export function networkOf(network: string): KnownNetwork | null {
   return networks[network] ?? null
 }
 
+/** @param network CAIP-2. @returns the same for an unknown one */
+export function networkName(network: string): string {
+  return networkOf(network)?.name ?? network
+}
+
 function evm(chainId: `0x${string}`, name: string, rpcUrl: string, explorer: string): KnownNetwork {
   return {
     name,

@@ -3,8 +3,9 @@ import { answerFileText } from '../../../proof/answer-file.ts'
 import { facts } from '../../live/service.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { callOf } from '../../wallet/call-path.ts'
-import { networkOf } from '../../wallet/networks.ts'
+import { networkName, networkOf } from '../../wallet/networks.ts'
 import { JsonTree } from './json-tree.tsx'
+import { TermsRow } from './payment-terms.tsx'
 
 type BoughtAnswerProps = {
   readonly path: string
@@ -52,42 +53,30 @@ function Receipt({ receipt }: { readonly receipt: SettleResponse }) {
   const known = networkOf(network)
   return (
     <dl class="terms receipt">
-      <div>
-        <dt>Paid on</dt>
-        <dd>{known?.name ?? network}</dd>
-      </div>
-      <div>
-        <dt>From</dt>
-        <dd>
-          <code>{payer}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>Transaction</dt>
-        <dd>
-          {known === null ? (
+      <TermsRow label="Paid on">{networkName(network)}</TermsRow>
+      <TermsRow label="From">
+        <code>{payer}</code>
+      </TermsRow>
+      <TermsRow label="Transaction">
+        {known === null ? (
+          <code>{transaction}</code>
+        ) : (
+          <a href={known.explorerOf(transaction)} rel="noreferrer" target="_blank">
             <code>{transaction}</code>
-          ) : (
-            <a href={known.explorerOf(transaction)} rel="noreferrer" target="_blank">
-              <code>{transaction}</code>
-              <span class="visually-hidden"> in the block explorer, in a new tab</span>
-            </a>
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>Receipt</dt>
-        <dd>
-          {facts().receiptSigner === null ? (
-            'This service signs no receipts.'
-          ) : (
-            <>
-              Signed, with the hash of the answer. Save both, and{' '}
-              <a href={hrefOf('proof')}>check them</a> at any time.
-            </>
-          )}
-        </dd>
-      </div>
+            <span class="visually-hidden"> in the block explorer, in a new tab</span>
+          </a>
+        )}
+      </TermsRow>
+      <TermsRow label="Receipt">
+        {facts().receiptSigner === null ? (
+          'This service signs no receipts.'
+        ) : (
+          <>
+            Signed, with the hash of the answer. Save both, and{' '}
+            <a href={hrefOf('proof')}>check them</a> at any time.
+          </>
+        )}
+      </TermsRow>
     </dl>
   )
 }

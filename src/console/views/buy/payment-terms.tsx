@@ -1,5 +1,6 @@
+import type { ComponentChildren } from 'preact'
 import type { PaymentRequirements } from '../../../client/client.ts'
-import { networkOf } from '../../wallet/networks.ts'
+import { networkName } from '../../wallet/networks.ts'
 
 /** What will be signed. */
 export function PaymentTerms({ terms }: { readonly terms: PaymentRequirements }) {
@@ -10,27 +11,29 @@ export function PaymentTerms({ terms }: { readonly terms: PaymentRequirements })
         <dt>Amount</dt>
         <dd class="amount">{usdcOf(amount)} USDC</dd>
       </div>
-      <div>
-        <dt>Network</dt>
-        <dd>{networkOf(network)?.name ?? network}</dd>
-      </div>
-      <div>
-        <dt>Payee</dt>
-        <dd>
-          <code>{payTo}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>Token</dt>
-        <dd>
-          <code>{asset}</code>
-        </dd>
-      </div>
-      <div>
-        <dt>Validity</dt>
-        <dd>{maxTimeoutSeconds} s from the signature; after that it cannot be charged</dd>
-      </div>
+      <TermsRow label="Network">{networkName(network)}</TermsRow>
+      <TermsRow label="Payee">
+        <code>{payTo}</code>
+      </TermsRow>
+      <TermsRow label="Token">
+        <code>{asset}</code>
+      </TermsRow>
+      <TermsRow label="Validity">
+        {maxTimeoutSeconds} s from the signature; after that it cannot be charged
+      </TermsRow>
     </dl>
+  )
+}
+
+type TermsRowProps = { readonly label: string; readonly children: ComponentChildren }
+
+/** One line of the terms, or of a receipt. */
+export function TermsRow({ label, children }: TermsRowProps) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
   )
 }
 

@@ -4,9 +4,9 @@ import { bps, duration, price, signedBps, signedPercent, word } from '../../comp
 import { Panel } from '../../components/panel.tsx'
 import { Percentile } from '../../components/percentile.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { TableHead } from '../../components/table-head.tsx'
 import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -14,10 +14,8 @@ type Basis = AnswerOf<'basis'>['basis']
 
 /** How far the venue's prices are from independent oracle networks, and what of it is noise. */
 export function BasisPanel({ coin }: { readonly coin: string }) {
-  const name = `/basis/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'basis'>>(name)
   return (
-    <Panel title="Basis" name={name} state={state}>
+    <Panel<AnswerOf<'basis'>> title="Basis" name={`/basis/${encodeURIComponent(coin)}`}>
       {({ basis }) => (
         <>
           <Figures>
@@ -96,26 +94,15 @@ function Networks({ networks }: { readonly networks: Basis['oracle_networks'] })
   return (
     <ScrollRegion label="Oracle networks">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Network</th>
-            <th scope="col">
-              <Term analysis="basis" path="basis.oracle_networks[].price">
-                Price
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="basis" path="basis.oracle_networks[].age_seconds">
-                Age
-              </Term>
-            </th>
-            <th scope="col" class="text">
-              <Term analysis="basis" path="basis.oracle_networks[].why_not">
-                Used
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="basis"
+          columns={[
+            { title: 'Network' },
+            { title: 'Price', path: 'basis.oracle_networks[].price' },
+            { title: 'Age', path: 'basis.oracle_networks[].age_seconds' },
+            { title: 'Used', path: 'basis.oracle_networks[].why_not', kind: 'text' },
+          ]}
+        />
         <tbody>
           {networks.map(({ network, place, price: at, age_seconds, why_not }) => (
             <tr key={`${network} ${place}`}>

@@ -1,9 +1,10 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { Figure, Figures } from '../../components/figure.tsx'
+import { FigureList } from '../../components/figure.tsx'
 import {
   bps,
   count,
   duration,
+  NOTHING,
   percent,
   plain,
   price,
@@ -13,27 +14,22 @@ import {
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 
 type Book = AnswerOf<'spread'>['spread']
 
 /** What it costs to trade: spread, cost of both sides by size, and depth. */
 export function BookPanel({ coin }: { readonly coin: string }) {
-  const name = `/spread/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'spread'>>(name)
   return (
-    <Panel title="Book" name={name} state={state}>
+    <Panel<AnswerOf<'spread'>> title="Book" name={`/spread/${encodeURIComponent(coin)}`}>
       {({ spread }) => (
         <>
           <BookFigures spread={spread} />
-          <h3>
-            <Term analysis="spread" path="spread.slippage">
-              Cost by size
-            </Term>
+          <TermHeading title="Cost by size" analysis="spread" path="spread.slippage">
             , both sides
-          </h3>
+          </TermHeading>
           <CostCurve coin={coin} spread={spread} />
           <h3>Depth around the mid price</h3>
           <Depth spread={spread} />
@@ -55,54 +51,43 @@ export function BookPanel({ coin }: { readonly coin: string }) {
 function BookFigures({ spread }: { readonly spread: Book }) {
   const { trade_costs, vs_24h } = spread
   return (
-    <Figures>
-      <Figure label="Bid" analysis="spread" path="spread.best_bid">
-        {price(spread.best_bid)}
-      </Figure>
-      <Figure label="Ask" analysis="spread" path="spread.best_ask">
-        {price(spread.best_ask)}
-      </Figure>
-      <Figure label="Spread" analysis="spread" path="spread.bid_ask_bps">
-        {bps(spread.bid_ask_bps)}
-      </Figure>
-      <Figure
-        label={`Median of ${duration(vs_24h.window_hours * 3_600_000)}`}
-        analysis="spread"
-        path="spread.vs_24h.median_bid_ask_bps"
-      >
-        {bps(vs_24h.median_bid_ask_bps)}
-      </Figure>
-      <Figure label="Liquidity" analysis="spread" path="spread.liquidity_score">
-        {spread.liquidity_score === null ? (
-          plain(null)
-        ) : (
-          <>
-            {spread.liquidity_score} of 10 <small>{word(spread.liquidity_label)}</small>
-          </>
-        )}
-      </Figure>
-      <Figure label="Size within 10 bps" analysis="spread" path="spread.max_size_10bps_usd">
-        {spread.max_size_10bps_is_floor ? '≥ ' : ''}
-        {usd(spread.max_size_10bps_usd)}
-      </Figure>
-      <Figure label="Imbalance" analysis="spread" path="spread.imbalance">
-        {plain(spread.imbalance)}
-      </Figure>
-      <Figure
-        label="Paid by takers, 1 h"
-        analysis="spread"
-        path="spread.trade_costs.effective_spread_bps"
-      >
-        {bps(trade_costs.effective_spread_bps)}
-      </Figure>
-      <Figure
-        label="Kept by makers"
-        analysis="spread"
-        path="spread.trade_costs.realized_spread_10s_bps"
-      >
-        {signedBps(trade_costs.realized_spread_10s_bps)}
-      </Figure>
-    </Figures>
+    <FigureList
+      analysis="spread"
+      rows={[
+        { label: 'Bid', path: 'spread.best_bid', value: price(spread.best_bid) },
+        { label: 'Ask', path: 'spread.best_ask', value: price(spread.best_ask) },
+        { label: 'Spread', path: 'spread.bid_ask_bps', value: bps(spread.bid_ask_bps) },
+        {
+          label: `Median of ${duration(vs_24h.window_hours * 3_600_000)}`,
+          path: 'spread.vs_24h.median_bid_ask_bps',
+          value: bps(vs_24h.median_bid_ask_bps),
+        },
+        {
+          ...{ label: 'Liquidity', path: 'spread.liquidity_score' },
+          value:
+            spread.liquidity_score === null ? (
+              NOTHING
+            ) : (
+              <>
+                {spread.liquidity_score} of 10 <small>{word(spread.liquidity_label)}</small>
+              </>
+            ),
+        },
+        {
+          ...{ label: 'Size within 10 bps', path: 'spread.max_size_10bps_usd' },
+          value: `${spread.max_size_10bps_is_floor ? '≥ ' : ''}${usd(spread.max_size_10bps_usd)}`,
+        },
+        { label: 'Imbalance', path: 'spread.imbalance', value: plain(spread.imbalance) },
+        {
+          ...{ label: 'Paid by takers, 1 h', path: 'spread.trade_costs.effective_spread_bps' },
+          value: bps(trade_costs.effective_spread_bps),
+        },
+        {
+          ...{ label: 'Kept by makers', path: 'spread.trade_costs.realized_spread_10s_bps' },
+          value: signedBps(trade_costs.realized_spread_10s_bps),
+        },
+      ]}
+    />
   )
 }
 
@@ -162,21 +147,14 @@ function Depth({ spread: { depth } }: { readonly spread: Book }) {
   return (
     <ScrollRegion label="Depth by distance">
       <table class="depth">
-        <thead>
-          <tr>
-            <th scope="col">Within</th>
-            <th scope="col">
-              <Term analysis="spread" path="spread.depth.bid_10bps_usd">
-                Bids
-              </Term>
-            </th>
-            <th scope="col" class="text">
-              <Term analysis="spread" path="spread.depth.ask_10bps_usd">
-                Asks
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="spread"
+          columns={[
+            { title: 'Within' },
+            { title: 'Bids', path: 'spread.depth.bid_10bps_usd' },
+            { title: 'Asks', path: 'spread.depth.ask_10bps_usd', kind: 'text' },
+          ]}
+        />
         <tbody>
           {rows.map(([distance, bid, ask]) => (
             <tr key={distance}>

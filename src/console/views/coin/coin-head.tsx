@@ -1,14 +1,17 @@
+import type { CoinChart } from '../../charts/coin-chart.ts'
 import { changeOver24Hours } from '../../charts/coin-chart.ts'
 import { toneOf } from '../../components/figure.tsx'
 import { price, signedPercent } from '../../components/format.ts'
 import { Term } from '../../components/term.tsx'
-import { useChart, usePulse } from './coin-documents.ts'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useDocument } from '../../live/use-document.ts'
+import { chartName, pulseName } from './coin-documents.ts'
 import { CoinPicker } from './coin-picker.tsx'
 
 /** The coin with its price, and the way to another one. */
 export function CoinHead({ coin }: { readonly coin: string }) {
-  const pulse = usePulse(coin).state.value
-  const chart = useChart(coin).state.value
+  const pulse = useDocument<AnswerOf<'pulse'>>(pulseName(coin)).value
+  const chart = useDocument<CoinChart>(chartName(coin)).value
   const current = pulse.kind === 'answer' ? pulse.answer.price.current : null
   const change =
     current === null || pulse.kind !== 'answer' || chart.kind !== 'answer'

@@ -1,63 +1,56 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, toneOf } from '../../components/figure.tsx'
 import { clockTime, percent, signedBps, signedPercent, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Percentile } from '../../components/percentile.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 import { fundingBars } from './funding-bars.ts'
 
 type Funding = AnswerOf<'funding'>['funding']
 
 /** What holding the coin costs: now, over the last days, and on other exchanges. */
 export function FundingPanel({ coin }: { readonly coin: string }) {
-  const name = `/funding/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'funding'>>(name)
   return (
-    <Panel title="Funding" name={name} state={state}>
+    <Panel<AnswerOf<'funding'>> title="Funding" name={`/funding/${encodeURIComponent(coin)}`}>
       {({ funding, venues, venue_spread }) => (
         <>
-          <Figures>
-            <Figure
-              label="Hourly rate"
-              analysis="funding"
-              path="funding.current_rate"
-              tone={toneOf(funding.current_rate)}
-            >
-              {signedBps(funding.current_rate * 1e4, 3)}
-            </Figure>
-            <Figure
-              label="Annualised"
-              analysis="funding"
-              path="funding.annualized_pct"
-              tone={toneOf(funding.annualized_pct)}
-            >
-              {signedPercent(funding.annualized_pct)}
-            </Figure>
-            <Figure label="Percentile" analysis="funding" path="funding.percentile">
-              <Percentile
-                value={funding.percentile}
-                among={`${Math.round(funding.percentile_window_hours / 24)} d`}
-              />
-            </Figure>
-            <Figure label="Bias" analysis="funding" path="funding.bias">
-              {word(funding.bias)}
-            </Figure>
-            <Figure label="Crowding" analysis="funding" path="funding.crowding">
-              {word(funding.crowding)}
-            </Figure>
-            <Figure label="Premium" analysis="funding" path="funding.premium_bps">
-              {signedBps(funding.premium_bps)}
-            </Figure>
-          </Figures>
-          <h3>
-            <Term analysis="funding" path="funding.history">
-              Hourly payments
-            </Term>
+          <FigureList
+            analysis="funding"
+            rows={[
+              {
+                ...{ label: 'Hourly rate', path: 'funding.current_rate' },
+                tone: toneOf(funding.current_rate),
+                value: signedBps(funding.current_rate * 1e4, 3),
+              },
+              {
+                ...{ label: 'Annualised', path: 'funding.annualized_pct' },
+                tone: toneOf(funding.annualized_pct),
+                value: signedPercent(funding.annualized_pct),
+              },
+              {
+                ...{ label: 'Percentile', path: 'funding.percentile' },
+                value: (
+                  <Percentile
+                    value={funding.percentile}
+                    among={`${Math.round(funding.percentile_window_hours / 24)} d`}
+                  />
+                ),
+              },
+              { label: 'Bias', path: 'funding.bias', value: word(funding.bias) },
+              { label: 'Crowding', path: 'funding.crowding', value: word(funding.crowding) },
+              {
+                label: 'Premium',
+                path: 'funding.premium_bps',
+                value: signedBps(funding.premium_bps),
+              },
+            ]}
+          />
+          <TermHeading title="Hourly payments" analysis="funding" path="funding.history">
             , band of the last 30 days
-          </h3>
+          </TermHeading>
           <SeriesChart
             label={`hourly funding of ${coin} with the band of 30 days`}
             {...fundingBars(funding)}
@@ -80,31 +73,16 @@ function Windows({ funding }: { readonly funding: Funding }) {
   return (
     <ScrollRegion label="Funding by window">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Window</th>
-            <th scope="col">
-              <Term analysis="funding" path="funding.windows.7d.average_annualized_pct">
-                Average, annualised
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="funding" path="funding.windows.7d.cumulative_pct">
-                Paid by longs
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="funding" path="funding.windows.7d.positive_pct">
-                Hours positive
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="funding" path="funding.windows.7d.flips">
-                Flips
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="funding"
+          columns={[
+            { title: 'Window' },
+            { title: 'Average, annualised', path: 'funding.windows.7d.average_annualized_pct' },
+            { title: 'Paid by longs', path: 'funding.windows.7d.cumulative_pct' },
+            { title: 'Hours positive', path: 'funding.windows.7d.positive_pct' },
+            { title: 'Flips', path: 'funding.windows.7d.flips' },
+          ]}
+        />
         <tbody>
           {rows.map(([window, statistics]) => (
             <tr key={window}>
@@ -129,33 +107,18 @@ type VenuesProps = {
 function Venues({ venues, spread }: VenuesProps) {
   return (
     <>
-      <h3>
-        <Term analysis="funding" path="venues">
-          Other exchanges
-        </Term>
-      </h3>
+      <TermHeading title="Other exchanges" analysis="funding" path="venues" />
       <ScrollRegion label="Funding on other exchanges">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Exchange</th>
-              <th scope="col">
-                <Term analysis="funding" path="venues[].hourly_rate">
-                  Hourly rate
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="funding" path="venues[].annualized_pct">
-                  Annualised
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="funding" path="venues[].next_funding_iso">
-                  Next
-                </Term>
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            analysis="funding"
+            columns={[
+              { title: 'Exchange' },
+              { title: 'Hourly rate', path: 'venues[].hourly_rate' },
+              { title: 'Annualised', path: 'venues[].annualized_pct' },
+              { title: 'Next', path: 'venues[].next_funding_iso' },
+            ]}
+          />
           <tbody>
             {venues.map(({ venue, hourly_rate, annualized_pct, next_funding_iso }) => (
               <tr key={venue}>

@@ -3,17 +3,16 @@ import { Figure, Figures } from '../../components/figure.tsx'
 import { bps, duration, NOTHING, price, signedBps, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 import { gapDots } from './gap-dots.ts'
 
 /** Prices of the same coin on exchanges, pools and oracle networks. */
 export function GapPanel({ coin }: { readonly coin: string }) {
   const name = `/cex-dex/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'cex-dex'>>(name)
   return (
-    <Panel title="Prices elsewhere" name={name} state={state} width="wide">
+    <Panel<AnswerOf<'cex-dex'>> title="Prices elsewhere" name={name} width="wide">
       {(answer) => (
         <>
           <Figures>
@@ -82,21 +81,17 @@ function Gaps({ coin, answer }: GapsProps) {
   return (
     <div class="split">
       <div>
-        <h3>
-          <Term analysis="cex-dex" path="exchanges.venues">
-            Exchanges
-          </Term>{' '}
+        <TermHeading title="Exchanges" analysis="cex-dex" path="exchanges.venues">
+          {' '}
           and the perpetual, distance from the exchange price
-        </h3>
+        </TermHeading>
         <DotPlot label={`Prices of ${coin} on exchanges`} dots={books} {...scale} />
       </div>
       <div>
-        <h3>
-          <Term analysis="cex-dex" path="onchain">
-            Pools
-          </Term>{' '}
+        <TermHeading title="Pools" analysis="cex-dex" path="onchain">
+          {' '}
           and oracle networks, with expected error
-        </h3>
+        </TermHeading>
         <DotPlot label={`Prices of ${coin} on chains`} dots={chains} {...scale} />
       </div>
     </div>
@@ -108,33 +103,18 @@ type EdgesProps = { readonly edges: AnswerOf<'cex-dex'>['executable']['edges'] }
 function Edges({ edges }: EdgesProps) {
   return (
     <>
-      <h3>
-        <Term analysis="cex-dex" path="executable">
-          Ways to trade the gap
-        </Term>
-      </h3>
+      <TermHeading title="Ways to trade the gap" analysis="cex-dex" path="executable" />
       <ScrollRegion label="Ways to trade the gap">
         <table>
-          <thead>
-            <tr>
-              <th scope="col">Buy, then sell</th>
-              <th scope="col">
-                <Term analysis="cex-dex" path="executable.edges[].gross_bps">
-                  Gross
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="cex-dex" path="executable.edges[].fee_bps">
-                  Fees
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="cex-dex" path="executable.edges[].net_bps">
-                  Net
-                </Term>
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            analysis="cex-dex"
+            columns={[
+              { title: 'Buy, then sell' },
+              { title: 'Gross', path: 'executable.edges[].gross_bps' },
+              { title: 'Fees', path: 'executable.edges[].fee_bps' },
+              { title: 'Net', path: 'executable.edges[].net_bps' },
+            ]}
+          />
           <tbody>
             {edges.map(({ buy, sell, gross_bps, fee_bps, net_bps }) => (
               <tr key={`${buy} ${sell}`}>

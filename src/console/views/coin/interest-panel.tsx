@@ -12,18 +12,15 @@ import {
 import { Panel } from '../../components/panel.tsx'
 import { Percentile } from '../../components/percentile.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
-import { interestWindows } from './interest-windows.ts'
 import { Quadrant } from './quadrant.tsx'
 
 /** Open interest, and whether positions are opened or closed with the price. */
 export function InterestPanel({ coin }: { readonly coin: string }) {
-  const name = `/oi/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'oi'>>(name)
   return (
-    <Panel title="Open interest" name={name} state={state}>
+    <Panel<AnswerOf<'oi'>> title="Open interest" name={`/oi/${encodeURIComponent(coin)}`}>
       {({ oi }) => (
         <>
           <Figures>
@@ -52,23 +49,17 @@ export function InterestPanel({ coin }: { readonly coin: string }) {
               {word(oi.price_oi_divergence)}
             </Figure>
           </Figures>
-          <h3>
-            <Term analysis="oi" path="oi.positioning">
-              Positioning
-            </Term>{' '}
+          <TermHeading title="Positioning" analysis="oi" path="oi.positioning">
+            {' '}
             of the last 4 hours: {word(oi.positioning)}
-          </h3>
+          </TermHeading>
           <Quadrant
             positioning={oi.positioning}
             pricePct={oi.price_change_4h}
             interestPct={oi.delta_4h}
           />
           <Changes oi={oi} />
-          <h3>
-            <Term analysis="oi" path="oi.history">
-              Last 24 hours
-            </Term>
-          </h3>
+          <TermHeading title="Last 24 hours" analysis="oi" path="oi.history" />
           {oi.history.length < 2 ? (
             <p class="empty">Hourly readings appear from the second whole hour.</p>
           ) : (
@@ -94,32 +85,28 @@ export function InterestPanel({ coin }: { readonly coin: string }) {
   )
 }
 
-function Changes({ oi }: { readonly oi: AnswerOf<'oi'>['oi'] }) {
+function Changes({ oi }: Pick<AnswerOf<'oi'>, 'oi'>) {
+  const windows = [
+    ['5 min', oi.delta_5m_pct, oi.notional_delta_5m_pct, oi.price_change_5m_pct],
+    ['1 h', oi.delta_1h, oi.notional_delta_1h_pct, oi.price_change_1h],
+    ['4 h', oi.delta_4h, oi.notional_delta_4h_pct, oi.price_change_4h],
+    ['24 h', oi.delta_24h, oi.notional_delta_24h_pct, oi.price_change_24h],
+    ['7 d', oi.delta_7d_pct, oi.notional_delta_7d_pct, oi.price_change_7d_pct],
+  ] as const
   return (
     <ScrollRegion label="Changes of open interest and price by window">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Over</th>
-            <th scope="col">
-              <Term analysis="oi" path="oi.delta_24h">
-                Contracts
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="oi" path="oi.notional_delta_24h_pct">
-                Notional
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="oi" path="oi.price_change_24h">
-                Price
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="oi"
+          columns={[
+            { title: 'Over' },
+            { title: 'Contracts', path: 'oi.delta_24h' },
+            { title: 'Notional', path: 'oi.notional_delta_24h_pct' },
+            { title: 'Price', path: 'oi.price_change_24h' },
+          ]}
+        />
         <tbody>
-          {interestWindows(oi).map(({ window, contractsPct, notionalPct, pricePct }) => (
+          {windows.map(([window, contractsPct, notionalPct, pricePct]) => (
             <tr key={window}>
               <th scope="row">{window}</th>
               <td class={`tone-${toneOf(contractsPct)}`}>{signedPercent(contractsPct)}</td>

@@ -5,17 +5,18 @@ import { Figure, Figures } from '../../components/figure.tsx'
 import { percent, plain, price, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ShareBar } from '../../components/share-bar.tsx'
-import { Term } from '../../components/term.tsx'
+import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useLiquidations } from './coin-documents.ts'
+import { liquidationsName } from './coin-documents.ts'
+
+type Liquidations = AnswerOf<'liquidations'>
 
 const levelTones: Readonly<Record<string, Tone>> = { HIGH: 'warn', EXTREME: 'down' }
 
 /** Where positions are liquidated, and the risk that one liquidation causes others. */
 export function LiquidationPanel({ coin }: { readonly coin: string }) {
-  const { name, state } = useLiquidations(coin)
   return (
-    <Panel title="Liquidations" name={name} state={state} width="wide">
+    <Panel<Liquidations> title="Liquidations" name={liquidationsName(coin)} width="wide">
       {(answer) => {
         const { cascade_risk, coverage, summary, total_at_risk_usd, beyond } = answer
         const { nearest_cluster: nearest } = cascade_risk
@@ -85,12 +86,9 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
               over price
             </h3>
             <LiquidationMap coin={coin} mark={answer.mark_price} marks={liquidationMarks(answer)} />
-            <h3>
-              <Term analysis="liquidations" path="cascade_risk.score">
-                Cascade risk
-              </Term>
+            <TermHeading title="Cascade risk" analysis="liquidations" path="cascade_risk.score">
               : its components
-            </h3>
+            </TermHeading>
             <Components components={cascade_risk.components} />
           </>
         )
@@ -99,44 +97,32 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
   )
 }
 
-type ComponentsProps = {
-  readonly components: AnswerOf<'liquidations'>['cascade_risk']['components']
-}
-
-function Components({ components }: ComponentsProps) {
+function Components({ components }: Pick<Liquidations['cascade_risk'], 'components'>) {
   const { proximity, size, leverage_skew, volatility } = components
   return (
     <dl class="shares">
       <ShareBar
-        label={
-          <Term analysis="liquidations" path="cascade_risk.components.proximity">
-            Proximity
-          </Term>
-        }
+        label="Proximity"
+        analysis="liquidations"
+        path="cascade_risk.components.proximity"
         share={proximity}
       />
       <ShareBar
-        label={
-          <Term analysis="liquidations" path="cascade_risk.components.size">
-            Size
-          </Term>
-        }
+        label="Size"
+        analysis="liquidations"
+        path="cascade_risk.components.size"
         share={size}
       />
       <ShareBar
-        label={
-          <Term analysis="liquidations" path="cascade_risk.components.leverage_skew">
-            Skew
-          </Term>
-        }
+        label="Skew"
+        analysis="liquidations"
+        path="cascade_risk.components.leverage_skew"
         share={leverage_skew}
       />
       <ShareBar
-        label={
-          <Term analysis="liquidations" path="cascade_risk.components.volatility">
-            Volatility
-          </Term>
-        }
+        label="Volatility"
+        analysis="liquidations"
+        path="cascade_risk.components.volatility"
         share={volatility}
       />
     </dl>

@@ -4,8 +4,10 @@ import type { CoinChart } from '../../charts/coin-chart.ts'
 import { drawnBars, pulseHourOf } from '../../charts/coin-chart.ts'
 import { liquidationMarks } from '../../charts/liquidation-marks.ts'
 import { Panel } from '../../components/panel.tsx'
+import type { AnswerOf } from '../../live/use-document.ts'
+import { useDocument } from '../../live/use-document.ts'
 import { place, setParameter } from '../../shell/router.ts'
-import { useChart, useLiquidations, usePulse } from './coin-documents.ts'
+import { chartName, liquidationsName, pulseName } from './coin-documents.ts'
 
 const PARAMETER = 'liquidations'
 /** The chart is rendered once a minute. */
@@ -13,17 +15,21 @@ const PERIOD_SECONDS = 60
 
 /** Hourly candles; the forming one follows the pulse, and the liquidation prices are drawn over them. */
 export function PricePanel({ coin }: { readonly coin: string }) {
-  const { name, state } = useChart(coin)
   return (
-    <Panel title="Price, hourly" {...{ name, state, width: 'wide', periodSeconds: PERIOD_SECONDS }}>
+    <Panel<CoinChart>
+      title="Price, hourly"
+      name={chartName(coin)}
+      width="wide"
+      periodSeconds={PERIOD_SECONDS}
+    >
       {(chart) => <Candles coin={coin} chart={chart} />}
     </Panel>
   )
 }
 
 function Candles({ coin, chart }: { readonly coin: string; readonly chart: CoinChart }) {
-  const pulse = usePulse(coin).state.value
-  const liquidations = useLiquidations(coin).state.value
+  const pulse = useDocument<AnswerOf<'pulse'>>(pulseName(coin)).value
+  const liquidations = useDocument<AnswerOf<'liquidations'>>(liquidationsName(coin)).value
   const isAll = place.value.query.get(PARAMETER) === 'all'
   const hour = pulse.kind === 'answer' ? pulse.answer : null
   const map = liquidations.kind === 'answer' ? liquidations.answer : null

@@ -3,10 +3,10 @@ import { Figure, Figures, toneOf } from '../../components/figure.tsx'
 import { bps, plain, price, signed, signedPercent, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
-import { usePulse } from './coin-documents.ts'
+import { pulseName } from './coin-documents.ts'
 
 type Pulse = AnswerOf<'pulse'>
 
@@ -14,9 +14,8 @@ const biasTones: Readonly<Record<string, Tone>> = { bullish: 'up', bearish: 'dow
 
 /** Prices, regime and the vote of the indicators by timeframe. */
 export function PulsePanel({ coin }: { readonly coin: string }) {
-  const { name, state } = usePulse(coin)
   return (
-    <Panel title="Pulse" name={name} state={state} width="wide">
+    <Panel<Pulse> title="Pulse" name={pulseName(coin)} width="wide">
       {(pulse) => (
         <div class="pulse">
           <Figures>
@@ -86,36 +85,17 @@ function Timeframes({ pulse: { timeframes, confluence } }: { readonly pulse: Pul
   return (
     <ScrollRegion label="Confluence and indicators by timeframe">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Timeframe</th>
-            <th scope="col">
-              <Term analysis="pulse" path="confluence.per_timeframe.*.net">
-                Net vote
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="pulse" path="timeframes.1h.indicators.trend.direction">
-                Trend
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="pulse" path="timeframes.1h.indicators.rsi_14">
-                RSI
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="pulse" path="timeframes.1h.indicators.atr_pct">
-                ATR
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="pulse" path="timeframes.1h.indicators.zscore_100">
-                Z-score
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="pulse"
+          columns={[
+            { title: 'Timeframe' },
+            { title: 'Net vote', path: 'confluence.per_timeframe.*.net' },
+            { title: 'Trend', path: 'timeframes.1h.indicators.trend.direction' },
+            { title: 'RSI', path: 'timeframes.1h.indicators.rsi_14' },
+            { title: 'ATR', path: 'timeframes.1h.indicators.atr_pct' },
+            { title: 'Z-score', path: 'timeframes.1h.indicators.zscore_100' },
+          ]}
+        />
         <tbody>
           {shown.map(({ name, indicators }) => {
             const vote = confluence.per_timeframe[name]

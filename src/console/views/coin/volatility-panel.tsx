@@ -4,18 +4,17 @@ import { Panel } from '../../components/panel.tsx'
 import { Percentile } from '../../components/percentile.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { ShareBar } from '../../components/share-bar.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 
 type Volatility = AnswerOf<'volatility'>
 
 /** How much the price moved, by window and estimator, and the forecast with its errors. */
 export function VolatilityPanel({ coin }: { readonly coin: string }) {
   const name = `/volatility/${encodeURIComponent(coin)}`
-  const state = useDocument<Volatility>(name)
   return (
-    <Panel title="Volatility" name={name} state={state} width="wide">
+    <Panel<Volatility> title="Volatility" name={name} width="wide">
       {({
         volatility_24h_pct,
         percentile_30d,
@@ -50,12 +49,13 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
                 {percent(forecast_24h.volatility_pct, 1)}
               </Figure>
             </Figures>
-            <h3>
-              <Term analysis="volatility" path="forecast_24h.out_of_sample_error_pct">
-                Error of past forecasts
-              </Term>
+            <TermHeading
+              title="Error of past forecasts"
+              analysis="volatility"
+              path="forecast_24h.out_of_sample_error_pct"
+            >
               , {count(forecast_24h.evaluations)} hours
-            </h3>
+            </TermHeading>
             <ForecastErrors forecast={forecast_24h} />
           </div>
           <div>
@@ -74,20 +74,16 @@ function ForecastErrors({ forecast }: { readonly forecast: Volatility['forecast_
   return (
     <dl class="shares">
       <ShareBar
-        label={
-          <Term analysis="volatility" path="forecast_24h.method">
-            HAR model
-          </Term>
-        }
+        label="HAR model"
+        analysis="volatility"
+        path="forecast_24h.method"
         share={(own ?? 0) / largest}
         text={percent(own, 1)}
       />
       <ShareBar
-        label={
-          <Term analysis="volatility" path="forecast_24h.naive_error_pct">
-            Last 24 h repeated
-          </Term>
-        }
+        label="Last 24 h repeated"
+        analysis="volatility"
+        path="forecast_24h.naive_error_pct"
         share={(naive ?? 0) / largest}
         text={percent(naive, 1)}
       />
@@ -105,36 +101,17 @@ function Realised({ realised }: Pick<Volatility, 'realised'>) {
   return (
     <ScrollRegion label="Realised volatility by window and estimator">
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Window</th>
-            <th scope="col">
-              <Term analysis="volatility" path="realised.24h.close_to_close_pct">
-                Close to close
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="volatility" path="realised.24h.parkinson_pct">
-                Parkinson
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="volatility" path="realised.24h.yang_zhang_pct">
-                Yang-Zhang
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="volatility" path="realised.24h.parkinson_to_close_ratio">
-                Ratio
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="volatility" path="realised.24h.bars">
-                Bars
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="volatility"
+          columns={[
+            { title: 'Window' },
+            { title: 'Close to close', path: 'realised.24h.close_to_close_pct' },
+            { title: 'Parkinson', path: 'realised.24h.parkinson_pct' },
+            { title: 'Yang-Zhang', path: 'realised.24h.yang_zhang_pct' },
+            { title: 'Ratio', path: 'realised.24h.parkinson_to_close_ratio' },
+            { title: 'Bars', path: 'realised.24h.bars' },
+          ]}
+        />
         <tbody>
           {windows.map(([window, measured]) => (
             <tr key={window}>

@@ -24,7 +24,7 @@ export function OrderButton({ label, question, path, body, done }: OrderButtonPr
     isAsking.value = false
     outcome.value = { text: 'Sent.', isFault: false }
     const fault = await sendOrder(path, body)
-    outcome.value = fault === null ? { text: done, isFault: false } : { text: fault, isFault: true }
+    outcome.value = { text: fault ?? done, isFault: fault !== null }
   }
   return (
     <div class="order">

@@ -24,15 +24,3 @@ export function sumOf(amounts: readonly { readonly amountAtomic: string }[]): bi
 export function shortened(address: string): string {
   return address.length <= 14 ? address : `${address.slice(0, 6)}…${address.slice(-4)}`
 }
-
-const NETWORKS: Readonly<Record<string, string>> = {
-  'eip155:8453': 'Base',
-  'eip155:84532': 'Base Sepolia',
-  'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp': 'Solana',
-  'solana:EtWTRABZaYq6iMfeYKouRu166VU2xqa1': 'Solana devnet',
-}
-
-/** @param network CAIP-2 */
-export function networkName(network: string): string {
-  return NETWORKS[network] ?? network
-}

@@ -1,8 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-
-/** A column of words, of numbers, or of sentences, which may be broken into lines. */
-type Column = { readonly name: string; readonly kind: 'text' | 'number' | 'sentence' }
+import type { HeadColumn } from '../../components/table-head.tsx'
+import { TableHead } from '../../components/table-head.tsx'
 
 type Row = {
   readonly key: string
@@ -13,7 +12,7 @@ type Row = {
 type ReportTableProps = {
   /** Name for screen readers. */
   readonly label: string
-  readonly columns: readonly Column[]
+  readonly columns: readonly HeadColumn[]
   readonly rows: readonly Row[]
   /** Instead of a table without rows. */
   readonly none: string
@@ -26,15 +25,7 @@ export function ReportTable({ label, columns, rows, none }: ReportTableProps) {
     // A landmark has another name than the part that it stands in.
     <ScrollRegion label={`Table: ${label}`}>
       <table>
-        <thead>
-          <tr>
-            {columns.map(({ name, kind }) => (
-              <th key={name} scope="col" class={kind}>
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
+        <TableHead columns={columns} />
         <tbody>
           {rows.map(({ key, cells: [head, ...cells] }) => (
             <tr key={key}>
@@ -42,7 +33,7 @@ export function ReportTable({ label, columns, rows, none }: ReportTableProps) {
                 {head}
               </th>
               {cells.map((cell, at) => (
-                <td key={columns[at + 1]?.name} class={columns[at + 1]?.kind}>
+                <td key={columns[at + 1]?.title} class={columns[at + 1]?.kind}>
                   {cell}
                 </td>
               ))}
@@ -54,14 +45,14 @@ export function ReportTable({ label, columns, rows, none }: ReportTableProps) {
   )
 }
 
-export function words(name: string): Column {
-  return { name, kind: 'text' }
+export function words(title: string): HeadColumn {
+  return { title, kind: 'text' }
 }
 
-export function numbers(name: string): Column {
-  return { name, kind: 'number' }
+export function numbers(title: string): HeadColumn {
+  return { title }
 }
 
-export function sentences(name: string): Column {
-  return { name, kind: 'sentence' }
+export function sentences(title: string): HeadColumn {
+  return { title, kind: 'sentence' }
 }

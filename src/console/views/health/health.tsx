@@ -1,6 +1,6 @@
 import type { HealthReport } from '../../../domain/desk-reports.ts'
 import { Figures } from '../../components/figure.tsx'
-import { duration, plain } from '../../components/format.ts'
+import { duration, NOTHING, plain } from '../../components/format.ts'
 import { bytes } from '../desk/amounts.ts'
 import { Fact } from '../desk/fact.tsx'
 import { Part } from '../desk/part.tsx'
@@ -50,7 +50,7 @@ function Overview({ report }: Shown) {
         <Fact label="Memory">{bytes(residentBytes)}</Fact>
         <Fact label="Disk free">{bytes(disk?.freeBytes ?? null)}</Fact>
         <Fact label="Venue's clock ahead">
-          {engine.venueAheadMs === null ? '–' : `${plain(engine.venueAheadMs, 0)} ms`}
+          {engine.venueAheadMs === null ? NOTHING : `${plain(engine.venueAheadMs, 0)} ms`}
         </Fact>
         <Fact label="Failing checks" tone={failing === 0 ? 'up' : 'down'}>
           {failing} of {checks.length}
@@ -91,13 +91,13 @@ function StoragePart({ report: { store, recording, disk, nowMs } }: Shown) {
           {store?.state ?? 'unknown'}
         </Fact>
         <Fact label="Rows lost" tone={store?.droppedRows ? 'down' : 'plain'}>
-          {store?.droppedRows ?? '–'}
+          {store?.droppedRows ?? NOTHING}
         </Fact>
         <Fact label="Blocks damaged" tone={store?.damagedBlocks ? 'down' : 'plain'}>
-          {store?.damagedBlocks ?? '–'}
+          {store?.damagedBlocks ?? NOTHING}
         </Fact>
         <Fact label="Files set aside" tone={store?.setAsideFiles ? 'warn' : 'plain'}>
-          {store?.setAsideFiles ?? '–'}
+          {store?.setAsideFiles ?? NOTHING}
         </Fact>
         <Fact label="Recording" tone={recording === null ? 'plain' : toneOfState(recording.state)}>
           {recording === null
@@ -105,7 +105,7 @@ function StoragePart({ report: { store, recording, disk, nowMs } }: Shown) {
             : `${recording.state} for ${duration(nowMs - recording.sinceMs)}`}
         </Fact>
         <Fact label="Disk">
-          {disk === null ? '–' : `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)}`}
+          {disk === null ? NOTHING : `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)}`}
         </Fact>
       </Figures>
       {[store?.reason, recording?.reason].map(

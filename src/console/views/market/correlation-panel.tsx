@@ -1,25 +1,22 @@
 import { useMemo } from 'preact/hooks'
 import { sectors } from '../../../domain/sectors.ts'
 import { SignedBar } from '../../components/bar.tsx'
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, toneOf } from '../../components/figure.tsx'
 import { count, NOTHING, plain, signed, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { CorrelationMatrix } from './correlation-matrix.tsx'
 import { sectorMatrix } from './matrix-order.ts'
 
 type Correlation = AnswerOf<'correlation'>
 
-const NAME = '/correlation'
-
 /** How the coins move together. */
 export function CorrelationPanel() {
-  const state = useDocument<Correlation>(NAME)
   return (
-    <Panel title="Correlation" name={NAME} state={state} width="wide">
+    <Panel<Correlation> title="Correlation" name="/correlation" width="wide">
       {(answer) => (
         <>
           <Averages answer={answer} />
@@ -40,35 +37,26 @@ type AnswerProps = { readonly answer: Correlation }
 
 function Averages({ answer }: AnswerProps) {
   const { avg_correlation, regime, change, short_window, coins_analyzed, window } = answer
+  const { delta_24h } = change
   return (
-    <Figures>
-      <Figure analysis="correlation" path="avg_correlation" label="Mean with BTC">
-        {plain(avg_correlation)}
-      </Figure>
-      <Figure analysis="correlation" path="regime" label="Regime">
-        {word(regime)}
-      </Figure>
-      <Figure
-        analysis="correlation"
-        path="change.delta_24h"
-        label="Change, 24 h"
-        tone={toneOf(change.delta_24h)}
-      >
-        {change.delta_24h === null ? NOTHING : signed(change.delta_24h, 3)}
-      </Figure>
-      <Figure analysis="correlation" path="change" label="7 days ago">
-        {plain(change.avg_7d_ago)}
-      </Figure>
-      <Figure analysis="correlation" path="short_window" label="Last 24 h alone">
-        {plain(short_window.avg_correlation)}
-      </Figure>
-      <Figure analysis="correlation" path="window.hours" label="Window">
-        {count(window.hours)} h
-      </Figure>
-      <Figure analysis="correlation" path="coins_analyzed" label="Coins">
-        {count(coins_analyzed)}
-      </Figure>
-    </Figures>
+    <FigureList
+      analysis="correlation"
+      rows={[
+        { label: 'Mean with BTC', path: 'avg_correlation', value: plain(avg_correlation) },
+        { label: 'Regime', path: 'regime', value: word(regime) },
+        {
+          ...{ label: 'Change, 24 h', path: 'change.delta_24h', tone: toneOf(delta_24h) },
+          value: delta_24h === null ? NOTHING : signed(delta_24h, 3),
+        },
+        { label: '7 days ago', path: 'change', value: plain(change.avg_7d_ago) },
+        {
+          ...{ label: 'Last 24 h alone', path: 'short_window' },
+          value: plain(short_window.avg_correlation),
+        },
+        { label: 'Window', path: 'window.hours', value: `${count(window.hours)} h` },
+        { label: 'Coins', path: 'coins_analyzed', value: count(coins_analyzed) },
+      ]}
+    />
   )
 }
 
@@ -76,11 +64,7 @@ function Matrix({ matrix }: Pick<Correlation, 'matrix'>) {
   const ordered = useMemo(() => sectorMatrix(matrix), [matrix])
   return (
     <div>
-      <h3>
-        <Term analysis="correlation" path="matrix">
-          Pairs by sector
-        </Term>
-      </h3>
+      <TermHeading title="Pairs by sector" analysis="correlation" path="matrix" />
       <CorrelationMatrix matrix={ordered} />
     </div>
   )
@@ -89,11 +73,7 @@ function Matrix({ matrix }: Pick<Correlation, 'matrix'>) {
 function SectorAverages({ averages }: { readonly averages: Correlation['sector_averages'] }) {
   return (
     <>
-      <h3>
-        <Term analysis="correlation" path="sector_averages">
-          Mean with BTC by sector
-        </Term>
-      </h3>
+      <TermHeading title="Mean with BTC by sector" analysis="correlation" path="sector_averages" />
       <table class="bars">
         <tbody>
           {sectors.map((sector) => {
@@ -119,21 +99,14 @@ function Extremes({ answer: { most_correlated, least_correlated, stats } }: Answ
   ]
   return lists.map(({ title, coins }) => (
     <table key={title} class="bars">
-      <thead>
-        <tr>
-          <th scope="col">{title}</th>
-          <th scope="col">
-            <Term analysis="correlation" path="correlations">
-              r with BTC
-            </Term>
-          </th>
-          <th scope="col">
-            <Term analysis="correlation" path="stats">
-              95 % interval
-            </Term>
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        analysis="correlation"
+        columns={[
+          { title },
+          { title: 'r with BTC', path: 'correlations' },
+          { title: '95 % interval', path: 'stats' },
+        ]}
+      />
       <tbody>
         {coins.map(({ coin, r }) => (
           <tr key={coin}>

@@ -4,23 +4,19 @@ import { heatLimit } from '../../charts/heat-scale.ts'
 import { signedBps } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Term } from '../../components/term.tsx'
-import { useDocument } from '../../live/use-document.ts'
 import { hrefOf, navigate, place, setParameter } from '../../shell/router.ts'
 import { fundingRows, hoursFrom } from './funding-rows.ts'
 import type { Overview } from './overview.ts'
 
-const OVERVIEW = '/overview'
 const PERIOD_SECONDS = 60
 const ROWS_FIRST = 30
 
 /** Settled funding, coin by hour. */
 export function FundingPanel() {
-  const state = useDocument<Overview>(OVERVIEW)
   return (
-    <Panel
+    <Panel<Overview>
       title="Funding by hour"
-      name={OVERVIEW}
-      state={state}
+      name="/overview"
       width="wide"
       periodSeconds={PERIOD_SECONDS}
     >
@@ -52,7 +48,7 @@ function FundingMap({ overview, fromMs }: FundingMapProps) {
       rows: rows.map(({ coin }) => coin),
       columns: hoursFrom(fromMs, count).map((ms) => hour.format(ms)),
       values: rows.map(({ rates }) => rates),
-      scale: { kind: 'diverging', limit: heatLimit(rows.flatMap(({ rates }) => rates)) } as const,
+      limit: heatLimit(rows.flatMap(({ rates }) => rates)),
     }
   }, [all, hasAll, fromMs])
   const highest = all.reduce((one, other) => (other.meanBps > one.meanBps ? other : one))

@@ -1,9 +1,8 @@
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, toneOf } from '../../components/figure.tsx'
 import { count, percent, plain, signedPercent, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { screenerName } from './screener-panel.tsx'
 
@@ -11,49 +10,43 @@ type Screener = AnswerOf<'screener'>
 
 /** The market as a whole: breadth, regime, volatility, stress, and the coins at the ends. */
 export function MarketPanel() {
-  const state = useDocument<Screener>(screenerName())
   return (
-    <Panel title="Breadth and regime" name={screenerName()} state={state}>
+    <Panel<Screener> title="Breadth and regime" name={screenerName()}>
       {({ market, top, coins_scanned }) => (
         <>
-          <Figures>
-            <Figure analysis="screener" path="market.regime" label="Regime">
-              {word(market.regime)}
-            </Figure>
-            <Figure
-              analysis="screener"
-              path="market.regime_score"
-              label="Regime score"
-              tone={toneOf(market.regime_score)}
-            >
-              {plain(market.regime_score)}
-            </Figure>
-            <Figure analysis="screener" path="market.breadth_pct" label="Breadth">
-              {percent(market.breadth_pct, 0)}
-            </Figure>
-            <Figure
-              analysis="screener"
-              path="market.median_funding_annualized_pct"
-              label="Median funding p.a."
-              tone={toneOf(market.median_funding_annualized_pct)}
-            >
-              {signedPercent(market.median_funding_annualized_pct)}
-            </Figure>
-            <Figure analysis="screener" path="market.vol_regime" label="Volatility">
-              {word(market.vol_regime)}
-            </Figure>
-            <Figure analysis="screener" path="market.stress_level" label="Stress across chains">
-              {word(market.stress_level)}
-            </Figure>
-            <Figure analysis="screener" path="coins_scanned" label="Coins ranked">
-              {count(coins_scanned)}
-            </Figure>
-          </Figures>
+          <Overall market={market} coins_scanned={coins_scanned} />
           <Biases market={market} />
           <Ends top={top} />
         </>
       )}
     </Panel>
+  )
+}
+
+function Overall({ market, coins_scanned }: Pick<Screener, 'market' | 'coins_scanned'>) {
+  const { regime, regime_score, vol_regime, median_funding_annualized_pct: funding } = market
+  return (
+    <FigureList
+      analysis="screener"
+      rows={[
+        { label: 'Regime', path: 'market.regime', value: word(regime) },
+        {
+          ...{ label: 'Regime score', path: 'market.regime_score', tone: toneOf(regime_score) },
+          value: plain(regime_score),
+        },
+        { label: 'Breadth', path: 'market.breadth_pct', value: percent(market.breadth_pct, 0) },
+        {
+          ...{ label: 'Median funding p.a.', path: 'market.median_funding_annualized_pct' },
+          ...{ tone: toneOf(funding), value: signedPercent(funding) },
+        },
+        { label: 'Volatility', path: 'market.vol_regime', value: word(vol_regime) },
+        {
+          ...{ label: 'Stress across chains', path: 'market.stress_level' },
+          value: word(market.stress_level),
+        },
+        { label: 'Coins ranked', path: 'coins_scanned', value: count(coins_scanned) },
+      ]}
+    />
   )
 }
 

@@ -2,10 +2,9 @@ import { SignedBar } from '../../components/bar.tsx'
 import { Figure, Figures, toneOf } from '../../components/figure.tsx'
 import { duration, NOTHING, plain, signed, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
 import { facts, now } from '../../live/service.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 
 type Regime = AnswerOf<'pulse'>['regime']
 
@@ -13,10 +12,8 @@ type Regime = AnswerOf<'pulse'>['regime']
 export function RegimePanel() {
   const { coins, sample } = facts()
   const coin = sample?.coin ?? (coins.includes('BTC') ? 'BTC' : (coins[0] ?? 'BTC'))
-  const name = `/pulse/${encodeURIComponent(coin)}`
-  const state = useDocument<AnswerOf<'pulse'>>(name)
   return (
-    <Panel title="Regime drivers" name={name} state={state}>
+    <Panel<AnswerOf<'pulse'>> title="Regime drivers" name={`/pulse/${encodeURIComponent(coin)}`}>
       {({ regime }) => (
         <>
           <Figures>
@@ -47,23 +44,14 @@ export function RegimePanel() {
 function Drivers({ drivers }: Pick<Regime, 'drivers'>) {
   return (
     <table class="bars">
-      <thead>
-        <tr>
-          <th scope="col" colSpan={2}>
-            Driver
-          </th>
-          <th scope="col">
-            <Term analysis="pulse" path="regime.drivers[].value">
-              Value
-            </Term>
-          </th>
-          <th scope="col">
-            <Term analysis="pulse" path="regime.drivers[].contribution">
-              Contribution
-            </Term>
-          </th>
-        </tr>
-      </thead>
+      <TableHead
+        analysis="pulse"
+        columns={[
+          { title: 'Driver', colSpan: 2 },
+          { title: 'Value', path: 'regime.drivers[].value' },
+          { title: 'Contribution', path: 'regime.drivers[].contribution' },
+        ]}
+      />
       <tbody>
         {drivers.map(({ name, value, contribution }) => (
           <tr key={name}>

@@ -22,9 +22,8 @@ export function screenerName(): string {
 /** Every coin in a table; sort and filters are in the address. */
 export function ScreenerPanel() {
   const name = screenerName()
-  const state = useDocument<Screener>(name)
   return (
-    <Panel title="Screener" name={name} state={state} width="wide">
+    <Panel<Screener> title="Screener" name={name} width="wide">
       {(answer, instant) =>
         // The recent closes are not sold.
         facts().port === 'admin' ? (

@@ -1,6 +1,7 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { count } from '../../components/format.ts'
-import { networkName, sumOf, usdc } from '../desk/amounts.ts'
+import { networkName } from '../../wallet/networks.ts'
+import { sumOf, usdc } from '../desk/amounts.ts'
 import { Part } from '../desk/part.tsx'
 import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 

@@ -1,6 +1,7 @@
-import { count, plain, word } from '../../components/format.ts'
+import { count, NOTHING, plain, word } from '../../components/format.ts'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import type { HeadColumn } from '../../components/table-head.tsx'
+import { TableHead } from '../../components/table-head.tsx'
 import type { RecordRow } from './record-rows.ts'
 
 /** Range of the drawn lifts. Intervals beyond it are clipped; the numbers beside them are complete. */
@@ -9,60 +10,27 @@ const LIFT_MIN = 0.5
 const SCALE_PX = 120
 const ROW_PX = 16
 
+const columns: readonly HeadColumn[] = [
+  { title: 'Rule', analysis: 'track-record', path: 'records[].rule' },
+  { title: 'Status', analysis: 'track-record', path: 'records[].status', kind: 'text' },
+  { title: 'Horizon', analysis: 'track-record', path: 'records[].horizon_hours' },
+  { title: 'Coins', analysis: 'track-record', path: 'records[].coin_class', kind: 'text' },
+  { title: 'Lift', analysis: 'track-record', path: 'records[].windows[].lift' },
+  {
+    ...{ analysis: 'track-record', path: 'records[].windows[].lift_low' },
+    ...{ title: '95 % interval of lift (control: 1)', kind: 'text' },
+  },
+  { title: 'Skill', analysis: 'track-record', path: 'records[].windows[].skill' },
+  { title: 'Independent claims', analysis: 'track-record', path: 'records[].windows[].n_eff' },
+  { title: 'Evidence', analysis: 'track-record', path: 'backtests', kind: 'text' },
+]
+
 /** Each rule by horizon and class of coin: status, lift with its interval, skill. */
 export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
   return (
     <ScrollRegion label="Record of every rule">
       <table class="data">
-        <thead>
-          <tr>
-            <th scope="col">
-              <Term analysis="track-record" path="records[].rule">
-                Rule
-              </Term>
-            </th>
-            <th scope="col" class="text">
-              <Term analysis="track-record" path="records[].status">
-                Status
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="track-record" path="records[].horizon_hours">
-                Horizon
-              </Term>
-            </th>
-            <th scope="col" class="text">
-              <Term analysis="track-record" path="records[].coin_class">
-                Coins
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="track-record" path="records[].windows[].lift">
-                Lift
-              </Term>
-            </th>
-            <th scope="col" class="text">
-              <Term analysis="track-record" path="records[].windows[].lift_low">
-                95 % interval of lift (control: 1)
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="track-record" path="records[].windows[].skill">
-                Skill
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="track-record" path="records[].windows[].n_eff">
-                Independent claims
-              </Term>
-            </th>
-            <th scope="col" class="text">
-              <Term analysis="track-record" path="backtests">
-                Evidence
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead columns={columns} />
         <tbody>
           {rows.map((row) => (
             <tr key={row.name}>
@@ -90,7 +58,7 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
 }
 
 function LiftInterval({ row: { lift, lift_low, lift_high } }: { readonly row: RecordRow }) {
-  if (lift === null || lift_low === null || lift_high === null) return <>–</>
+  if (lift === null || lift_low === null || lift_high === null) return <>{NOTHING}</>
   const xOf = (value: number) =>
     ((Math.min(LIFT_MAX, Math.max(LIFT_MIN, value)) - LIFT_MIN) / (LIFT_MAX - LIFT_MIN)) * SCALE_PX
   const middle = ROW_PX / 2

@@ -14,22 +14,19 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 import { Band } from './band.tsx'
 import { pegMarks, pegParts, pegPosition } from './peg-scale.ts'
 import { PegSources } from './peg-sources.tsx'
 
 type Depeg = AnswerOf<'depeg'>
 
-const NAME = '/depeg'
-
 /** The dollar in which the venue's margin is held. */
 export function PegPanel() {
-  const state = useDocument<Depeg>(NAME)
   return (
-    <Panel title="Peg of USDC" name={NAME} state={state} width="wide">
+    <Panel<Depeg> title="Peg of USDC" name="/depeg" width="wide">
       {(answer, instant) => (
         <>
           <p class="lead">{answer.usdc.interpretation}</p>
@@ -98,12 +95,13 @@ function PegBand({
   const deviation = usdc.signed_deviation_bps
   return (
     <>
-      <h3>
-        <Term analysis="depeg" path="deviation_adjusted_bps">
-          Deviation within the levels
-        </Term>
+      <TermHeading
+        title="Deviation within the levels"
+        analysis="depeg"
+        path="deviation_adjusted_bps"
+      >
         , basis points
-      </h3>
+      </TermHeading>
       <Band
         label={`USDC deviates ${signedBps(deviation)} from one dollar, give or take ${bps(confidence.bps)}: ${signedBps(adjusted)} beyond its uncertainty. Its level is ${level_name}.`}
         parts={pegParts}
@@ -127,18 +125,9 @@ function Durations({ duration: of }: Pick<Depeg, 'duration'>) {
   ]
   return (
     <div>
-      <h3>
-        <Term analysis="depeg" path="duration">
-          Duration
-        </Term>
-      </h3>
+      <TermHeading title="Duration" analysis="depeg" path="duration" />
       <table>
-        <thead>
-          <tr>
-            <th scope="col">Deviation from</th>
-            <th scope="col">For</th>
-          </tr>
-        </thead>
+        <TableHead columns={[{ title: 'Deviation from' }, { title: 'For' }]} />
         <tbody>
           {spells.map(({ fromBps, seconds }) => (
             <tr key={fromBps}>
@@ -158,11 +147,11 @@ const CROSS_CHAIN_BPS_MAX = 25
 function CrossChain({ chains }: { readonly chains: Depeg['cross_chain'] }) {
   return (
     <div>
-      <h3>
-        <Term analysis="depeg" path="cross_chain[].usdc_usdt_bps">
-          Premium over USDT by chain
-        </Term>
-      </h3>
+      <TermHeading
+        title="Premium over USDT by chain"
+        analysis="depeg"
+        path="cross_chain[].usdc_usdt_bps"
+      />
       <table class="bars">
         <tbody>
           {chains.map(({ chain, usdc_usdt_bps: premium }) => (

@@ -3,7 +3,7 @@ import { Age } from '../../components/age.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { bps, NOTHING, plain, signedBps, word } from '../../components/format.ts'
-import { Term } from '../../components/term.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 
 type Source = AnswerOf<'depeg'>['sources'][number]
@@ -17,11 +17,7 @@ type PegSourcesProps = {
 export function PegSources({ sources, instant }: PegSourcesProps) {
   return (
     <>
-      <h3>
-        <Term analysis="depeg" path="sources">
-          Sources
-        </Term>
-      </h3>
+      <TermHeading title="Sources" analysis="depeg" path="sources" />
       <DataTable
         label="Sources of the peg"
         analysis="depeg"

@@ -1,5 +1,5 @@
 import { NOTHING, plain } from '../../components/format.ts'
-import { Term } from '../../components/term.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import { historyInstants } from './history-hours.ts'
 
 type SentimentHistoryProps = {
@@ -18,11 +18,7 @@ export function SentimentHistory({ scores, atMs }: SentimentHistoryProps) {
   const instants = historyInstants(atMs, scores.length)
   return (
     <>
-      <h3>
-        <Term analysis="sentiment" path="sentiment.history_3h">
-          Score of the last day
-        </Term>
-      </h3>
+      <TermHeading title="Score of the last day" analysis="sentiment" path="sentiment.history_3h" />
       <ol class="history">
         {instants.map((ms, at) => {
           const score = scores[at] ?? null

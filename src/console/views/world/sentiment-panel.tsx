@@ -2,7 +2,7 @@ import type { AnswerInstant } from '../../components/age.tsx'
 import { Since } from '../../components/age.tsx'
 import { SignedBar } from '../../components/bar.tsx'
 import type { Tone } from '../../components/figure.tsx'
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, toneOf } from '../../components/figure.tsx'
 import {
   NOTHING,
   percent,
@@ -14,9 +14,9 @@ import {
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 import { Band } from './band.tsx'
 import { SentimentHistory } from './sentiment-history.tsx'
 import { SentimentSectors } from './sentiment-sectors.tsx'
@@ -28,9 +28,8 @@ const NAME = '/sentiment?bucket=all'
 
 /** Fear and greed, and what they are made of. */
 export function SentimentPanel() {
-  const state = useDocument<AnswerOf<'sentiment'>>(NAME)
   return (
-    <Panel title="Sentiment" name={NAME} state={state} width="wide">
+    <Panel<AnswerOf<'sentiment'>> title="Sentiment" name={NAME} width="wide">
       {({ sentiment }, instant) => (
         <>
           <Overall sentiment={sentiment} />
@@ -53,66 +52,47 @@ export function SentimentPanel() {
 type SentimentProps = { readonly sentiment: Sentiment }
 
 function Overall({ sentiment }: SentimentProps) {
-  const { labels } = sentiment
+  const { change_24h, return_24h_pct, return_7d_pct, conflicted, labels } = sentiment
   return (
-    <Figures>
-      <Figure analysis="sentiment" path="sentiment.score" label="Score">
-        {plain(sentiment.score, 3)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.bucket" label="Class">
-        {word(sentiment.bucket)}
-      </Figure>
-      <Figure
-        analysis="sentiment"
-        path="sentiment.change_24h"
-        label="Change, 24 h"
-        tone={toneOf(sentiment.change_24h)}
-      >
-        {sentiment.change_24h === null ? NOTHING : signed(sentiment.change_24h)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.confidence" label="Confidence">
-        {plain(sentiment.confidence)}
-      </Figure>
-      <Figure
-        analysis="sentiment"
-        path="sentiment.dispersion"
-        label="Dispersion"
-        tone={sentiment.conflicted ? 'warn' : 'plain'}
-      >
-        {plain(sentiment.dispersion, 3)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.sources_live" label="Sources">
-        {sentiment.sources_live} of {sentiment.sources_total}
-      </Figure>
-      <Figure
-        analysis="sentiment"
-        path="sentiment.return_24h_pct"
-        label="Return, 24 h"
-        tone={toneOf(sentiment.return_24h_pct)}
-      >
-        {signedPercent(sentiment.return_24h_pct)}
-      </Figure>
-      <Figure
-        analysis="sentiment"
-        path="sentiment.return_7d_pct"
-        label="Return, 7 days"
-        tone={toneOf(sentiment.return_7d_pct)}
-      >
-        {signedPercent(sentiment.return_7d_pct)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.labels.momentum" label="Momentum">
-        {word(labels.momentum)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.labels.funding_bias" label="Funding side">
-        {word(labels.funding_bias)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.labels.volatility" label="Volatility">
-        {word(labels.volatility)}
-      </Figure>
-      <Figure analysis="sentiment" path="sentiment.labels.breadth" label="Breadth">
-        {word(labels.breadth)}
-      </Figure>
-    </Figures>
+    <FigureList
+      analysis="sentiment"
+      rows={[
+        { label: 'Score', path: 'sentiment.score', value: plain(sentiment.score, 3) },
+        { label: 'Class', path: 'sentiment.bucket', value: word(sentiment.bucket) },
+        {
+          ...{ label: 'Change, 24 h', path: 'sentiment.change_24h', tone: toneOf(change_24h) },
+          value: change_24h === null ? NOTHING : signed(change_24h),
+        },
+        { label: 'Confidence', path: 'sentiment.confidence', value: plain(sentiment.confidence) },
+        {
+          ...{ label: 'Dispersion', path: 'sentiment.dispersion' },
+          ...{ tone: conflicted ? 'warn' : 'plain', value: plain(sentiment.dispersion, 3) },
+        },
+        {
+          ...{ label: 'Sources', path: 'sentiment.sources_live' },
+          value: `${sentiment.sources_live} of ${sentiment.sources_total}`,
+        },
+        {
+          ...{ label: 'Return, 24 h', path: 'sentiment.return_24h_pct' },
+          ...{ tone: toneOf(return_24h_pct), value: signedPercent(return_24h_pct) },
+        },
+        {
+          ...{ label: 'Return, 7 days', path: 'sentiment.return_7d_pct' },
+          ...{ tone: toneOf(return_7d_pct), value: signedPercent(return_7d_pct) },
+        },
+        { label: 'Momentum', path: 'sentiment.labels.momentum', value: word(labels.momentum) },
+        {
+          ...{ label: 'Funding side', path: 'sentiment.labels.funding_bias' },
+          value: word(labels.funding_bias),
+        },
+        {
+          label: 'Volatility',
+          path: 'sentiment.labels.volatility',
+          value: word(labels.volatility),
+        },
+        { label: 'Breadth', path: 'sentiment.labels.breadth', value: word(labels.breadth) },
+      ]}
+    />
   )
 }
 
@@ -169,30 +149,15 @@ function Components({ components, instant }: ComponentsProps) {
       <h3>Sources</h3>
       <ScrollRegion label="Sources of sentiment">
         <table class="bars">
-          <thead>
-            <tr>
-              <th scope="col" colSpan={2}>
-                <Term analysis="sentiment" path="sentiment.components[].score">
-                  Score
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="sentiment" path="sentiment.components[].raw">
-                  Measure
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="sentiment" path="sentiment.components[].weight">
-                  Weight
-                </Term>
-              </th>
-              <th scope="col">
-                <Term analysis="sentiment" path="sentiment.components[].status">
-                  Age
-                </Term>
-              </th>
-            </tr>
-          </thead>
+          <TableHead
+            analysis="sentiment"
+            columns={[
+              { title: 'Score', path: 'sentiment.components[].score', colSpan: 2 },
+              { title: 'Measure', path: 'sentiment.components[].raw' },
+              { title: 'Weight', path: 'sentiment.components[].weight' },
+              { title: 'Age', path: 'sentiment.components[].status' },
+            ]}
+          />
           <tbody>
             {components.map(({ name, score, raw, unit, weight, status, as_of }) => (
               <tr key={name}>
@@ -227,11 +192,11 @@ function Distribution({ sentiment: { distribution, coins_scored } }: SentimentPr
   }))
   return (
     <>
-      <h3>
-        <Term analysis="sentiment" path="sentiment.distribution">
-          {coins_scored} coins by class
-        </Term>
-      </h3>
+      <TermHeading
+        title={`${coins_scored} coins by class`}
+        analysis="sentiment"
+        path="sentiment.distribution"
+      />
       <div class="parts" aria-hidden="true">
         {classes.map(({ name, coins, tone }) => (
           <span key={name} class={`fill tone-${tone}`} style={{ flexGrow: coins }} />
@@ -257,11 +222,7 @@ function ExternalIndex({ index, instant }: IndexProps) {
   if (index === null) return null
   return (
     <>
-      <h3>
-        <Term analysis="sentiment" path="sentiment.external_index">
-          {index.name}
-        </Term>
-      </h3>
+      <TermHeading title={index.name} analysis="sentiment" path="sentiment.external_index" />
       <p class="count">
         <b>{plain(index.value, 0)}</b> of 100, {word(index.label)},{' '}
         <Since iso={index.as_of} instant={instant} /> old.{' '}

@@ -3,7 +3,7 @@ import type { Column } from '../../components/data-table.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { toneOf } from '../../components/figure.tsx'
 import { NOTHING, percent, plain, signedPercent, usd, word } from '../../components/format.ts'
-import { Term } from '../../components/term.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
 
@@ -15,11 +15,7 @@ export function SentimentSectors({ sentiment }: { readonly sentiment: Sentiment 
   const { sectors, sector_scores } = sentiment
   return (
     <>
-      <h3>
-        <Term analysis="sentiment" path="sentiment.sector_scores">
-          Sectors
-        </Term>
-      </h3>
+      <TermHeading title="Sectors" analysis="sentiment" path="sentiment.sector_scores" />
       {sectors === undefined ? (
         <SectorScores scores={sector_scores} />
       ) : (

@@ -4,7 +4,7 @@ import { Bar } from '../../components/bar.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import type { Tone } from '../../components/figure.tsx'
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, toneOf } from '../../components/figure.tsx'
 import {
   bps,
   count,
@@ -18,24 +18,21 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Term } from '../../components/term.tsx'
+import { TableHead } from '../../components/table-head.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { useDocument } from '../../live/use-document.ts'
 
 type Arb = AnswerOf<'arb'>
 
-const NAME = '/arb'
 /** A source of blocks is asked this often. */
 const PERIOD_SECONDS = 10
 
 /** Prices of the same assets on eight chains, and the stress that their gaps mean. */
 export function StressPanel() {
-  const state = useDocument<Arb>(NAME)
   return (
-    <Panel
+    <Panel<Arb>
       title="Stress across chains"
-      name={NAME}
-      state={state}
+      name="/arb"
       width="wide"
       periodSeconds={PERIOD_SECONDS}
     >
@@ -59,43 +56,37 @@ type AnswerProps = { readonly answer: Arb }
 type LiveProps = AnswerProps & { readonly instant: AnswerInstant }
 
 function Index({ answer }: AnswerProps) {
-  const { index, regime, stress_level, override, trend, baseline } = answer
+  const { index, regime, stress_level, override, trend, baseline, diversification } = answer
   const change = (value: number | null) => (value === null ? NOTHING : signed(value, 1))
   return (
-    <Figures>
-      <Figure analysis="arb" path="index" label="Index">
-        {plain(index, 1)}
-      </Figure>
-      <Figure analysis="arb" path="regime" label="Regime">
-        {word(regime)}
-      </Figure>
-      <Figure analysis="arb" path="stress_level" label="Level">
-        {word(stress_level)}
-      </Figure>
-      <Figure analysis="arb" path="trend.change_1h" label="Change, 1 h">
-        {change(trend.change_1h)}
-      </Figure>
-      <Figure analysis="arb" path="trend.change_24h" label="Change, 24 h">
-        {change(trend.change_24h)}
-      </Figure>
-      <Figure analysis="arb" path="baseline.score_percentile_7d" label="Rank in 7 days">
-        {percent(baseline.score_percentile_7d, 0)}
-      </Figure>
-      <Figure analysis="arb" path="diversification" label="Diversification">
-        {plain(answer.diversification, 1)}
-      </Figure>
-      <Figure analysis="arb" path="dislocations_count" label="Dislocations">
-        {count(answer.dislocations_count)}
-      </Figure>
-      <Figure analysis="arb" path="max_dislocation_bps" label="Largest">
-        {bps(answer.max_dislocation_bps, 1)}
-      </Figure>
-      {override !== null && (
-        <Figure analysis="arb" path="override" label="Override" tone="down">
-          {word(override)}
-        </Figure>
-      )}
-    </Figures>
+    <FigureList
+      analysis="arb"
+      rows={[
+        { label: 'Index', path: 'index', value: plain(index, 1) },
+        { label: 'Regime', path: 'regime', value: word(regime) },
+        { label: 'Level', path: 'stress_level', value: word(stress_level) },
+        { label: 'Change, 1 h', path: 'trend.change_1h', value: change(trend.change_1h) },
+        { label: 'Change, 24 h', path: 'trend.change_24h', value: change(trend.change_24h) },
+        {
+          ...{ label: 'Rank in 7 days', path: 'baseline.score_percentile_7d' },
+          value: percent(baseline.score_percentile_7d, 0),
+        },
+        { label: 'Diversification', path: 'diversification', value: plain(diversification, 1) },
+        {
+          ...{ label: 'Dislocations', path: 'dislocations_count' },
+          value: count(answer.dislocations_count),
+        },
+        {
+          ...{ label: 'Largest', path: 'max_dislocation_bps' },
+          value: bps(answer.max_dislocation_bps, 1),
+        },
+        ...(override === null
+          ? []
+          : [
+              { label: 'Override', path: 'override', tone: 'down' as const, value: word(override) },
+            ]),
+      ]}
+    />
   )
 }
 
@@ -112,30 +103,15 @@ function Components({ answer }: AnswerProps) {
     <div>
       <h3>Components of the index</h3>
       <table class="bars">
-        <thead>
-          <tr>
-            <th scope="col" colSpan={2}>
-              <Term analysis="arb" path="components">
-                Score
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="arb" path="component_details.dispersion.raw">
-                Measure
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="arb" path="component_details.dispersion.weight">
-                Weight
-              </Term>
-            </th>
-            <th scope="col">
-              <Term analysis="arb" path="component_details.dispersion.contribution">
-                Points
-              </Term>
-            </th>
-          </tr>
-        </thead>
+        <TableHead
+          analysis="arb"
+          columns={[
+            { title: 'Score', path: 'components', colSpan: 2 },
+            { title: 'Measure', path: 'component_details.dispersion.raw' },
+            { title: 'Weight', path: 'component_details.dispersion.weight' },
+            { title: 'Points', path: 'component_details.dispersion.contribution' },
+          ]}
+        />
         <tbody>
           {Object.entries(answer.component_details).map(([name, detail]) => (
             <tr key={name}>
@@ -228,12 +204,10 @@ const dislocationColumns: readonly Column<Arb['dislocations'][number]>[] = [
 function Dislocations({ answer: { dislocations, threshold_bps } }: AnswerProps) {
   return (
     <>
-      <h3>
-        <Term analysis="arb" path="dislocations">
-          Dislocations
-        </Term>{' '}
+      <TermHeading title="Dislocations" analysis="arb" path="dislocations">
+        {' '}
         of {bps(threshold_bps, 0)} and more
-      </h3>
+      </TermHeading>
       {dislocations.length === 0 ? (
         <p class="empty">None.</p>
       ) : (
@@ -289,11 +263,7 @@ function Opportunities({ answer: { opportunities } }: AnswerProps) {
   ]
   return (
     <>
-      <h3>
-        <Term analysis="arb" path="opportunities">
-          Profitable after cost
-        </Term>
-      </h3>
+      <TermHeading title="Profitable after cost" analysis="arb" path="opportunities" />
       {opportunities.length === 0 ? (
         <p class="empty">No pair of chains is profitable after cost.</p>
       ) : (
