@@ -63,7 +63,10 @@ function viewReader(contract: AnalysisContract, known: readonly string[]) {
   }
 }
 
-/** The same name for all spellings of a call for one document; null for invalid parameters. */
+/**
+ * The same name for all spellings of a call for one document; null for invalid parameters. `S` and `SUSD` share a name
+ * even where both are listed: with the list of coins, a listing or a restart could refuse a payment that was charged.
+ */
 export function documentNames(contract: AnalysisContract) {
   const read = requestReader(contract)
   return (request: CallParts): string | null => {

@@ -60,6 +60,19 @@ describe.each(routes)('%s', (url, call) => {
     expect(asked()).toBe(0)
   })
 
+  test('refuses a message of thousands of levels', async () => {
+    const { post, asked } = gateway()
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`
+    const params = JSON.stringify(call.params).replace('"BTC"', deep).replace('"pulse BTC"', deep)
+    const response = await post(
+      url,
+      `{"jsonrpc":"2.0","id":7,"method":"${call.method}","params":${params}}`,
+    )
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({ id: 7, error: { code: -32600 } })
+    expect(asked()).toBe(0)
+  })
+
   test('refuses a call together with its cancellation', async () => {
     const { post, asked } = gateway()
     const cancelled = {

@@ -6,6 +6,8 @@ import type { FairQueue } from './fair-queue.ts'
 export type JsonRpcMessage = Readonly<Record<string, unknown>>
 
 const BODY_BYTES_MAX = 64 * 1_024
+/** JSON.stringify and structuredClone overflow the stack for some thousands; a payment has fewer than 20. */
+const LEVELS_MAX = 64
 const INVALID_REQUEST = -32_600
 const PARSE_ERROR = -32_700
 /** First code of the range that JSON-RPC reserves for servers. */
@@ -77,7 +79,14 @@ export function parsedMessage(
   const { jsonrpc, id } = message as JsonRpcMessage
   if (jsonrpc !== '2.0')
     return { error: invalidRequest('The message has no "jsonrpc": "2.0".', id) }
+  if (isDeeperThan(message, LEVELS_MAX))
+    return { error: invalidRequest(`The message has more than ${LEVELS_MAX} levels.`, id) }
   return { message: message as JsonRpcMessage }
+}
+
+function isDeeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((member) => isDeeperThan(member, levels - 1))
 }
 
 /** @param id of the message as received; an invalid one becomes null */

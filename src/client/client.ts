@@ -161,7 +161,8 @@ export class PerpscopeClient {
 
   /** Calls any path with a JSON answer: `call('/pulse/BTC?view=compact')`. */
   async call(path: string, { reuse = false }: CallOptions = {}): Promise<Bought<unknown>> {
-    const url = this.#options.url + path
+    // Exactly one slash: without it, or after an empty `url`, the path could name another host to pay.
+    const url = `${this.#options.url}/${path.replace(/^[\s/\\]+/, '')}`
     const kept = this.#kept.get(url)
     if (reuse && kept !== undefined && (await this.#isNewest(url, kept)))
       return { ...kept.bought, isReused: true }

@@ -1,5 +1,5 @@
 import { setting } from './option.ts'
-import { keyBytes, payeeList, positive, url } from './values.ts'
+import { keyBytes, payeeList, url, usdcNumber } from './values.ts'
 
 /** Settings of `buy` and `mcp`. */
 export const buyer = {
@@ -27,6 +27,6 @@ export const buyer = {
 /** @param flags the flag of the command; both have the same variable */
 export function priceLimit(flags: string) {
   return setting(flags, 'PERPSCOPE_MAX_USD_PER_CALL', 'highest price of one call')
-    .argParser(positive)
+    .argParser(usdcNumber)
     .default(0.1)
 }

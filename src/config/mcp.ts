@@ -1,7 +1,7 @@
 import { buyer, priceLimit } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { optionsOf, setting } from './option.ts'
-import { key, positive, url } from './values.ts'
+import { key, positive, url, usdcNumber } from './values.ts'
 
 const settings = {
   url: setting('--url <url>', 'PERPSCOPE_URL', 'URL of the service whose tools are offered')
@@ -16,7 +16,7 @@ const settings = {
     .masked('value'),
   ...buyer,
   budgetUsd: setting('--budget-usd <usdc>', 'PERPSCOPE_BUDGET_USD', 'highest sum of all calls')
-    .argParser(positive)
+    .argParser(usdcNumber)
     .default(1),
   maxUsdPerCall: priceLimit('--max-usd-per-call <usdc>'),
   maxTimeoutSeconds: setting(

@@ -1,7 +1,7 @@
 import { buyer } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { port, positive } from './values.ts'
+import { port, positive, usdcNumber } from './values.ts'
 
 const settings = {
   quote: setting('--quote <path>', null, 'paid path whose quote is checked').default('/pulse/BTC'),
@@ -16,7 +16,7 @@ const settings = {
     null,
     'highest sum of purchases in one day in UTC; later ones are skipped. The sum starts at 0 after a restart',
   )
-    .argParser(positive)
+    .argParser(usdcNumber)
     .default(1),
   payee: buyer.payee,
   solanaRpcUrl: buyer.solanaRpcUrl,

@@ -39,6 +39,14 @@ export function positive(text: string): number {
   return value
 }
 
+/** Amounts of a budget: at least one atomic unit. */
+export function usdcNumber(text: string): number {
+  const value = positive(text)
+  if (value < 1e-6 || value > 1e9)
+    throw new InvalidArgumentError('not between 0.000001 and 1000000000 USDC')
+  return value
+}
+
 export function gas(text: string): bigint {
   if (!/^\d{1,18}$/.test(text)) throw new InvalidArgumentError('not a whole number of gas')
   return BigInt(text)
@@ -153,8 +161,9 @@ export function accounts(text: string): readonly string[] {
 }
 
 export function url(text: string): string {
-  if (!URL.canParse(text) || !/^https?:/.test(text))
-    throw new InvalidArgumentError('not an http URL')
+  // Paths are appended, and a fragment would swallow them.
+  if (!URL.canParse(text) || !/^https?:/.test(text) || text.includes('#'))
+    throw new InvalidArgumentError('not an http URL without a fragment')
   return text.replace(/\/$/, '')
 }
 

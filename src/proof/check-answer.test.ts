@@ -6,7 +6,7 @@ import type { SettleResponse } from '../client/client.ts'
 import { exactEvm } from '../payment/evm/exact-evm.ts'
 import { base } from '../payment/evm/networks.ts'
 import { OfferReceipts } from '../payment/extensions/offer-receipt.ts'
-import { termsOf } from '../payment/terms.ts'
+import { RESOURCE_URL_CHARS_MAX, termsOf } from '../payment/terms.ts'
 import type { AnswerFile } from './answer-file.ts'
 import { answerFileText, readAnswerFile } from './answer-file.ts'
 import type { CheckStep } from './check-answer.ts'
@@ -38,7 +38,8 @@ async function boughtFile(
   const info = await by.receipt(
     {
       ...{ hash: JSON.stringify([content, path]), payer, nonce: '0x1', validBeforeSeconds: 0 },
-      ...{ requirement, resourceUrl: `https://api.example.com${path}` },
+      requirement,
+      resourceUrl: `https://api.example.com${path}`.slice(0, RESOURCE_URL_CHARS_MAX),
       wire: { x402Version: 2, accepted: requirement.wire, payload: {} },
     },
     transaction,
@@ -90,6 +91,26 @@ describe('the check of an answer', () => {
     const file = await boughtFile(answer, '/perpscope/pulse/ETH')
     expect(failing(await checkAnswer({ ...file, path: '/pulse/ETH' }, signer))).toEqual([])
     expect(failing(await checkAnswer({ ...file, path: '/pulse/BTC' }, signer))).toEqual(['call'])
+  })
+
+  const long = `/pulse/ETH?fields=${'price,'.repeat(150)}price`
+
+  test.each([
+    ['a slash at its end', '/pulse/ETH/', '/pulse/ETH/', 'holds'],
+    [
+      'a space in its query',
+      '/pulse/ETH?fields=coin,%20meta',
+      '/pulse/ETH?fields=coin, meta',
+      'holds',
+    ],
+    ['more characters than are signed', long, long, 'open'],
+    ['other characters than are signed', long, long.replace('price', 'coin'), 'fails'],
+    ['more characters than are signed, of another coin', long, '/pulse/BTC', 'fails'],
+  ])('of a call with %s', async (_what, sent, shown, verdict) => {
+    const file = { ...(await boughtFile(answer, sent)), path: shown }
+    expect(await checkAnswer(file, signer)).toContainEqual(
+      expect.objectContaining({ id: 'call', verdict }),
+    )
   })
 
   test('fails for a changed answer', async () => {

@@ -32,6 +32,8 @@ type SignedFacts = {
 
 /** Last second of a `Date` (ECMA-262). */
 const SECONDS_MAX = 8_640_000_000_000
+/** The service signs no more of a URL; `fields` may be longer. */
+const SIGNED_URL_CHARS_MAX = 700
 
 type Signed = { readonly payload: SignedFacts; readonly signature: `0x${string}` }
 
@@ -99,13 +101,27 @@ function callStep({ path, answer }: AnswerFile, { resourceUrl }: SignedFacts): C
   const url = URL.parse(resourceUrl)
   if (url === null) return step('call', 'fails', `The receipt names no URL: ${resourceUrl}.`)
   const bought = url.pathname + url.search
-  // The public URL may have a path of its own before it.
-  if (path !== null && !bought.endsWith(path))
+  const isCut = resourceUrl.length >= SIGNED_URL_CHARS_MAX
+  if (path !== null && !isOf(path, url, isCut))
     return step('call', 'fails', `The receipt is of another call: ${bought}, not ${path}.`)
   const about = answer['coin'] ?? answer['token']
   if (typeof about === 'string' && !isAbout(answer, about, coinOf(url.pathname)))
     return step('call', 'fails', `The receipt is of ${bought}, but the answer is about ${about}.`)
+  if (isCut)
+    return step(
+      'call',
+      'open',
+      `The receipt signs the first ${SIGNED_URL_CHARS_MAX} characters of the URL only: ${resourceUrl}.`,
+    )
   return step('call', 'holds', `The receipt is of ${resourceUrl}.`)
+}
+
+/** The path as it was sent: a URL encodes what a report may show, such as a space. */
+function isOf(path: string, signed: URL, isCut: boolean): boolean {
+  const { pathname, search } = new URL(`http://service/${path.replace(/^\//, '')}`)
+  // The public URL may have a path of its own before it.
+  if (!isCut) return (signed.pathname + signed.search).endsWith(pathname + search)
+  return signed.pathname.endsWith(pathname) && search.startsWith(signed.search)
 }
 
 /**
@@ -138,9 +154,9 @@ function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep 
   )
 }
 
-/** The last part of a path: the coin of a call about one. */
+/** The last part of a path: the coin of a call about one. The service ignores a slash at the end. */
 export function coinOf(pathname: string): string {
-  const coin = pathname.split('/').at(-1) ?? ''
+  const coin = pathname.replace(/\/$/, '').split('/').at(-1) ?? ''
   try {
     return decodeURIComponent(coin)
   } catch {
@@ -148,9 +164,10 @@ export function coinOf(pathname: string): string {
   }
 }
 
-/** The URL that the receipt of an answer is about; null without a signed receipt. */
+/** The whole URL that the receipt of an answer is about; null without a signed receipt, or if the URL is cut. */
 export function signedUrl(file: AnswerFile): string | null {
-  return signedIn(file)?.payload.resourceUrl ?? null
+  const url = signedIn(file)?.payload.resourceUrl
+  return url === undefined || url.length >= SIGNED_URL_CHARS_MAX ? null : url
 }
 
 /** The receipt with the content, else that of version 1. */

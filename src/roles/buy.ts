@@ -66,7 +66,8 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
       await new Promise<void>((resolve) => systemClock.after(ms, resolve))
     },
   })
-  const target = path.startsWith('/') ? path : `/${path}`
+  // As the client sends it, so that --resume sends it to the same URL.
+  const target = `/${path.replace(/^\/+/, '')}`
   try {
     const bought = await (options.resume === undefined
       ? client.call(target)
@@ -86,7 +87,7 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
   }
 }
 
-/** @throws UsageError without a terminal, UnpayableError when the buyer declines */
+/** @throws UsageError without a terminal, or when the buyer declines */
 async function consent(
   way: PaymentRequirements,
   { yes, keyFile }: BuyOptions,
@@ -106,7 +107,8 @@ async function consent(
     lines.question(`Pay ${what}? [y/N] `, resolve)
   })
   lines.close()
-  if (!/^y(es)?$/i.test(answer.trim())) throw new UnpayableError('not confirmed')
+  if (!/^y(es)?$/i.test(answer.trim()))
+    throw new UsageError('not confirmed; nothing was signed or charged')
 }
 
 /** The client reads JSON; free paths may be text, such as /llms.txt. */

@@ -17,3 +17,8 @@ test.each([
 ])('an answer with %s is not computed again, and nothing is read', (_what, path) => {
   expect(recomputedStep(fileOf(path), '/does/not/exist')).toMatchObject({ verdict: 'open' })
 })
+
+test.each(['/pulse/BTC/', '/screener/'])('%s is the call without its last slash', (path) => {
+  const { text } = recomputedStep(fileOf(path), '/does/not/exist')
+  expect(text, 'the call is known, the instant is not').toContain('meta.answer_id')
+})

@@ -82,8 +82,8 @@ function callOf(path: string): Call | null {
   const url = URL.parse(path, 'http://service')
   if (url === null) return null
   const { pathname, searchParams } = url
-  // Behind the path of the public URL, if that has one.
-  const [before, last] = pathname.split('/').slice(-2)
+  // Behind the path of the public URL, if that has one. The service ignores a slash at the end.
+  const [before, last] = pathname.replace(/\/$/, '').split('/').slice(-2)
   const contract =
     contracts.find(({ id, scope }) => scope === 'coin' && id === before) ??
     contracts.find(({ id }) => id === last)

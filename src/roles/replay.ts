@@ -49,8 +49,10 @@ export function replay(path: string, options: ReplayOptions, { write, tell }: Ou
   const losses = run(replayed, path, options.until ?? Number.POSITIVE_INFINITY)
   const report = replayed.report()
   const circumstances = { path, elapsedMs: systemClock.nowMs() - startedAtMs, losses }
-  if (report.runs === 0)
-    throw new OperatingError('recording_unusable', `${path} holds no start of an engine`)
+  if (report.runs === 0) {
+    const before = options.until === undefined ? '' : ` up to --until ${iso(options.until)}`
+    throw new OperatingError('recording_unusable', `${path} holds no start of an engine${before}`)
+  }
 
   const summary = options.json
     ? `${JSON.stringify(summaryOf(report, circumstances))}\n`

@@ -112,7 +112,8 @@ function nullIfUnknown(cause: unknown): null {
 
 function textOf(path: string): string {
   try {
-    return readFileSync(path === '-' ? STDIN : path, 'utf8')
+    // Editors and shells of Windows write a byte order mark, which JSON does not allow.
+    return readFileSync(path === '-' ? STDIN : path, 'utf8').replace(/^\ufeff/, '')
   } catch (cause) {
     throw new OperatingError('unverifiable', `${path} cannot be read: ${reasonOf(cause)}`)
   }

@@ -55,6 +55,7 @@ describe('candle file', () => {
 
   test.each([
     ['seconds', csv('timestamp,open,high,low,close,volume', '1735689600', '1735693200')],
+    ['seconds, also in our own columns', csv('t,o,h,l,c,v', '1735689600', '1735693200')],
     ['milliseconds', csv('Time,Open,High,Low,Close,Volume', '1735689600000', '1735693200000')],
     ['microseconds', csv('open_time,o,h,l,c,v', '1735689600000000', '1735693200000000')],
     [
@@ -125,6 +126,13 @@ describe('candle file', () => {
         [OPEN_MS + HOUR_MS, '3', '3', '3', '3', '0', 1],
       ]),
     ],
+    [
+      'a byte order mark, in JSON',
+      `\ufeff${JSON.stringify([
+        [OPEN_MS, 2, 4, 1, 3, 5],
+        [OPEN_MS + HOUR_MS, 3, 3, 3, 3, 0],
+      ])}`,
+    ],
   ])('is read with %s', (_what, text) => {
     expect([...parseCandles(text, 'x')]).toEqual(REAL)
   })
@@ -149,6 +157,7 @@ describe('candle file', () => {
     ['a time between units', 'time,o,h,l,c,v\n17000000000,1,1,1,1,1', 'x:2: not a candle'],
     ['parts of a millisecond', 'time,o,h,l,c,v\n1700000000000001,1,1,1,1,1', 'x:2: not a candle'],
     ['a date that is none', 'date,o,h,l,c,v\n2024-13-01,1,1,1,1,1', 'x:2: not a candle'],
+    ['30 February', 'date,o,h,l,c,v\n2024-02-30,1,1,1,1,1', 'x:2: not a candle'],
     ['an American date', 'date,o,h,l,c,v\n01/02/2024,1,1,1,1,1', 'x:2: not a candle'],
     ['a field that is no number', 't,o,h,l,c,v\n1,1,1,1,y,1', 'x:2: not a candle'],
     ['a missing field', 't,o,h,l,c,v\n1,1,1,1,,1', 'x:2: not a candle'],

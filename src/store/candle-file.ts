@@ -3,6 +3,7 @@ import { gunzipSync } from 'node:zlib'
 import type { Bar } from '../domain/bar.ts'
 import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
+import { dayStartMs } from '../domain/instant.ts'
 import { candleTable } from './candle-table.ts'
 
 const COLUMNS = 6
@@ -118,8 +119,11 @@ const ISO =
 /** NaN for what may mean several instants, or none. */
 function timeMs(text: string, isOwn: boolean): number {
   const [, year, month, day, clock = '00:00', zone = 'Z'] = ISO.exec(text) ?? []
-  if (year !== undefined)
-    return Date.parse(`${year}-${month}-${day}T${clock}${zone === 'UTC' ? 'Z' : zone}`)
+  if (year !== undefined) {
+    const date = `${year}-${month}-${day}`
+    if (dayStartMs(date) === null) return Number.NaN
+    return Date.parse(`${date}T${clock}${zone === 'UTC' ? 'Z' : zone}`)
+  }
   const value = text === '' ? Number.NaN : Number(text)
   const unit = units.find(({ from, to }) => value >= from && value < to)
   if (unit === undefined) return isOwn ? value : Number.NaN

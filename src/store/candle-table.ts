@@ -6,7 +6,7 @@ type CandleRow = { readonly cells: readonly string[]; readonly place: string }
 
 export type CandleTable = {
   readonly rows: readonly CandleRow[]
-  /** The header is exactly `t,o,h,l,c,v`, whose times are always milliseconds. */
+  /** The header is exactly `t,o,h,l,c,v`: a time that no unit covers is in milliseconds. */
   readonly isOwn: boolean
 }
 
@@ -33,7 +33,8 @@ export function candleTable(text: string, path: string): CandleTable {
 function fromJson(text: string, path: string): CandleTable {
   let items: unknown
   try {
-    items = JSON.parse(text)
+    // Editors and shells of Windows write a byte order mark.
+    items = JSON.parse(text.replace(/^\ufeff/, ''))
   } catch (cause) {
     throw new OperatingError('candle_file', `${path}: not valid JSON`, { cause })
   }

@@ -139,6 +139,22 @@ describe('state of callers', () => {
     expect(JSON.stringify({ ...long, history: [] }).length).toBeLessThan(2_000)
   })
 
+  test.each([
+    ['a contextId that is no string', { contextId: { long: 'x'.repeat(9_000) } }],
+    ['a text part without text', { parts: [{ kind: 'text' }] }],
+    ['a text part with a number', { parts: [{ kind: 'text', text: 5 }] }],
+    ['a data part without data', { parts: [{ kind: 'data' }] }],
+  ])('a message of version 0.3 with %s is refused', async (_what, more) => {
+    const error = vi.spyOn(console, 'error')
+    const { call } = agent()
+    const parts = [{ kind: 'text', text: 'pulse BTC' }]
+    const message = { messageId: randomUUID(), role: 'user', parts, ...more }
+    const reply = await call('message/send', { message }, { 'a2a-version': '0.3' })
+    // Before the analysis is requested; a part without data would fail after it.
+    expect(reply.error).toMatchObject({ code: -32602, message: expect.stringMatching(/a string/) })
+    expect(error).not.toHaveBeenCalled()
+  })
+
   test('one address can flush its own tasks, and nobody else’s', async () => {
     const { app, call, quoted } = agent()
     const { id } = await quoted()

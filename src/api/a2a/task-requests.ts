@@ -1,4 +1,4 @@
-import type { AgentCard, Message, SendMessageRequest, Task } from '@a2a-js/sdk'
+import type { AgentCard, Message, Part, SendMessageRequest, Task } from '@a2a-js/sdk'
 import {
   RequestMalformedError,
   TaskNotFoundError,
@@ -32,10 +32,13 @@ export class TaskRequests extends DefaultRequestHandler {
   ): Promise<Message | Task> {
     const { message } = params
     if (message === undefined) return super.sendMessage(params, context)
-    if (message.contextId.length > CONTEXT_ID_CHARS_MAX)
+    // Version 0.3 of the SDK passes values of any type.
+    if (typeof message.contextId !== 'string' || message.contextId.length > CONTEXT_ID_CHARS_MAX)
       throw new RequestMalformedError(
-        `contextId may have at most ${CONTEXT_ID_CHARS_MAX} characters.`,
+        `contextId must be a string of at most ${CONTEXT_ID_CHARS_MAX} characters.`,
       )
+    if (message.parts.some(isMalformed))
+      throw new RequestMalformedError('A text part needs a string, and a data part a value.')
     if (message.taskId !== '' && (await this.#tasks.load(message.taskId, context)) === undefined)
       throw new TaskNotFoundError(
         'The task is unknown or has expired, and the message was not processed. Request the analysis again without taskId, with the same payment.',
@@ -63,4 +66,10 @@ export class TaskRequests extends DefaultRequestHandler {
       if (line.length === 0) this.#lines.delete(taskId)
     }
   }
+}
+
+/** A sale with such a part could not be answered: the SDK does not translate it back to version 0.3. */
+function isMalformed({ content }: Part): boolean {
+  if (content?.$case === 'text') return typeof content.value !== 'string'
+  return content?.$case === 'data' && content.value === undefined
 }

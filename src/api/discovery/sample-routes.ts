@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import { sampleRequestReader } from '../analysis-request.ts'
 import { selectAnswer } from '../answer-selection.ts'
@@ -12,10 +13,15 @@ import type { Sample } from './samples.ts'
 import { sampleAnswer } from './samples.ts'
 
 const JSON_TYPE = 'application/json; charset=utf-8'
+/** Selected parts, which are compressed as thoroughly as documents that are sent often. */
+const PARTS_KEPT_MAX = 32
+
+type Parts = BoundedMap<string, FreeDocument>
 
 /** `/sample/{analysis}`: a complete sample answer, or the part that `view` and `fields` select. */
 export function sampleRoutes(app: FastifyInstance, contracts: readonly AnalysisContract[]): void {
-  const samples = new Map(contracts.map((contract) => [contract.id, sampleReader(contract)]))
+  const parts: Parts = new BoundedMap(PARTS_KEPT_MAX)
+  const samples = new Map(contracts.map((contract) => [contract.id, sampleReader(contract, parts)]))
   app.get('/sample/:analysis', (request, reply) => {
     const { analysis } = request.params as { readonly analysis: string }
     const sample = samples.get(analysis)?.(request)
@@ -30,7 +36,7 @@ export function sampleRoutes(app: FastifyInstance, contracts: readonly AnalysisC
   })
 }
 
-function sampleReader(contract: AnalysisContract) {
+function sampleReader(contract: AnalysisContract, parts: Parts) {
   const sample = sampleAnswer(contract.id)
   const whole = freeDocument(JSON_TYPE, JSON.stringify(sample))
   const short = withShortRows(sample, publishedSchema(contract.document))
@@ -40,9 +46,14 @@ function sampleReader(contract: AnalysisContract) {
     if (asked.kind === 'refusal') return asked
     const { view, selection } = asked
     if (view === contract.defaultView && selection === null) return whole
+    const key = JSON.stringify([contract.id, view, selection?.key])
+    const kept = parts.get(key)
+    if (kept !== undefined) return kept
     const answer = view === contract.defaultView ? sample : short
     const chosen = selection === null ? answer : selectAnswer(answer, selection)
-    return freeDocument(JSON_TYPE, JSON.stringify(chosen))
+    const part = freeDocument(JSON_TYPE, JSON.stringify(chosen))
+    parts.set(key, part)
+    return part
   }
 }
 

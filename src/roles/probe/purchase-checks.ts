@@ -28,6 +28,8 @@ export class PurchaseChecks {
   #payees: readonly string[] | undefined
   /** Of the last purchase, USDC: the next one is expected to cost as much. */
   #priceUsd = 0
+  /** Of the last signed payment, USDC. What is spent may stay the same, by a payment sent again or a release. */
+  #signedUsd = 0
   #spentBefore = 0
 
   constructor(purchases: Purchases, times: Times) {
@@ -46,8 +48,7 @@ export class PurchaseChecks {
     const { nowMs, monotonicMs } = this.#times
     const atMs = nowMs()
     const client = this.#clientOf(Math.floor(atMs / DAY_MS))
-    const before = client.spentUsd
-    if (before + this.#priceUsd > budgetUsd + 1e-9)
+    if (client.spentUsd + this.#priceUsd > budgetUsd + 1e-9)
       return {
         ...{ check: 'buy', atMs, latencyMs: null, ageSeconds: null, outcome: 'skipped' },
         reason: 'the budget of the day is used',
@@ -56,7 +57,7 @@ export class PurchaseChecks {
     try {
       const { answer, receipt } = await client.call(path)
       const latencyMs = monotonicMs() - beganMs
-      this.#priceUsd = client.spentUsd - before
+      this.#priceUsd = receipt === null ? 0 : this.#signedUsd
       const reason = receipt === null ? 'the answer was free' : null
       return { check: 'buy', atMs, outcome: 'ok', latencyMs, ageSeconds: ageOf(answer), reason }
     } catch (cause) {
@@ -76,10 +77,12 @@ export class PurchaseChecks {
     this.#day = day
     this.#client = new PerpscopeClient({
       ...{ url, nowMs: this.#times.nowMs },
-      pay: (quote) => {
+      pay: async (quote) => {
         // Of the first quote, also on later days.
         this.#payees ??= quote.accepts.map(({ payTo }) => payTo)
-        return pay(quote)
+        const payment = await pay(quote)
+        this.#signedUsd = Number(payment.accepted.amount) / 1e6
+        return payment
       },
       fetch: (input, init) => fetch(input, { ...init, signal: AbortSignal.timeout(CALL_MS_MAX) }),
       budget: { maxUsdPerCall: budgetUsd, totalUsd: budgetUsd },
