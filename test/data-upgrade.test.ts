@@ -9,6 +9,7 @@ import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { ledgerEntry, NOW_MS } from '../src/payment/testing/ledger-entry.ts'
 import { versionedFiles } from '../src/roles/backup/data-files.ts'
 import { beginVersion, checkDataVersions } from '../src/store/data-versions.ts'
+import { inspectHistory } from '../src/store/history-inspection.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
@@ -71,6 +72,12 @@ test('a data directory of version 0.1.0 is continued: money, history and the sta
   service.run(20)
   service.stop()
   expect(readdirSync(dataDir).filter((name) => name.includes('corrupt'))).toEqual([])
+})
+
+test('a history of version 0.1.0 is readable before its migration, so that a backup before the upgrade has it', () => {
+  expect(inspectHistory(join(dataDir, 'history.db'))).toMatchObject({
+    ...{ state: 'readable', version: 3, found: { damagedBlocks: 0 } },
+  })
 })
 
 test('a migrated file has its copy, is refused by the version before, and goes back', async () => {

@@ -1,10 +1,13 @@
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -22,13 +25,14 @@ import { channelConfig } from '../payment/testing/channel-config.ts'
 import { ledgerEntry, NOW_MS } from '../payment/testing/ledger-entry.ts'
 import { fingerprintOf, MANIFEST_NAME } from '../store/backup-manifest.ts'
 import { CheckpointDb } from '../store/checkpoint-db.ts'
-import { beginRestore, checkRestored, claimDataDir } from '../store/data-dir.ts'
+import { beginRestore, checkRestored, claimDataDir, endSetAside } from '../store/data-dir.ts'
 import { HistoryStore } from '../store/history-store.ts'
 import { START_MS } from '../store/testing/history-rows.ts'
 import { backup } from './backup.ts'
 import { restore } from './restore.ts'
 
 const CHANNEL: Hex = `0x${'ab'.repeat(32)}`
+const CUT_OFF_AT = '2026-01-02T03:04:05.000Z'
 const quiet = { copied: () => {}, checking: () => {}, end: () => {} }
 
 let folder: string
@@ -322,12 +326,54 @@ describe('a restore', () => {
 
   test('that was cut off keeps a service from starting until it was run again', async () => {
     closeAll()
-    beginRestore(dataDir)
+    beginRestore(dataDir, CUT_OFF_AT)
     rmSync(join(dataDir, 'ledger.db'))
     expect(() => checkRestored(dataDir)).toThrow(/run perpscope restore again/)
     await run(restore)
     checkRestored(dataDir)
     expect((await ledgerAt(dataDir).counts()).settled).toBe(1)
+  })
+
+  test('that was cut off between a ledger and its log leaves both in one folder', async () => {
+    const [file, log] = ['', '-wal'].map((suffix) => join(dataDir, `ledger.db${suffix}`)) as [
+      string,
+      string,
+    ]
+    const [bytes, logged] = [readFileSync(file), readFileSync(log)]
+    closeAll()
+    const aside = join(dataDir, beginRestore(dataDir, CUT_OFF_AT))
+    mkdirSync(aside)
+    writeFileSync(join(aside, 'ledger.db'), bytes)
+    rmSync(file)
+    writeFileSync(log, logged)
+    expect(JSON.parse(await run(restore, { json: true })).set_aside).toBe(aside)
+    expect(await ledgerAt(aside).find(ledgerEntry('one').key)).not.toBeNull()
+  })
+
+  test('that was cut off between a link and its removal is continued', async () => {
+    closeAll()
+    const place = join(folder, 'other-disk.db')
+    renameSync(join(dataDir, 'ledger.db'), place)
+    symlinkSync(place, join(dataDir, 'ledger.db'))
+    const aside = join(dataDir, beginRestore(dataDir, CUT_OFF_AT))
+    mkdirSync(aside)
+    symlinkSync(place, join(aside, 'ledger.db'))
+    await run(restore)
+    expect(realpathSync(join(aside, 'ledger.db'))).toBe(realpathSync(place))
+  })
+
+  test('that was cut off later does not replace the files that were set aside', async () => {
+    closeAll()
+    const later = ledgerAt(dataDir)
+    sell(later, 'later')
+    closeAll()
+    const aside = join(dataDir, beginRestore(dataDir, CUT_OFF_AT))
+    mkdirSync(aside)
+    renameSync(join(dataDir, 'ledger.db'), join(aside, 'ledger.db'))
+    endSetAside(dataDir)
+    cpSync(join(dir, 'ledger.db'), join(dataDir, 'ledger.db'))
+    await run(restore)
+    expect(await ledgerAt(aside).find(ledgerEntry('later').key)).not.toBeNull()
   })
 
   test('from a folder that may only be read', async () => {

@@ -17,13 +17,13 @@ import {
   MANIFEST_FORMAT,
   MANIFEST_NAME,
   manifestIn,
-  syncToDisk,
 } from '../store/backup-manifest.ts'
 import { PRIVATE_UMASK } from '../store/data-dir.ts'
 import type { CopyProgress } from '../store/database-copy.ts'
 import { backUpDatabase, copyFile } from '../store/database-copy.ts'
 import { statPresent } from '../store/present-file.ts'
 import { isDamage, isHeld, placeOf } from '../store/sqlite-file.ts'
+import { syncToDisk } from '../store/sync-to-disk.ts'
 import type { DataFile } from './backup/data-files.ts'
 import { dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
@@ -66,9 +66,9 @@ export async function backup(
       files,
     }
     await writeFile(join(partial, MANIFEST_NAME), `${JSON.stringify(manifest, null, 2)}\n`)
-    await syncToDisk(join(partial, MANIFEST_NAME))
+    syncToDisk(join(partial, MANIFEST_NAME))
     // Under the lock: a second backup would remove what this one is about to publish.
-    await publish(partial, target)
+    publish(partial, target)
     lock.close()
     rmSync(join(target, LOCK_NAME), { force: true })
     progress.end()
@@ -184,7 +184,7 @@ async function copyOf(
 
 /** Verifies a copy. @throws OperatingError if a service could not use it */
 async function verified({ file, payments }: Copied, path: string): Promise<BackupFile> {
-  await syncToDisk(path)
+  syncToDisk(path)
   const schema = file.inspect?.(path) ?? null
   if (payments !== undefined) {
     const [was, is] = [payments, inspectLedger(path).payments].map((counts) =>
@@ -199,8 +199,8 @@ async function verified({ file, payments }: Copied, path: string): Promise<Backu
 }
 
 /** Renames the folder to its final name, and then deletes the backup that it replaces. */
-async function publish(partial: string, target: string): Promise<void> {
-  await syncToDisk(partial)
+function publish(partial: string, target: string): void {
+  syncToDisk(partial)
   const replaced = replacedOf(target)
   try {
     if (statPresent(target) !== undefined) {
@@ -216,7 +216,7 @@ async function publish(partial: string, target: string): Promise<void> {
       { cause },
     )
   }
-  await syncToDisk(dirname(target))
+  syncToDisk(dirname(target))
   rmSync(replaced, { recursive: true, force: true })
 }
 

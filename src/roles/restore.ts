@@ -6,10 +6,11 @@ import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import { lockLedger } from '../payment/ledger/sqlite-ledger.ts'
 import type { BackupFile, BackupManifest } from '../store/backup-manifest.ts'
-import { checkFingerprint, manifestIn, syncToDisk } from '../store/backup-manifest.ts'
+import { checkFingerprint, manifestIn } from '../store/backup-manifest.ts'
 import {
   beginRestore,
   endRestore,
+  endSetAside,
   lockDataDir,
   PRIVATE_UMASK,
   protectDataDir,
@@ -17,6 +18,7 @@ import {
 import { copyFile } from '../store/database-copy.ts'
 import { lstatPresent } from '../store/present-file.ts'
 import { isHeld, placeOf } from '../store/sqlite-file.ts'
+import { syncToDisk } from '../store/sync-to-disk.ts'
 import { besideDatabase, dataFiles } from './backup/data-files.ts'
 import type { Progress } from './backup/progress.ts'
 import { loadSqlite } from './sqlite-binding.ts'
@@ -54,7 +56,7 @@ export async function restore(
     try {
       await takeIn(source, manifest, dataDir, progress)
       const aside = exchange(manifest, dataDir)
-      await syncToDisk(dataDir)
+      syncToDisk(dataDir)
       progress.end()
       write(
         options.json
@@ -134,12 +136,9 @@ async function takeIn(
 
 /** Moves the present files aside and the copies in their place. A marker keeps serve from starting in between. */
 function exchange({ files }: BackupManifest, dataDir: string): string | null {
-  const aside = join(
-    dataDir,
-    `before-restore-${isoInstant(systemClock.nowMs()).replaceAll(':', '')}`,
-  )
-  beginRestore(dataDir)
+  const aside = join(dataDir, beginRestore(dataDir, isoInstant(systemClock.nowMs())))
   for (const name of dataFiles.map((file) => file.name)) setAside(dataDir, name, aside)
+  endSetAside(dataDir)
   for (const { name } of files) renameSync(join(dataDir, INCOMING, name), join(dataDir, name))
   rmSync(join(dataDir, INCOMING), { recursive: true })
   endRestore(dataDir)
@@ -153,6 +152,8 @@ function setAside(dataDir: string, name: string, aside: string): void {
     if (stat === undefined) continue
     mkdirSync(aside, { recursive: true })
     if (stat.isSymbolicLink()) {
+      // A restore that was cut off here may have made it already.
+      rmSync(join(aside, name + suffix), { force: true })
       // A relative link would have another target there.
       symlinkSync(placeOf(path), join(aside, name + suffix))
       rmSync(path)

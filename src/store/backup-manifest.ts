@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
-import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { OperatingError } from '../domain/errors.ts'
 
@@ -71,16 +70,6 @@ export async function checkFingerprint(path: string, expected: BackupFile): Prom
     'backup_damaged',
     `${path} is not what was backed up: ${bytes} bytes, SHA-256 ${sha256}`,
   )
-}
-
-/** Flushes a file, or the entries of a folder, to the disk. */
-export async function syncToDisk(path: string): Promise<void> {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
 }
 
 /** null if it is not JSON. */

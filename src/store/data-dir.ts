@@ -29,6 +29,7 @@ const LOCK = 'data-dir.db-lock'
 const LOCK_WAIT_MS_MAX = 500
 /** Exists while a restore is unfinished. */
 const UNFINISHED = 'restore.unfinished'
+const CUT_OFF = 'perpscope restore was cut off: run it again\n'
 /** Files that belong to a database. */
 const SUFFIXES = ['', '-wal', '-shm', '-lock']
 
@@ -110,11 +111,24 @@ export function protectDataDir(dataDir: string): readonly string[] {
   })
 }
 
-/** Marks the directory as incomplete until {@link endRestore}: it holds old and new files together. */
-export function beginRestore(dataDir: string): void {
-  writeFileSync(join(dataDir, UNFINISHED), 'perpscope restore was cut off: run it again\n', {
-    flush: true,
-  })
+/**
+ * Marks the directory as incomplete until {@link endRestore}: it holds old and new files together.
+ * @returns name of the folder for the replaced files. A restore that was cut off while it moved them is continued in
+ * its own folder, because a database must not be separated from its log.
+ */
+export function beginRestore(dataDir: string, instant: string): string {
+  const path = join(dataDir, UNFINISHED)
+  const begun = statPresent(path) === undefined ? '' : readFileSync(path, 'utf8')
+  const name = /^before-restore-[^/\s]+$/m.exec(begun)?.[0]
+  if (name !== undefined) return name
+  const named = `before-restore-${instant.replaceAll(':', '')}`
+  writeFileSync(path, `${CUT_OFF}${named}\n`, { flush: true })
+  return named
+}
+
+/** All replaced files are in their folder. If the restore is cut off from here on, no copy of the backup is put there. */
+export function endSetAside(dataDir: string): void {
+  writeFileSync(join(dataDir, UNFINISHED), CUT_OFF, { flush: true })
 }
 
 export function endRestore(dataDir: string): void {

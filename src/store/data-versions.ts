@@ -1,9 +1,10 @@
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { isAbsence, OperatingError, reasonOf } from '../domain/errors.ts'
 import { statPresent } from './present-file.ts'
 import { placeOf } from './sqlite-file.ts'
+import { syncToDisk } from './sync-to-disk.ts'
 
 /** A database of the data directory, and the newest schema version that this program knows. */
 export type VersionedFile = {
@@ -81,7 +82,10 @@ function copyFile(path: string, copy: string): void {
     } finally {
       db.close()
     }
+    // After a power failure the copy is whole before the migration begins.
+    syncToDisk(unfinished)
     renameSync(unfinished, copy)
+    syncToDisk(dirname(copy))
   } catch (cause) {
     rmSync(unfinished, { force: true })
     throw new OperatingError(

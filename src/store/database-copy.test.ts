@@ -72,4 +72,19 @@ describe('the online backup', () => {
     expect(seen).toBe(ROWS)
     expect(checkTarget()).toBe(ROWS)
   })
+
+  test('copies the state of its start if nothing else is read, without a restart', async () => {
+    opened()
+    let steps = 0
+    await backUpDatabase(
+      source,
+      target,
+      () => undefined,
+      () => {
+        steps += 1
+        if (steps < 4) put(1)
+      },
+    )
+    expect(checkTarget()).toBe(ROWS)
+  })
 })

@@ -27,8 +27,10 @@ export async function backUpDatabase<Seen>(
   })
   try {
     const pageBytes = Number(db.pragma('page_size', { simple: true }))
-    // Without a read transaction SQLite restarts the backup with every row that is written during it.
+    // Without a read transaction SQLite restarts the backup with every row that is written during it. BEGIN alone
+    // begins none; the first read does: https://sqlite.org/lang_transaction.html
     db.exec('BEGIN')
+    db.prepare('SELECT count(*) FROM sqlite_schema').get()
     const seen = look(db)
     await db.backup(target, {
       progress: ({ totalPages, remainingPages }) => {

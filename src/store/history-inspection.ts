@@ -6,7 +6,14 @@ import {
   eachRow,
   measureSeriesOf,
 } from './history-block.ts'
-import { historyMigrations, shardNames, shardOf } from './history-schema.ts'
+import {
+  CLAIMS_SCHEMA,
+  HOURS_ONLY_SCHEMA,
+  historyMigrations,
+  IS_REMOVED_BAR,
+  shardNames,
+  shardOf,
+} from './history-schema.ts'
 import type { FileInspection } from './sqlite-file.ts'
 import { checkTable, inspectSqliteFile } from './sqlite-file.ts'
 
@@ -23,17 +30,19 @@ export type HistoryContents = {
 
 /** Reads a whole history without changing it: half a second for 200 MB. */
 export function inspectHistory(path: string): FileInspection<HistoryContents> {
-  return inspectSqliteFile(path, historyMigrations, (db) => {
+  return inspectSqliteFile(path, historyMigrations, (db, version) => {
     checkTable(db, 'coin')
-    checkTable(db, 'claims')
+    if (version >= CLAIMS_SCHEMA) checkTable(db, 'claims')
     let [rows, damagedBlocks] = [0, 0]
     let [oldestMs, newestMs] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+    // The migration deletes the others; they are no damage.
+    const kept = version < HOURS_ONLY_SCHEMA ? ` WHERE NOT (${IS_REMOVED_BAR})` : ''
     const block = new Float64Array(BLOCK_NUMBERS)
     const bytes = Buffer.from(block.buffer)
     for (const [shard, name] of shardNames.entries()) {
       checkTable(db, name)
       const stored = db.prepare<[], { key: number; body: Buffer; crc: number }>(
-        `SELECT key, body, crc FROM ${name}`,
+        `SELECT key, body, crc FROM ${name}${kept}`,
       )
       for (const { key, body, crc } of stored.iterate()) {
         const place = blockOfKey(key)

@@ -1,9 +1,10 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { inspectHistory } from './history-inspection.ts'
 import type { HistoryNotice } from './history-store.ts'
 import { HistoryStore } from './history-store.ts'
 
@@ -47,6 +48,12 @@ describe('a history file of schema version 1', () => {
     expect(versionOf(path)).toBe(4)
   })
 
+  test('is no damage to an inspection, which counts the rows that stay', () => {
+    expect(inspectHistory(path)).toMatchObject({
+      ...{ state: 'readable', version: 1, found: { rows: 2, damagedBlocks: 0 } },
+    })
+  })
+
   test('loses the bars of 15m and 4h, which nothing reads', () => {
     open().close(NOW_MS)
     const raw = new Database(path)
@@ -80,6 +87,22 @@ describe('a history file of schema version 1', () => {
     expect(versionOf(path)).toBe(4)
   })
 
+  test('keeps the intact blocks where a migration finds a damaged page', () => {
+    const raw = new Database(path)
+    raw.exec('ALTER TABLE coin ADD COLUMN crc INTEGER NOT NULL DEFAULT 0')
+    raw.prepare('UPDATE coin SET crc = ?').run(crc32('kPEPE', crc32('1')))
+    raw.pragma('user_version = 2')
+    raw.pragma('journal_mode = DELETE')
+    raw.close()
+    loseLastLeaf(path)
+    const store = open()
+    expect(notices).toMatchObject([
+      { kind: 'set-aside', reason: expect.stringMatching(/malformed/) },
+    ])
+    expect(store.bars('kPEPE', 0)).toHaveLength(2)
+    store.close(NOW_MS)
+  })
+
   function open(): HistoryStore {
     return new HistoryStore({ path, onNotice: (notice) => notices.push(notice) }, NOW_MS)
   }
@@ -107,6 +130,15 @@ function writeVersion1(path: string): void {
     )
   db.pragma('user_version = 1')
   db.close()
+}
+
+/** Zeroes the last page with rows: the bars of 4h, which were written last. */
+function loseLastLeaf(path: string): void {
+  const [pageBytes, leafPage] = [4_096, 13]
+  const bytes = readFileSync(path)
+  let at = bytes.length - pageBytes
+  while (bytes[at] !== leafPage) at -= pageBytes
+  writeFileSync(path, bytes.fill(0, at, at + pageBytes))
 }
 
 function versionOf(path: string): number {

@@ -11,7 +11,13 @@ import {
   firstKey,
 } from './history-block.ts'
 import type { Patch } from './history-db.ts'
-import { coinCrc, historyMigrations, shardNames, shardOf } from './history-schema.ts'
+import {
+  COIN_CRC_SCHEMA,
+  coinCrc,
+  historyMigrations,
+  shardNames,
+  shardOf,
+} from './history-schema.ts'
 import { statPresent } from './present-file.ts'
 
 const BLOCKS_PER_SLICE = 16
@@ -42,12 +48,14 @@ export class HistorySalvage {
     this.#slices = this.#all()
   }
 
-  /** @returns null for an unreadable file, or one of another schema */
+  /** @returns null for an unreadable file, or one of a schema that cannot be salvaged */
   static open(path: string): HistorySalvage | null {
     let db: Database.Database | undefined
     try {
       db = new Database(path, { readonly: true, fileMustExist: true, timeout: 0 })
-      if (db.pragma('user_version', { simple: true }) === historyMigrations.length)
+      // A page may be found damaged by a migration, which leaves the file as it was.
+      const version = Number(db.pragma('user_version', { simple: true }))
+      if (version >= COIN_CRC_SCHEMA && version <= historyMigrations.length)
         return new HistorySalvage(db, path)
     } catch (cause) {
       if (!(cause instanceof Database.SqliteError)) throw cause

@@ -23,6 +23,14 @@ export function coinCrc(id: number, name: string): number {
   return crc32(name, crc32(String(id)))
 }
 
+/** The schemas from which on coins have checksums, bars are those of 1h alone, and claims have a table. */
+export const COIN_CRC_SCHEMA = 2
+export const HOURS_ONLY_SCHEMA = 3
+export const CLAIMS_SCHEMA = 4
+
+/** A row with bars of 15m or 4h. */
+export const IS_REMOVED_BAR = `key / ${BLOCK_NUMBER_MAX + 1} % 8 IN (0, 2)`
+
 export const historyMigrations: readonly ((db: Database.Database) => void)[] = [
   (db) => {
     db.exec('CREATE TABLE coin (id INTEGER PRIMARY KEY, name TEXT NOT NULL) STRICT')
@@ -37,10 +45,9 @@ export const historyMigrations: readonly ((db: Database.Database) => void)[] = [
     const coins = db.prepare<[], { id: number; name: string }>('SELECT id, name FROM coin').all()
     for (const { id, name } of coins) update.run(coinCrc(id, name), id)
   },
-  // Bars of 15m and 4h, which nothing read: an engine has its candles from the checkpoint or from the venue.
+  // Nothing read them: an engine has its candles from the checkpoint or from the venue.
   (db) => {
-    for (const name of shardNames)
-      db.exec(`DELETE FROM ${name} WHERE key / ${BLOCK_NUMBER_MAX + 1} % 8 IN (0, 2)`)
+    for (const name of shardNames) db.exec(`DELETE FROM ${name} WHERE ${IS_REMOVED_BAR}`)
   },
   (db) => db.exec(createClaimTable),
 ]

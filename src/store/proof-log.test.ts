@@ -42,6 +42,7 @@ test('the log of version 0.1.0 is continued: its hours keep their roots and chai
   old.prepare('INSERT INTO hours VALUES (10, 1, ?, ?)').run(root, chain)
   old.pragma('user_version = 1')
   old.close()
+  expect(SqliteProofLog.inspect(path)).toMatchObject({ state: 'readable', version: 1 })
   let nowMs = 12.5 * HOUR_MS
   const log = new SqliteProofLog(path, () => nowMs)
   onTestFinished(() => log.close())

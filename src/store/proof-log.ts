@@ -79,6 +79,9 @@ export const proofMigrations: FileKind<unknown>['migrations'] = [
     `),
 ]
 
+/** The first schema with all leaves in one table; `answers` held them before. */
+const LEAVES_SCHEMA = 2
+
 const kind: FileKind<Database.Database> = {
   name: 'proofs',
   isCheckedWhole: true,
@@ -182,7 +185,9 @@ export class SqliteProofLog implements ProofLog {
   }
 
   static inspect(path: string): FileInspection<unknown> {
-    return inspectSqliteFile(path, kind.migrations, (db) => checkTable(db, 'leaves'))
+    return inspectSqliteFile(path, kind.migrations, (db, version) =>
+      checkTable(db, version < LEAVES_SCHEMA ? 'answers' : 'leaves'),
+    )
   }
 
   async add(kind: LeafKind, digests: readonly Uint8Array[]): Promise<void> {

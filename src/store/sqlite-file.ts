@@ -108,14 +108,15 @@ export type FileInspection<Found> =
     }
 
 /**
- * Reads a file without changing it, also while a service writes it. `look` may throw what
- * {@link isDamage} knows.
+ * Reads a file without changing it, also while a service writes it. A file of an earlier
+ * schema is readable too, since a service migrates it.
+ * @param look reads only the tables of `version`; may throw what {@link isDamage} knows
  * @throws if the file cannot be read now, for example on a full disk; a service may still open it
  */
 export function inspectSqliteFile<Found>(
   path: string,
   migrations: FileKind<unknown>['migrations'],
-  look: (db: Database.Database) => Found,
+  look: (db: Database.Database, version: number) => Found,
 ): FileInspection<Found> {
   const place = placeOf(path)
   const parts = [place, `${place}-wal`].flatMap((part) => {
@@ -132,7 +133,7 @@ export function inspectSqliteFile<Found>(
     const isNewer = version > migrations.length
     if (reason !== null) return { state: 'unusable', bytes, reason, isNewer }
     const writtenMs = Math.max(...parts.map(({ mtimeMs }) => mtimeMs))
-    return { state: 'readable', bytes, version, writtenMs, found: look(db) }
+    return { state: 'readable', bytes, version, writtenMs, found: look(db, version) }
   } catch (cause) {
     if (isUnusable(cause))
       return { state: 'unusable', bytes, reason: cause.message, isNewer: false }

@@ -60,6 +60,7 @@ describe('candidates of liquidations', () => {
     ['as the maker', position(500, 99), trade({ buyer: OTHER, seller: HOLDER, takerSide: 'buy' })],
     ['and opens more', position(-500, 101), sold],
     ['and is not followed', position(0, 99), sold],
+    ['long after its last update', position(500, 99, NOW_MS - 61 * 60_000), sold],
   ])('not one that trades %s', (_, held, traded) => {
     expect(candidatesOf(held, traded).next(LATER_MS)).toBeNull()
   })

@@ -236,6 +236,8 @@ export class LiquidationCandidates implements MarketTracker {
     const taker = takerSide === 'buy' ? buyer : seller
     const position = this.#followed.get(taker)?.get(coin)
     if (position === undefined || (position.side === 'long') === (takerSide === 'buy')) return
+    // No event closes a position that was closed while the engine was down.
+    if (timeMs - position.timeMs > POSITION_AGE_MS_MAX) return
     const isLikely = isReached(position, this.#marks.get(coin) ?? price, NEAR)
     const share = this.#closed(position, trade)
     if (isLikely || share >= LARGE_SHARE)

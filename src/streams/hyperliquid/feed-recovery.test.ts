@@ -273,6 +273,18 @@ describe('a coin that falls silent while its socket lives', () => {
     expect(run.of('silence').at(-1)).toMatchObject({ coin: 'B', state: 'heard' })
   })
 
+  test('is not reported to the operator once another coin has its subscriptions', () => {
+    const venue = new ScriptedVenue({ coins: ['A', 'B'] })
+    // Room for one coin.
+    const run = play(venue, { needs, subscriptionsMax: 1 })
+    run.advance(30_000)
+    venue.dayNotionalUsd = (coin) => (coin === 'A' ? 1e6 : 1e9)
+    run.advance(HOUR_MS)
+    expect(venue.subscribed('l2Book')).toEqual(['B'])
+    expect(run.of('silence')[0]).toMatchObject({ coin: 'A', state: 'silent' })
+    expect(run.notices.filter(({ kind }) => kind === 'coin-silent')).toEqual([])
+  })
+
   test('is not taken for one when all are silent', () => {
     const venue = new ScriptedVenue({ coins: ['A', 'B', 'C'] })
     const run = play(venue, { needs })

@@ -8,8 +8,7 @@ describe('a clock that is minutes behind', () => {
   const BEHIND_MS = 300_000
 
   /** A book a second for so long, told 400 ms after it was so. @param fromSecond from then on the clocks disagree */
-  function hearBooks(seconds: number, fromSecond = 0) {
-    const ingest = new Ingest({ sockets: 1 })
+  function hearBooks(seconds: number, fromSecond = 0, ingest = new Ingest({ sockets: 1 })) {
     const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
     ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
     const heard = Array.from({ length: seconds }, (_, second) => {
@@ -51,6 +50,17 @@ describe('a clock that is minutes behind', () => {
     expect(counted.at(-1)).toMatchObject({
       timeExchangeMs: nowMs + BEHIND_MS - 400,
       timeReceivedMs: nowMs,
+    })
+  })
+
+  test('drops no settled funding', () => {
+    const ingest = new Ingest({ sockets: 1 })
+    hearBooks(30, 0, ingest)
+    const nowMs = START_MS + 30_000
+    const row = { coin: 'BTC', fundingRate: '0.0000125', premium: '0.0', time: nowMs + BEHIND_MS }
+    const reply = { coin: 'BTC', fromMs: START_MS, askedMs: nowMs, body: JSON.stringify([row]) }
+    expect(ingest.process({ kind: 'fundings', ...reply }, nowMs)).toMatchObject({
+      batch: [{ kind: 'funding-history', rows: [{ timeMs: START_MS }] }],
     })
   })
 

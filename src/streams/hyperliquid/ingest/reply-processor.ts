@@ -103,7 +103,8 @@ export class ReplyProcessor {
   ):
     | { readonly batch: Batch; readonly rows: readonly FundingRow[]; readonly isWhole: boolean }
     | Rejected {
-    const reply = decodeFundingHistory(body, { coin, fromMs }, nowMs)
+    const { times } = this.#state
+    const reply = decodeFundingHistory(body, { coin, fromMs }, times.latestMs(nowMs))
     if (reply.kind === 'rejected') return reply
     const rows = this.#fundingFilter.accept(coin, reply.rows)
     const outliers = Array.from({ length: reply.rows.length - rows.length }, () =>
@@ -111,7 +112,7 @@ export class ReplyProcessor {
     )
     const drops = [...reply.drops, ...outliers]
     this.#reportDrops(drops)
-    const stamp = this.#state.times.stamp(askedMs)
+    const stamp = times.stamp(askedMs)
     const event = { kind: 'funding-history', coin, rows, ...stamp } as const
     return { batch: rows.length === 0 ? [] : [event], rows, isWhole: drops.length === 0 }
   }

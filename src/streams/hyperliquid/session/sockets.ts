@@ -248,12 +248,14 @@ function requestHistory(coin: string, { backfill, plan, runtime }: Shared): void
 
 /** Once per second: renews the subscriptions of stale coins. */
 function ticks(shared: Shared): Observable<Batch> {
-  const { ingest, onFeedEvent, runtime } = shared
+  const { ingest, onFeedEvent, plan, runtime } = shared
   const { scheduler } = runtime
   return interval(WATCH_PERIOD_MS, scheduler).pipe(
     map(() => {
       const { batch, silent } = ingest.process({ kind: 'tick' }, scheduler.now())
       for (const silence of silent) {
+        // The venue was asked to end its subscriptions.
+        if (!plan.follows(silence.coin)) continue
         onFeedEvent({ kind: 'coin-silent', ...silence })
         renew(silence, shared)
       }

@@ -39,7 +39,7 @@ const OWN_EXCHANGE = 'HlPerp'
 export function decodeFundingHistory(
   body: string,
   { coin, fromMs }: { readonly coin: string; readonly fromMs: number },
-  timeReceivedMs: number,
+  latestMs: number,
 ): FundingsReply | Rejected {
   const reply = parsedJson(body)
   if (reply === undefined) return rejected('not_json')
@@ -47,7 +47,7 @@ export function decodeFundingHistory(
   const drops: Drop[] = []
   const rows: FundingRow[] = []
   for (const row of reply) {
-    const funding = decodeFunding(row, coin, timeReceivedMs)
+    const funding = decodeFunding(row, coin, latestMs)
     if ('reason' in funding) drops.push(funding)
     // Rows before the requested time are dropped, so the request bounds their number.
     else if (funding.timeMs < fromMs || funding.timeMs <= (rows.at(-1)?.timeMs ?? 0))
@@ -83,10 +83,10 @@ export function decodePredictedFundings(
   return { kind: 'predictions', coins: [...coins.values()], drops }
 }
 
-function decodeFunding(row: unknown, coin: string, timeReceivedMs: number): FundingRow | Drop {
+function decodeFunding(row: unknown, coin: string, latestMs: number): FundingRow | Drop {
   if (!isVenueObject(row)) return drop('bad_row', 'fundingHistory', coin)
   if (row.coin !== coin) return drop('other_series', 'coin', coin)
-  const settledMs = readTimeMs(row.time, timeReceivedMs)
+  const settledMs = readTimeMs(row.time, latestMs)
   if (settledMs === undefined) return drop('bad_time', 'time', coin)
   const rateHourly = readFraction(row.fundingRate, FUNDING_MAX)
   if (rateHourly === undefined) return drop('bad_number', 'fundingRate', coin)
