@@ -68,17 +68,11 @@ afterEach(async () => {
 })
 
 /** Writes a sale as the service does. */
-async function write({
-  payer,
-  nonce,
-  network = base.network,
-  amount = PRICE,
-  state = 'settled',
-  transaction,
-}: Sale): Promise<void> {
+async function write(sale: Sale, nowMs = Date.now()): Promise<void> {
+  const { payer, nonce, network = base.network, amount = PRICE } = sale
+  const { state = 'settled', transaction } = sale
   const entry = ledgerEntry(nonce)
   const key = { network, asset: base.asset, payer, nonce }
-  const nowMs = Date.now()
   await ledger.begin({ ...entry, key, amount, validBeforeSeconds: nowMs / 1_000 + 120 }, nowMs)
   await ledger.move(key, state, transaction, nowMs)
 }
@@ -176,7 +170,10 @@ describe('on a local Base', () => {
     gas: 100_000n,
   })
 
-  async function report(rpcUrl = chain.rpcUrl): Promise<Report & { readonly isEqual: boolean }> {
+  async function report(
+    rpcUrl = chain.rpcUrl,
+    sinceMs?: number,
+  ): Promise<Report & { readonly isEqual: boolean }> {
     let text = ''
     const write = (piece: string) => {
       text += piece
@@ -184,11 +181,23 @@ describe('on a local Base', () => {
     const payTo = chain.accounts.merchant.address
     const options = { ...place, dataDir: folder, payTo, rpcUrl, until: Date.now() + 3_600_000 }
     const isEqual = await reconcile(
-      { ...options, csv: join(folder, 'differences.csv') },
+      {
+        ...{ ...options, csv: join(folder, 'differences.csv') },
+        ...(sinceMs !== undefined && { since: sinceMs }),
+      },
       { write, hasColor: false },
     )
     return { ...(JSON.parse(text) as Report), isEqual }
   }
+
+  test('a sale of the day before explains a transfer of the period', async () => {
+    const sinceMs = Date.now() - 3_600_000
+    for (const sale of await paid(1)) await write(sale, sinceMs - 80_000_000)
+    await wallet.mine({ blocks: FINAL_BEHIND + 10, interval: 2 })
+    const { differences, compared } = await report(chain.rpcUrl, sinceMs)
+    expect(differences).toEqual([])
+    expect(compared, 'and is not of the period').toMatchObject([{ equal: 0 }])
+  })
 
   test(`no difference among ${SALES} sales, then every planted one`, async () => {
     for (const sale of await paid(SALES)) await write(sale)

@@ -4,6 +4,7 @@ import { createTestClient, http, publicActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { ChannelDigests } from '../src/payment/channels/channel.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
@@ -15,7 +16,7 @@ import {
   signedDeposit,
   signedVoucher,
 } from '../src/payment/testing/channel-rig.ts'
-import type { PaidHost } from '../src/payment/testing/paid-host.ts'
+import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
@@ -58,6 +59,7 @@ afterAll(async () => {
 async function open(
   paidCallsPerWalletPerMinute = 1_000,
   rpcUrl = ground.chain.rpcUrl,
+  limits: PaidHostOptions['limits'] = {},
 ): Promise<void> {
   const { facilitator, merchant } = ground.chain.accounts
   wire = await rpcWire(rpcUrl)
@@ -76,7 +78,7 @@ async function open(
       desk.method,
     ],
     clock: systemClock,
-    limits: { paidCallsPerWalletPerMinute },
+    limits: { paidCallsPerWalletPerMinute, ...limits },
   })
 }
 
@@ -221,6 +223,27 @@ describe('a payment channel', () => {
       const { status } = await call(encodedPayment(await exactPayload(victim)), path)
       expect(status, 'its own payments, by another scheme').toBe(200)
     }
+  })
+
+  test('that anybody funds in the name of a stranger uses up no limit of that wallet', async () => {
+    await open(2, ground.chain.rpcUrl, { identicalFailuresPerMinute: 5 })
+    const victim = await ground.fundedBuyer()
+    const attacker = newBuyer()
+    const config = channelConfig(victim.address, channelTerms(), {
+      payerAuthorizer: attacker.address,
+    })
+    const funded = { balance: 1n, claimed: 0n, withdrawRequestedAtSeconds: 0, refundNonce: 0n }
+    const id = new ChannelDigests(base.chainId).channelId(config)
+    await desk.store.mirror(id, config, funded, systemClock.nowMs())
+    for (let tries = 1n; tries <= 6n; tries += 1n) {
+      const uncovered = channelPayment(PRICE, channelTerms(), {
+        type: 'voucher',
+        channelConfig: config,
+        voucher: await signedVoucher(attacker, config, tries * PRICE),
+      })
+      expect((await call(uncovered)).status).toBeGreaterThanOrEqual(402)
+    }
+    expect((await call(encodedPayment(await exactPayload(victim)))).status).toBe(200)
   })
 
   test('does not make us pay gas for refunds that are worth less', async () => {

@@ -182,6 +182,15 @@ test('the use of a nonce is found however long ago it was, and where few blocks 
         kind: 'settled',
       })
     }
+  const { chain: network, authorization } = payment
+  const lasting = { ...authorization, validBefore: authorization.validBefore + 80_000n }
+  for (const atOnce of [10_000n, 1_000n])
+    expect(
+      await chainOutcome(await later(20_000n, atOnce), {
+        ...{ ...payment, chain: network, authorization: lasting },
+      }),
+      `before its expiry, ${atOnce} at once`,
+    ).toMatchObject({ kind: 'settled' })
 })
 
 /** The chain after a number of empty blocks, at a provider with a limited range of log searches. */

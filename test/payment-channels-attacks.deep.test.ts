@@ -2,16 +2,19 @@ import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Address, Hex } from 'viem'
-import { createTestClient, http, publicActions, walletActions } from 'viem'
+import { createTestClient, http, parseAbi, publicActions, walletActions } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChannelConfig } from '../src/payment/channels/channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests } from '../src/payment/channels/channel.ts'
+import type { TransactionResult } from '../src/payment/channels/channel-chain.ts'
+import type { ChannelStore } from '../src/payment/channels/channel-store.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
+import { TransactionSender } from '../src/payment/evm/transaction-sender.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { ChannelDesk } from '../src/payment/testing/channel-rig.ts'
 import {
@@ -62,6 +65,8 @@ type ShopOptions = {
   readonly rpcUrl?: string
   readonly payTo?: Address
   readonly unclaimedMax?: bigint
+  /** Of another gateway. */
+  readonly store?: ChannelStore
 }
 
 async function shop({ folder, ...options }: ShopOptions = {}): Promise<Shop> {
@@ -256,6 +261,19 @@ describe('one voucher', () => {
     expect(await chargedOf(at, buyer)).toBe(2n * PRICE)
   })
 
+  test('that a claim has published reveals no newer one, and a client that starts from the claim gets it', async () => {
+    const { at, buyer } = await opening()
+    expect(await at.desk.collector.flush()).toBe(true)
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
+    const observed = await buy(at, await voucher(buyer, at, PRICE), '/pulse/ETH')
+    expect(observed.required().error).toBe(MISMATCH)
+    expect(JSON.stringify(observed.required())).not.toContain('channelState')
+    at.clock.advance(60_001)
+    expect((await buy(at, await voucher(buyer, at, 3n * PRICE), '/pulse/SOL')).status).toBe(200)
+    const forgetful = await buy(at, await voucher(buyer, at, 2n * PRICE))
+    expect(JSON.stringify(forgetful.required())).toContain('channelState')
+  })
+
   test('for an answer that is an error is not charged, and buys another', async () => {
     const { at, buyer } = await opening()
     const payment = await voucher(buyer, at, 2n * PRICE)
@@ -430,6 +448,28 @@ describe('a deposit', () => {
     const { status, body } = await buy(at, await withDeposit(buyer, at, PRICE, 2n * FUNDS))
     expect(status).toBe(402)
     expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_insufficient_balance')
+  })
+
+  test('of a wallet that is emptied before the block, three times, is the last one that we send', async () => {
+    await onOwnChain()
+    const at = await shop()
+    const buyer = await fundedBuyer(at)
+    await client().setBalance({ address: buyer.key.address, value: 10n ** 18n })
+    const { send } = TransactionSender.prototype
+    const sent = vi.spyOn(TransactionSender.prototype, 'send')
+    onTestFinished(() => sent.mockRestore())
+    sent.mockImplementation(async function (this: TransactionSender, ...args) {
+      await emptied(buyer.key)
+      return send.apply(this, args)
+    })
+    for (let tries = 1; tries <= 3; tries += 1) {
+      const { body } = await buy(at, await withDeposit(buyer, at, PRICE, FUNDS))
+      expect(body().diagnostics.reason).toMatch(/deposit_transaction_failed$/)
+      await chain.fundUsdc(buyer.key.address, FUNDS)
+    }
+    const { status, body } = await buy(at, await withDeposit(buyer, at, PRICE, FUNDS))
+    expect([status, body().diagnostics.reason]).toEqual([402, 'invalid_exact_evm_payer_barred'])
+    expect(sent).toHaveBeenCalledTimes(3)
   })
 
   test('of a stranger’s money is refused by its signature, before any wallet is counted', async () => {
@@ -609,6 +649,54 @@ describe('a refund', () => {
     expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
   })
 
+  test('of a part is sent once an hour, and of the whole remainder always', async () => {
+    const { at, buyer } = await opening()
+    const refunds = vi.spyOn(at.desk.registry.chain, 'refund')
+    expect((await buy(at, await refund(buyer, at, PRICE, 100_000n))).status).toBe(200)
+    const soon = await buy(at, await refund(buyer, at, PRICE, 100_000n))
+    expect(soon.body().diagnostics.reason).toMatch(/refund_too_soon$/)
+    expect(refunds).toHaveBeenCalledTimes(1)
+    at.clock.advance(3_600_000)
+    expect((await buy(at, await refund(buyer, at, PRICE, 100_000n))).status).toBe(200)
+    expect((await buy(at, await refund(buyer, at, PRICE, DEPOSIT))).status).toBe(200)
+  })
+
+  test('that was not sent opens no channel whose refund another gateway has sent', async () => {
+    const { at, buyer } = await opening()
+    const other = await shop({ payTo: at.terms.payTo, store: at.desk.store })
+    const { chain: contract } = other.desk.registry
+    const theirs = contract.refund.bind(contract)
+    vi.spyOn(contract, 'refund').mockImplementation(async (...args) => {
+      await theirs(...args)
+      return { kind: 'unknown', reason: 'no receipt', transaction: `0x${'1'.repeat(64)}` }
+    })
+    vi.spyOn(at.desk.registry.chain, 'refund').mockImplementationOnce(async () => {
+      await buy(other, await refund(buyer, at, PRICE, DEPOSIT))
+      return { kind: 'unsent', reason: 'no node' }
+    })
+    await buy(at, await refund(buyer, at, PRICE, DEPOSIT))
+    expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(402)
+  })
+
+  test('that waits for one that was not sent closes the channel again', async () => {
+    const { at, buyer } = await opening()
+    const pending = { kind: 'unknown', reason: 'no receipt', transaction: `0x${'1'.repeat(64)}` }
+    const payment = await refund(buyer, at, PRICE, DEPOSIT)
+    let second: Promise<unknown> | undefined
+    vi.spyOn(at.desk.registry.chain, 'refund')
+      .mockImplementationOnce(async () => {
+        second = buy(at, payment)
+        // Enough for the second one to begin, if it does not wait.
+        await new Promise<void>((resolve) => systemClock.after(300, resolve))
+        return { kind: 'unsent', reason: 'no node' }
+      })
+      .mockResolvedValueOnce(pending as TransactionResult)
+    await buy(at, payment)
+    await second
+    const { body } = await buy(at, await voucher(buyer, at, 2n * PRICE))
+    expect(body().diagnostics.reason).toMatch(/withdrawal_pending$/)
+  })
+
   test.each([
     ['of a millionth, which costs us more than that', PRICE, 1n, 'refund_amount_invalid'],
     ['of nothing', PRICE, 0n, 'refund_amount_invalid'],
@@ -783,6 +871,8 @@ function cutAfter({ store }: ChannelDesk, disk: string, point: 'commit' | 'none'
   }
 }
 
+const transferAbi = parseAbi(['function transfer(address to, uint256 value) returns (bool)'])
+
 const withdrawAbi = [
   {
     type: 'function',
@@ -831,6 +921,15 @@ async function withdrawal(
   const hash = await client().writeContract(call)
   const { status } = await client().waitForTransactionReceipt({ hash })
   expect(status).toBe('success')
+}
+
+/** Transfers all its money to the dead address. */
+async function emptied(account: PrivateKeyAccount): Promise<void> {
+  const hash = await client().writeContract({
+    ...{ address: base.asset as Address, abi: transferAbi, functionName: 'transfer', account },
+    args: ['0x000000000000000000000000000000000000dEaD', await held(account.address)],
+  })
+  await client().waitForTransactionReceipt({ hash })
 }
 
 /** Waits for pending operations at the node. */

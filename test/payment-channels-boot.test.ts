@@ -25,7 +25,7 @@ const books = {
   openChannels: async () => ({ store: new SqliteChannelStore(':memory:') }),
 }
 
-const { sender } = localFacilitator({
+const facilitator = localFacilitator({
   ...{ network: base, rpcUrl: 'http://127.0.0.1:1', privateKey: KEY, clock: systemClock },
 })
 
@@ -38,7 +38,7 @@ function parsed(args: readonly string[]): ServeOptions {
 test('channels are off unless they are asked for', async () => {
   const options = parsed([...BASE, ...NODE])
   expect(options.paymentChannels).toBe('off')
-  expect(await paymentChannels(options, log, new Registry(), books, sender)).toBeNull()
+  expect(await paymentChannels(options, log, new Registry(), books, facilitator)).toBeNull()
 })
 
 test('an unreadable file of channels causes the same warning as an existing one', async () => {
@@ -48,7 +48,7 @@ test('an unreadable file of channels causes the same warning as an existing one'
   const lines: string[] = []
   const hearing = pino({ level: 'warn' }, { write: (line) => void lines.push(line) })
   const options = parsed([...BASE, ...NODE, '--data-dir', dataDir])
-  expect(await paymentChannels(options, hearing, new Registry(), books, sender)).toBeNull()
+  expect(await paymentChannels(options, hearing, new Registry(), books, facilitator)).toBeNull()
   expect(lines).toEqual([expect.stringMatching(/channels\.db may hold .*ELOOP/)])
 })
 
@@ -70,7 +70,7 @@ test('channels on a chain without the contract are refused', async () => {
   onTestFinished(() => anvil.close())
   const node = ['--rpc-url', anvil.rpcUrl, '--facilitator-key', KEY]
   const options = parsed([...BASE, ...node, ...ON])
-  await expect(paymentChannels(options, log, new Registry(), books, sender)).rejects.toThrow(
+  await expect(paymentChannels(options, log, new Registry(), books, facilitator)).rejects.toThrow(
     /no channel contract/,
   )
 })
@@ -79,7 +79,7 @@ test('a node that is down now may be up for the first payment', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-channels-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const options = parsed([...BASE, ...NODE, ...ON, '--data-dir', folder])
-  const channels = await paymentChannels(options, log, new Registry(), books, sender)
+  const channels = await paymentChannels(options, log, new Registry(), books, facilitator)
   expect(channels?.method.extra).toMatchObject({ withdrawDelay: 86_400 })
   await channels?.stop()
 })

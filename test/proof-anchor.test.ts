@@ -12,6 +12,7 @@ import type { Claim } from '../src/domain/track-record.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import type { ProofAnchor } from '../src/payment/evm/proof-anchor.ts'
+import type { TransactionCost } from '../src/payment/ledger/transaction-costs.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { verify } from '../src/roles/verify.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -38,6 +39,7 @@ let clock: ManualClock
 let proofs: SqliteProofLog
 let anchored: string[]
 let failures: unknown[]
+let costs: TransactionCost[]
 
 beforeAll(async () => {
   chain = await startEvmChain({ clock: systemClock })
@@ -50,6 +52,7 @@ beforeEach(async () => {
   proofs = new SqliteProofLog(join(folder, 'proofs.db'), () => clock.nowMs())
   anchored = []
   failures = []
+  costs = []
   await proofs.add('claim', [digest])
   clock.advance(HOUR_MS)
   await proofs.add('answer', [Buffer.alloc(32, 1)])
@@ -73,7 +76,8 @@ async function finalize() {
 
 function anchorAt(rpcUrl = chain.rpcUrl): ProofAnchor {
   const { privateKey } = chain.accounts.facilitator
-  return localFacilitator({ network: base, rpcUrl, privateKey, clock }).proofAnchor({
+  const recordCost = (cost: TransactionCost) => void costs.push(cost)
+  return localFacilitator({ network: base, rpcUrl, privateKey, clock, recordCost }).proofAnchor({
     proofs,
     onAnchored: (transaction) => anchored.push(transaction),
     onFailure: (cause) => failures.push(cause),
@@ -118,6 +122,8 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   const [hour] = await proofs.hours(null, 1)
   expect(new Set(anchored).size, 'one of the two sends').toBe(1)
   const [transaction] = anchored
+  expect(costs).toMatchObject([{ transaction, payments: 0 }])
+  expect(costs[0]?.fee).toBeGreaterThan(0n)
   const sent = await anvil().getTransaction({ hash: transaction as `0x${string}` })
   expect(sent).toMatchObject({ input: bytesToHex(hour?.chain ?? new Uint8Array()), value: 0n })
   expect(sent.to).toBe(sent.from)

@@ -8,6 +8,7 @@ import { readLedger, unknownIfUnreadable } from './ledger/ledger-read.ts'
 import type { NodePermit } from './node-budget.ts'
 import type { NodeGate } from './node-gate.ts'
 import { MalformedPayment } from './payload.ts'
+import type { Payment } from './payment.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment, ReadPayment } from './presented-payment.ts'
@@ -100,7 +101,7 @@ export class Admission {
       if ('limit' in invalid) return responses.limited(request, invalid.limit, invalid.allowance)
       return responses.invalid(request, terms, invalid, payer)
     }
-    const limited = await this.#limited(request, payer)
+    const limited = await this.#limited(request, presented.payment)
     if (limited !== null) return limited
     if (presented.payment.operation !== undefined) return { ...presented, inFlight: null, permit }
 
@@ -134,11 +135,14 @@ export class Admission {
     return malformed(request, message)
   }
 
-  async #limited(request: FastifyRequest, payer: string): Promise<BufferedResponse | null> {
+  async #limited(
+    request: FastifyRequest,
+    { payer, limitedAs = payer }: Payment,
+  ): Promise<BufferedResponse | null> {
     const { failures, responses, wallets } = this.#options
-    const hit = await failures.walletLimit(payer)
+    const hit = await failures.walletLimit(limitedAs)
     if (hit !== null) return responses.limitHit(request, hit)
-    const allowance = await wallets.take(payer)
+    const allowance = await wallets.take(limitedAs)
     return allowance.allowed ? null : responses.limited(request, wallets, allowance)
   }
 
@@ -171,13 +175,16 @@ export class Admission {
     return identifier !== null && this.#identified.has(identifiedBy(key.payer, identifier))
   }
 
-  #track({ key: { payer }, identifier }: PresentedPayment, { answer }: InFlightPayment): void {
+  #track(
+    { key: { payer }, identifier, payment: { limitedAs = payer } }: PresentedPayment,
+    { answer }: InFlightPayment,
+  ): void {
     const name = identifier === null ? null : identifiedBy(payer, identifier)
     if (name !== null) this.#identified.add(name)
     void answer.then(({ status }) => {
       if (name !== null) this.#identified.delete(name)
       // A sale that failed through our fault does not count for its wallet.
-      if (status >= 500) void this.#options.wallets.giveBack(payer)
+      if (status >= 500) void this.#options.wallets.giveBack(limitedAs)
     })
   }
 }

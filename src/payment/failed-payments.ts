@@ -33,6 +33,7 @@ export class FailedPayments {
   readonly #byAddress: RateLimit
   readonly #byWallet: RateLimit
   readonly #perWallet: number
+  readonly #used: RateLimit
   readonly #identical: RateLimit
   readonly #identicalPerMinute: number
   readonly #queues = new Map<string, CheckQueue>()
@@ -41,6 +42,7 @@ export class FailedPayments {
     this.#byAddress = rateLimits('failed-payments', perAddressPerMinute)
     this.#perWallet = Math.min(identicalPerMinute, perAddressPerMinute)
     this.#byWallet = rateLimits('refused-payments', this.#perWallet)
+    this.#used = rateLimits('used-authorizations', 1)
     this.#identical = rateLimits('identical-failures', identicalPerMinute)
     this.#identicalPerMinute = identicalPerMinute
   }
@@ -72,9 +74,18 @@ export class FailedPayments {
     return allowance.allowed ? null : this.#hit('unverified', allowance)
   }
 
-  /** Whether the chain rejected a payment of this wallet within the last minute. */
+  /** Whether the chain rejected a payment of this wallet, or had used it elsewhere, within the last minute. */
   async wasRefused(payer: string): Promise<boolean> {
-    return (await this.#byWallet.peek(payer)).remaining < this.#perWallet
+    const [refused, used] = await Promise.all([this.#byWallet.peek(payer), this.#used.peek(payer)])
+    return refused.remaining < this.#perWallet || !used.allowed
+  }
+
+  /**
+   * Notes a payment that the chain used or cancelled elsewhere. It is public, so anybody may have sent it: it blocks
+   * nothing.
+   */
+  async noteUsed(payer: string): Promise<void> {
+    await this.#used.take(payer)
   }
 
   /** @returns the limit if the chain rejected too many payments of this wallet. Valid once its signature was checked. */

@@ -86,9 +86,9 @@ export class NodeGate {
     permit: NodePermit,
   ): Promise<BufferedResponse | ScreeningRefusal | null> {
     const { ledger, failures, coordinator, wallets } = this.#options
-    const { payer } = payment
+    const { payer, limitedAs = payer } = payment
     let refusal: BufferedResponse | ScreeningRefusal | null
-    if ((await ledger.hasSettled(payer)) && !(await failures.wasRefused(payer)))
+    if ((await ledger.hasSettled(limitedAs)) && !(await failures.wasRefused(limitedAs)))
       refusal = this.#refused(request, await permit.start('known'))
     else
       refusal =
@@ -96,20 +96,20 @@ export class NodeGate {
         (await coordinator.screen(payment)) ??
         this.#refused(request, await permit.start('new'))
     // A payment that was refused unverified does not count as a sale of its wallet.
-    if (refusal !== null && 'status' in refusal) await wallets.giveBack(payer)
+    if (refusal !== null && 'status' in refusal) await wallets.giveBack(limitedAs)
     return refusal
   }
 
   /** Before the signature is checked the payer is only asserted, so anybody may have named it. */
   async #unproven(
     request: FastifyRequest,
-    { payer }: Payment,
+    { payer, limitedAs = payer }: Payment,
     permit: NodePermit,
   ): Promise<BufferedResponse | null> {
     const { failures, wallets, responses } = this.#options
-    const hit = await failures.walletLimit(payer)
+    const hit = await failures.walletLimit(limitedAs)
     if (hit !== null) return responses.limitHit(request, hit)
-    const sales = await wallets.peek(payer)
+    const sales = await wallets.peek(limitedAs)
     if (!sales.allowed) return responses.limited(request, wallets, sales)
     return (
       (await this.#reserve(request, permit)) ?? this.#refused(request, await permit.start('new'))

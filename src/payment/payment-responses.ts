@@ -108,7 +108,8 @@ export class PaymentResponses {
     rejection: Rejection,
   ): Promise<BufferedResponse> {
     const { failures, quotes, emit } = this.#options
-    const counted = await failures.countRefused(callerKey(request.ip), payer, rejection)
+    const { limitedAs = payer } = payment
+    const counted = await failures.countRefused(callerKey(request.ip), limitedAs, rejection)
     if ('limit' in counted) return this.limitHit(request, counted)
     const { reason } = counted
     emit(request, { kind: 'rejected', payer, reason })

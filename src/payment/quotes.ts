@@ -33,8 +33,9 @@ export class Quotes {
     const quoted = this.#quoted(request, terms)
     const { receipts } = this.#options
     if (receipts === null) return terms.quote(quoted)
-    const offers = await receipts.offers(quoted.resourceUrl, terms.requirements)
-    const answer = terms.quote({ ...quoted, offers })
+    const ways = terms.offered()
+    const signed = await receipts.offers(quoted.resourceUrl, ways)
+    const answer = terms.quote({ ...quoted, offers: { ways, signed } })
     return { ...answer, headers: { ...answer.headers, 'preference-applied': 'signed-offer' } }
   }
 

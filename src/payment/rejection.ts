@@ -59,6 +59,10 @@ const hints = [
     'The refund failed on chain. Nothing was charged. Send the same refund again.',
   ],
   [
+    'refund_too_soon',
+    'A channel allows one partial refund per hour. Nothing was charged. Ask for the whole remainder, or retry in an hour.',
+  ],
+  [
     'payer_barred',
     'Settlements of this wallet failed on chain at the cost of the seller. It is blocked for 7 days. Pay from another wallet.',
   ],

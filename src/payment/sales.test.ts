@@ -1,6 +1,6 @@
 import { fc, test as property } from '@fast-check/vitest'
 import Fastify from 'fastify'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
@@ -9,6 +9,7 @@ import type { Facilitator, Outcome, Settlement, Verification } from './payment.t
 import { payments } from './plugin.ts'
 import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
 import { newSecret } from './testing/new-secret.ts'
+import { PRICE, startPaidHost } from './testing/paid-host.ts'
 
 const payTo = '0x00000000000000000000000000000000000000A1'
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -99,6 +100,29 @@ class NonceOnChain implements Facilitator {
       : { kind: 'unused', asOfSeconds: this.#clock.nowMs() / 1_000 }
   }
 }
+
+test('a known payer whose authorizations were used elsewhere is limited like a new one', async () => {
+  const buyer = newBuyer()
+  let verification: Verification = { kind: 'valid' }
+  const facilitator = {
+    verify: async () => verification,
+    settle: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
+    outcome: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
+  }
+  const host = await startPaidHost({
+    ...{ payTo, facilitator, clock: new ManualClock(NOW_MS) },
+    limits: { unverifiedPaymentsPerAddressPerMinute: 1 },
+  })
+  onTestFinished(() => host.close())
+  const statuses: number[] = []
+  for (const _ of [1, 2, 3]) {
+    const payload = await signedPayload(buyer, { amount: PRICE, payTo, nowMs: NOW_MS })
+    const headers = { 'payment-signature': encodedPayment(payload) }
+    statuses.push((await host.app.inject({ url: '/pulse/BTC', headers })).statusCode)
+    verification = { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
+  }
+  expect(statuses, 'the third takes a place of its address').toEqual([200, 409, 429])
+})
 
 test('a sale reads its payment from the ledger twice', async () => {
   const clock = new ManualClock(NOW_MS)

@@ -3,6 +3,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Reservation } from './admission.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import { measured } from './call-steps.ts'
+import type { FailedPayments } from './failed-payments.ts'
 import type { Finality } from './finality.ts'
 import type { InFlightPayment } from './in-flight-payments.ts'
 import type { ExposureLimits, Ledger } from './ledger/ledger.ts'
@@ -26,6 +27,7 @@ export type SalesOptions = {
   readonly coordinator: SettlementCoordinator
   readonly ledger: Ledger
   readonly clock: Clock
+  readonly failures: FailedPayments
   readonly nodeGate: NodeGate
   readonly answers: PurchasedAnswers
   readonly responses: PaymentResponses
@@ -63,7 +65,8 @@ export class Sales {
     request: FastifyRequest,
     { permit, ...presented }: Reservation,
   ): Promise<Sale | BufferedResponse> {
-    const { answers, clock, emit, ledger, nodeGate, responses, coordinator } = this.#options
+    const { answers, clock, emit, failures, ledger, nodeGate, responses, coordinator } =
+      this.#options
     const { inFlight, key } = presented
     let refusal: BufferedResponse
     try {
@@ -83,6 +86,7 @@ export class Sales {
       if (isForeign || verdict.kind === 'refused' || verdict.kind === 'open') permit.fail()
       if (verdict.kind === 'unavailable') permit.unanswered()
       if (isForeign) {
+        await failures.noteUsed(key.payer)
         refusal = answers.paymentReused(request, presented)
       } else if (verdict.kind === 'valid' || verdict.kind === 'paid') {
         emit(request, { kind: 'verified', payer: key.payer, tookMs: clock.nowMs() - beganMs })

@@ -153,7 +153,7 @@ describe('a quote', () => {
     const common = terms.quote({ secret, resourceUrl: resource })
     const rejected = rejection('invalid_network', 'Pay on Base.')
     terms.quote({ secret, resourceUrl: resource, rejected })
-    terms.quote({ secret, resourceUrl: resource, offers: [] })
+    terms.quote({ secret, resourceUrl: resource, offers: { ways: terms.requirements, signed: [] } })
     expect(terms.quote({ secret, resourceUrl: resource })).toEqual(common)
     expect(bodyOf(common)).not.toHaveProperty('diagnostics')
   })

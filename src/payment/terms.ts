@@ -39,8 +39,10 @@ export type PaidRoute = {
 
 export type Terms = {
   readonly route: PaidRoute
-  /** Offered in quotes. */
+  /** Accepted, and offered while ready. */
   readonly requirements: readonly Requirement[]
+  /** Offered now. */
+  offered(): readonly Requirement[]
   /** Also those that are no longer offered and can have bought an answer. */
   readonly known: readonly Requirement[]
   /** The 402: version 1 in the body, version 2 in `PAYMENT-REQUIRED`. */
@@ -55,8 +57,11 @@ export type Quoted = {
   readonly extensions?: Extensions
   /** Why a payment was rejected. */
   readonly rejected?: Rejection
-  /** Sent on request. */
-  readonly offers?: readonly SignedOffer[]
+  /** Sent on request, with the entries of `accepts` that they sign. */
+  readonly offers?: {
+    readonly ways: readonly Requirement[]
+    readonly signed: readonly SignedOffer[]
+  }
 }
 
 /** Time for a slow signer; bounds the use of a lost payment. */
@@ -90,17 +95,19 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
       x402Version: 2,
       error: rejected?.reason ?? 'payment_required',
       resource: resourceOf(route, resourceUrl),
-      accepts: offered().map((requirement) => corrected(current(requirement), rejected)),
+      accepts: (offers?.ways ?? offered()).map((requirement) =>
+        corrected(current(requirement), rejected),
+      ),
       extensions: withSchemas({
         ...paymentIdentifierOffer,
         ...extensions,
-        ...(offers === undefined ? {} : { [OFFER_RECEIPT]: { info: { offers } } }),
+        ...(offers === undefined ? {} : { [OFFER_RECEIPT]: { info: { offers: offers.signed } } }),
       }),
     })
-  const bodyOf = ({ resourceUrl, rejected }: Contents) => ({
+  const bodyOf = ({ resourceUrl, rejected, offers }: Contents) => ({
     x402Version: 1,
     error: rejected === undefined ? 'payment_required' : 'payment_invalid',
-    accepts: offered()
+    accepts: (offers?.ways ?? offered())
       .filter(({ method }) => method.legacyName !== null)
       .map((requirement) => legacyRequirement(requirement, route, resourceUrl)),
     ...(rejected === undefined ? {} : { diagnostics: diagnosticsOf(rejected) }),
@@ -124,6 +131,7 @@ export function termsOf(route: PaidRoute, methods: readonly PaymentMethod[]): Te
   return {
     route,
     requirements,
+    offered,
     known,
     quote: ({ secret, ...quoted }) => {
       // Quotes for one caller are not cached.

@@ -43,6 +43,9 @@ const nextSteps: Readonly<Record<LedgerDifference['reason'], string>> = {
     'No sale explains this transfer: a gift, a payment for another service with this payee, or a sale whose row is lost. Ask the payer, or send it back.',
 }
 
+/** Both EVM schemes accept authorizations that expire within a day. */
+const AUTHORIZATION_MS_MAX = 86_400_000
+
 const columns = [
   ...(['kind', 'reason', 'time_iso', 'network', 'transaction', 'payer', 'chain_usdc'] as const),
   ...(['ledger_usdc', 'nonce', 'next'] as const),
@@ -120,7 +123,11 @@ async function paymentsByNetwork(
   books: LedgerBooks,
   { sinceMs, untilMs }: ReportRange,
 ): Promise<ReadonlyMap<string, readonly ReportedPayment[]>> {
-  const range = { sinceMs: sinceMs - PERIOD_MARGIN_MS, untilMs: untilMs + PERIOD_MARGIN_MS }
+  // Earlier ones only explain transfers.
+  const range = {
+    sinceMs: sinceMs - AUTHORIZATION_MS_MAX - PERIOD_MARGIN_MS,
+    untilMs: untilMs + PERIOD_MARGIN_MS,
+  }
   const found = new Map<string, ReportedPayment[]>()
   for await (const payment of books.payments(range)) {
     const before = found.get(payment.network)

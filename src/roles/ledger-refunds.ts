@@ -54,7 +54,10 @@ export async function refunds(options: BookOptions, { write, hasColor }: Screen)
   }
 }
 
-/** An answer of another finality than `confirmed` was sent before its settlement. */
+/**
+ * An answer of another finality than `confirmed` was sent before its settlement. The ledger stores `confirmed` for a
+ * payment whose outcome was unknown, because its answer was not sent.
+ */
 function mayLackAnswer(payment: ReportedPayment): boolean {
   const { state, finality, begunMs, settledMs, isDelivered } = payment
   if (isDelivered || isVoucher(payment)) return false

@@ -11,8 +11,8 @@ import { ChannelChain } from '../payment/channels/channel-chain.ts'
 import { ChannelRegistry } from '../payment/channels/channel-registry.ts'
 import type { Channel } from '../payment/channels/channel-store.ts'
 import { Collector } from '../payment/channels/collector.ts'
+import type { LocalFacilitator } from '../payment/evm/local-facilitator.ts'
 import { base, baseSepolia } from '../payment/evm/networks.ts'
-import type { TransactionSender } from '../payment/evm/transaction-sender.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { isAbsent } from './doctor/files.ts'
@@ -43,7 +43,7 @@ export async function paymentChannels(
   log: Logger,
   metrics: Registry,
   books: Pick<OpenLedger, 'openChannels' | 'recordCost'> | null,
-  sender: TransactionSender | null,
+  facilitator: Pick<LocalFacilitator, 'sender' | 'payers'> | null,
 ): Promise<PaymentChannels | null> {
   const { payTo, rpcUrl, facilitatorKey, dataDir } = options
   const path = join(dataDir, 'channels.db')
@@ -51,7 +51,7 @@ export async function paymentChannels(
     warnOfUnclaimed(path, log)
     return null
   }
-  if (books === null || sender === null)
+  if (books === null || facilitator === null)
     throw new Error('checked: channels have a ledger and a sender of their own transactions')
   if (payTo === undefined || rpcUrl === undefined || facilitatorKey === undefined)
     throw new Error('checked: channels have a payee, a node and a key')
@@ -60,7 +60,8 @@ export async function paymentChannels(
     network,
     rpcUrl,
     account: privateKeyToAccount(facilitatorKey),
-    sender,
+    sender: facilitator.sender,
+    payers: facilitator.payers,
     recordCost: books.recordCost,
   })
   await checkDeployed(chain, log)

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import type { EvmPaymentSettings, SolanaPaymentSettings } from '../config/payment.ts'
-import type { TransactionSender } from '../payment/evm/transaction-sender.ts'
+import type { LocalFacilitator } from '../payment/evm/local-facilitator.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
@@ -12,8 +12,8 @@ import { solanaPayment } from './solana-payment.ts'
 export type PaymentMethods = {
   /** In the order in which they are offered. */
   readonly methods: readonly PaymentMethod[]
-  /** Of the account that pays gas on the EVM chain; null if a hosted facilitator settles. */
-  readonly evmSender: TransactionSender | null
+  /** Settles on the EVM chain; null if a hosted facilitator does. */
+  readonly evmFacilitator: LocalFacilitator | null
 }
 
 /**
@@ -32,6 +32,6 @@ export async function paymentMethods(
   const solana = await solanaPayment(options, log, hosted, metrics, watching, nodes)
   return {
     methods: solana === null ? [evm.method] : [evm.method, solana],
-    evmSender: evm.facilitator?.sender ?? null,
+    evmFacilitator: evm.facilitator,
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { getAddress } from 'viem'
+import { getAddress, isAddressEqual } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
@@ -91,6 +91,7 @@ class ChannelPayment implements Payment {
   /** A client that lost its state signs an old voucher again and gets the channel state. */
   readonly refusesRepetitions = true
   readonly operation?: 'refund'
+  readonly limitedAs: string
   readonly #payload: ChannelPayload
   readonly #options: BatchSettlementOptions
   readonly #registry: ChannelRegistry
@@ -111,6 +112,7 @@ class ChannelPayment implements Payment {
         : Math.floor(options.clock.nowMs() / 1_000) + VOUCHER_SECONDS
     this.wire = wirePayload(purchase, wireOfPayload(payload))
     if (payload.kind === 'refund') this.operation = 'refund'
+    this.limitedAs = limitedAs(payload)
   }
 
   /** Uses memory and disk, except for a channel that is not known yet. */
@@ -139,7 +141,10 @@ class ChannelPayment implements Payment {
   }
 
   async settle(): Promise<Settlement> {
-    if (this.#payload.kind === 'refund') return this.#refund(this.#payload.amount)
+    if (this.#payload.kind === 'refund') {
+      const { amount, voucher } = this.#payload
+      return this.#registry.refundAlone(voucher.channelId, () => this.#refund(amount))
+    }
     const before = await this.#sold()
     if (before !== null) return before
     if (this.#payload.kind !== 'deposit') return this.#commit('')
@@ -289,6 +294,8 @@ class ChannelPayment implements Payment {
     const { config, refundNonce } = channel
     const amount = wanted === null || wanted > left ? left : wanted
     if (amount < left && amount < REFUND_MIN) return rejected('refund_amount_invalid')
+    if (amount < left && this.#registry.wasJustRefunded(channelId))
+      return rejected('refund_too_soon')
     const begin = await store.beginRefund(channel)
     if (begin === 'changed') return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
     const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
@@ -296,8 +303,11 @@ class ChannelPayment implements Payment {
     const isPublic =
       sent.kind === 'mined' || (sent.kind === 'reverted' && sent.transaction !== undefined)
     const isOver = !isPublic && (sent.kind === 'reverted' || sent.kind === 'unsent')
-    if (begin === 'begun' && isOver) await store.cancelRefund(channelId)
-    if (isPublic) await this.#sync().catch(() => undefined)
+    // Another gateway can have sent the same refund, which the chain then has counted.
+    const isMine = begin === 'begun' && isOver
+    const now = isPublic || isMine ? await this.#sync().catch(() => channel) : channel
+    if (isMine && now?.refundNonce === refundNonce) await store.cancelRefund(channelId)
+    if (sent.kind === 'mined') this.#registry.refunded(channelId)
     return settlementOf(sent, 'refund')
   }
 
@@ -320,6 +330,16 @@ class ChannelPayment implements Payment {
     if (kind !== 'deposit') throw new TypeError('the payload has no deposit')
     return { channelId: voucher.channelId, config, deposit: this.#payload.deposit }
   }
+}
+
+/**
+ * Anybody can fund a channel in the name of a payer, with an authorizer of its own. A claim publishes what a refund
+ * request needs.
+ */
+function limitedAs({ kind, config, voucher }: ChannelPayload): string {
+  const { payer, payerAuthorizer } = config
+  if (kind === 'refund') return `refund|${voucher.channelId}`
+  return isAddressEqual(payer, payerAuthorizer) ? payer : `${payer}|${payerAuthorizer}`
 }
 
 function settlementOf(sent: TransactionResult, what: 'deposit' | 'refund'): Settlement {

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, encodeFunctionData } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import type { ContractPayers } from '../evm/contract-payers.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { isTurnedAway, revertReason } from '../evm/node-answer.ts'
 import type { NodeClient } from '../evm/node-client.ts'
@@ -21,7 +22,12 @@ import type { Deposit } from './channel-payload.ts'
 export type TransactionResult =
   | { readonly kind: 'mined'; readonly transaction: Hex | '' }
   /** Rejected by the chain without effect. `transaction`: it was mined, so its calldata and signatures are public. */
-  | { readonly kind: 'reverted'; readonly reason: string; readonly transaction?: Hex }
+  | {
+      readonly kind: 'reverted'
+      readonly reason: string
+      readonly transaction?: Hex
+      readonly gas?: bigint
+    }
   /** Never sent. */
   | { readonly kind: 'unsent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: Hex }
@@ -40,6 +46,8 @@ export type ChannelChainOptions = {
   readonly account: PrivateKeyAccount
   /** Of the account. */
   readonly sender: TransactionSender
+  /** Wallets whose settlements failed at our cost. */
+  readonly payers: Pick<ContractPayers, 'barred' | 'failed'>
   readonly recordCost?: RecordCost
 }
 
@@ -58,7 +66,7 @@ export class ChannelChain {
   readonly authorizer: Address
   readonly #options: ChannelChainOptions
   readonly #client: NodeClient
-  readonly #payers = new PayerConcurrency()
+  readonly #deposits = new PayerConcurrency()
 
   constructor(options: ChannelChainOptions) {
     const { network, rpcUrl, account } = options
@@ -117,6 +125,8 @@ export class ChannelChain {
 
   /** @returns why the chain would reject the deposit now, or null */
   async objection(wanted: ChannelDeposit): Promise<string | null> {
+    const barred = await this.#options.payers.barred(wanted.config.payer)
+    if (barred !== null) return barred
     try {
       await this.#client.call({
         account: this.authorizer,
@@ -141,7 +151,28 @@ export class ChannelChain {
   }
 
   deposit(wanted: ChannelDeposit): Promise<TransactionResult> {
-    return this.#alone(wanted.config.payer, () => this.#send(depositCall(wanted), DEPOSIT_GAS_MAX))
+    const { payer } = wanted.config
+    // Estimated before an earlier one of the payer is mined, a second one would revert at our cost.
+    return this.#deposits.run(payer, { atLeast: 1, current: async () => 1 }, async () => {
+      // Again, because an earlier deposit can have failed since the verification.
+      const barred = await this.#options.payers.barred(payer)
+      if (barred !== null) return { kind: 'reverted', reason: barred }
+      const sent = await this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
+      await this.#countFailed(wanted, sent)
+      return sent
+    })
+  }
+
+  /** The payer is at fault, because the estimate succeeded just before, unless its authorization was used. */
+  async #countFailed(wanted: ChannelDeposit, sent: TransactionResult): Promise<void> {
+    if (sent.kind !== 'reverted' || sent.transaction === undefined) return
+    const { transaction, gas = 0n } = sent
+    // Anybody can use the authorization for the payer.
+    const strikes = (await this.isUsed(wanted).catch(() => true)) ? 0 : 1
+    const { payer } = wanted.config
+    await this.#options.payers.failed({
+      ...{ payer, code: null, transaction, reserved: null, strikes, gas },
+    })
   }
 
   async claim(claims: readonly ChannelClaim[]): Promise<TransactionResult> {
@@ -159,7 +190,7 @@ export class ChannelChain {
     )
   }
 
-  /** Claims what is due and refunds the payer in one transaction. */
+  /** Claims what is due and refunds the payer in one transaction. Of two at once for a channel one would revert. */
   async refund(
     channelId: Hex,
     config: ChannelConfig,
@@ -183,12 +214,7 @@ export class ChannelChain {
             functionName: 'multicall',
             args: [[await this.#claimCall([due]), refund]],
           })
-    return this.#alone(config.payer, () => this.#send(data))
-  }
-
-  /** Estimated before an earlier one of the payer is mined, a second one would revert at our cost. */
-  #alone(payer: Address, send: () => Promise<TransactionResult>): Promise<TransactionResult> {
-    return this.#payers.run(payer, { atLeast: 1, current: async () => 1 }, send)
+    return this.#send(data)
   }
 
   async #claimCall(claims: readonly ChannelClaim[]): Promise<Hex> {
@@ -232,7 +258,10 @@ export class ChannelChain {
       })
       return receipt.status === 'success'
         ? { kind: 'mined', transaction }
-        : { kind: 'reverted', reason: `${transaction} was mined and reverted`, transaction }
+        : {
+            ...{ kind: 'reverted', reason: `${transaction} was mined and reverted`, transaction },
+            gas: receipt.gasUsed,
+          }
     } catch (cause) {
       // It may have been dropped, and its nonce be free again.
       if (signed.length > 0) sender.discardNonce()

@@ -134,7 +134,7 @@ export function checkDeposit(
       )
 }
 
-/** The voucher must continue the charged total exactly. Only the owner of the channel learns that total. */
+/** The voucher must continue the charged total exactly. */
 export function checkCumulative(
   payload: ChannelPayload,
   channel: Channel | null,
@@ -157,9 +157,11 @@ export function checkCumulative(
   }
   if (continues(channel, { cumulative, amount })) return null
   const { scheme, network } = method
+  // Claims publish vouchers up to the claimed total, so that anybody can send those. The newest one allows a refund.
+  const isPublic = channel.claimed > 0n && cumulative <= channel.claimed
   return {
     ...mismatch(channel.charged + amount, cumulative),
-    ...(channel.signature === null
+    ...(channel.signature === null || isPublic
       ? {}
       : { correction: { scheme, network, extra: correctionOf(channel, channel.signature) } }),
   }

@@ -1,11 +1,17 @@
 import type { Hex } from 'viem'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
+import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { ChannelConfig } from './channel.ts'
 import type { ChannelChain } from './channel-chain.ts'
 import type { Channel, ChannelStore } from './channel-store.ts'
 
 /** Channels per request to the node. */
 const CHANNELS_A_QUESTION_MAX = 100
+/** Between partial refunds of a channel: a claim publishes what a refund request needs, and each costs us gas. */
+const REFUND_INTERVAL_MS = 3_600_000
+/** Channels with a refund by this process. The oldest are dropped. */
+const REFUNDED_MAX = 10_000
 
 export type ChannelRegistryOptions = {
   readonly store: ChannelStore
@@ -21,6 +27,9 @@ export class ChannelRegistry {
   readonly chain: ChannelChain
   readonly #clock: Clock
   readonly #freshMs: number
+  readonly #refunds = new PayerConcurrency()
+  /** Time of the last refund of each channel. */
+  readonly #refundedMs = new BoundedMap<Hex, number>(REFUNDED_MAX)
 
   constructor({ store, chain, clock, freshMs }: ChannelRegistryOptions) {
     this.store = store
@@ -31,6 +40,19 @@ export class ChannelRegistry {
 
   isFresh({ syncedMs }: Channel): boolean {
     return this.#clock.nowMs() - syncedMs <= this.#freshMs
+  }
+
+  /** Runs the refunds of a channel in this process one after the other. */
+  refundAlone<Result>(id: Hex, refund: () => Promise<Result>): Promise<Result> {
+    return this.#refunds.run(id, { atLeast: 1, current: async () => 1 }, refund)
+  }
+
+  refunded(id: Hex): void {
+    this.#refundedMs.set(id, this.#clock.nowMs())
+  }
+
+  wasJustRefunded(id: Hex): boolean {
+    return this.#clock.nowMs() - (this.#refundedMs.get(id) ?? -Infinity) < REFUND_INTERVAL_MS
   }
 
   /**

@@ -2,7 +2,7 @@ import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { channelConfig } from '../testing/channel-config.ts'
 import type { Channel } from './channel-store.ts'
-import { isClaimDue, unclaimedOf } from './collector.ts'
+import { dueChannels, unclaimedOf } from './collector.ts'
 
 const HOUR_MS = 3_600_000
 const MAX = 1_000n
@@ -24,8 +24,9 @@ function channel(changes: Partial<Channel> = {}): Channel {
   }
 }
 
-const isDue = (channels: readonly Channel[], nowMs: number) =>
-  isClaimDue(channels, nowMs, HOUR_MS, MAX)
+const due = (channels: readonly Channel[], nowMs: number) =>
+  dueChannels(channels, nowMs, HOUR_MS, MAX)
+const isDue = (channels: readonly Channel[], nowMs: number) => due(channels, nowMs).length > 0
 
 describe('a claim is due', () => {
   test('when the oldest voucher has waited long enough, not before', () => {
@@ -43,6 +44,11 @@ describe('a claim is due', () => {
     expect(isDue([channel({ withdrawRequestedAtSeconds: 1 })], 1)).toBe(true)
     const nothing = { claimed: 300n, unclaimedSinceMs: null }
     expect(isDue([channel({ withdrawRequestedAtSeconds: 1, ...nothing })], 1)).toBe(false)
+  })
+
+  test('for the channel that is withdrawn from alone', () => {
+    const leaving = channel({ withdrawRequestedAtSeconds: 1 })
+    expect(due([channel(), leaving, channel()], 1)).toEqual([leaving])
   })
 
   test('never when all is claimed', () => {

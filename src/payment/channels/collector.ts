@@ -33,8 +33,8 @@ const WATCH_MS_MAX = 300_000
 const SALES_SWEPT_MAX = 1_000
 
 /**
- * Claims vouchers before their payers can withdraw: after a quarter of the withdrawal delay, at once on a withdrawal
- * request, and above `unclaimedMax`. Failures are reported and retried.
+ * Claims vouchers before their payers can withdraw: all after a quarter of the withdrawal delay and above
+ * `unclaimedMax`, those of one channel immediately on its withdrawal request. Failures are reported and retried.
  */
 export class Collector {
   readonly #options: CollectorOptions
@@ -73,7 +73,7 @@ export class Collector {
    * @returns whether all of it succeeded
    */
   async flush(): Promise<boolean> {
-    const turn = this.#pass.then(() => this.#collected(() => true))
+    const turn = this.#pass.then(() => this.#collected((channels) => channels))
     this.#pass = turn
     return turn
   }
@@ -89,7 +89,7 @@ export class Collector {
     if (!this.#mayClaim) return
     const watchMs = (withdrawDelaySeconds * 1_000) / 16
     const periodMs = Math.min(Math.max(watchMs, WATCH_MS_MIN), WATCH_MS_MAX)
-    const went = await this.#collected((channels) => this.#isDue(channels))
+    const went = await this.#collected((channels) => this.#due(channels))
     if (this.#isStopped) return
     this.#cancel = clock.after(went ? periodMs : RETRY_MS, () => this.#watchNow())
   }
@@ -103,13 +103,13 @@ export class Collector {
     return this.#mayClaim && !this.#isStopped
   }
 
-  #isDue(channels: readonly Channel[]): boolean {
+  #due(channels: readonly Channel[]): readonly Channel[] {
     const { clock, withdrawDelaySeconds, unclaimedMax } = this.#options
     const claimAfterMs = (withdrawDelaySeconds * 1_000) / 4
-    return isClaimDue(channels, clock.nowMs(), claimAfterMs, unclaimedMax)
+    return dueChannels(channels, clock.nowMs(), claimAfterMs, unclaimedMax)
   }
 
-  async #collected(isDue: (channels: readonly Channel[]) => boolean): Promise<boolean> {
+  async #collected(dueOf: (channels: readonly Channel[]) => readonly Channel[]): Promise<boolean> {
     const { registry, clock } = this.#options
     try {
       await registry.store.sweep(clock.nowMs(), SALES_SWEPT_MAX)
@@ -117,11 +117,11 @@ export class Collector {
       const channels = await registry.store.unclaimed()
       this.#reportLosses(channels)
       let went = true
-      if (isDue(channels)) {
-        const claims = channels.map(claimOf).filter((claim) => claim !== null)
-        for (let from = 0; from < claims.length && this.#mayGoOn; from += CLAIMS_MAX) {
-          went = (await this.#claim(claims.slice(from, from + CLAIMS_MAX))) && went
-        }
+      const claims = dueOf(channels)
+        .map(claimOf)
+        .filter((claim) => claim !== null)
+      for (let from = 0; from < claims.length && this.#mayGoOn; from += CLAIMS_MAX) {
+        went = (await this.#claim(claims.slice(from, from + CLAIMS_MAX))) && went
       }
       return this.#isStopped ? went : (await this.#paidOut()) && went
     } catch (cause) {
@@ -173,19 +173,19 @@ export class Collector {
   }
 }
 
-/** Whether an amount is due by its age or size, or because a withdrawal is pending. */
-export function isClaimDue(
+/** All channels if the amount is due by its age or size; otherwise those with a pending withdrawal. */
+export function dueChannels(
   channels: readonly Channel[],
   nowMs: number,
   claimAfterMs: number,
   unclaimedMax: bigint,
-): boolean {
+): readonly Channel[] {
   const { amount, oldestMs } = unclaimedOf(channels)
   const isLate = oldestMs !== null && nowMs - oldestMs >= claimAfterMs
-  const isLeaving = channels.some(
+  if (isLate || (amount > 0n && amount >= unclaimedMax)) return channels
+  return channels.filter(
     (channel) => channel.withdrawRequestedAtSeconds !== 0 && claimOf(channel) !== null,
   )
-  return isLate || isLeaving || (amount > 0n && amount >= unclaimedMax)
 }
 
 export function unclaimedOf(channels: readonly Channel[]): Unclaimed {

@@ -9,12 +9,15 @@ import { pays } from './transfer.ts'
 
 type Client = Pick<PublicClient, 'readContract' | 'getBlock' | 'getTransactionReceipt' | 'request'>
 
-/** Search range for the use of a nonce: 5 hours before the expiry of the authorization. */
-const BLOCKS_BACK_MAX = 9_000n
-/** Providers limit `eth_getLogs` to 1,000, 500 or even 5 blocks: the range shrinks after each failure. */
-const BLOCKS_AT_ONCE = [BLOCKS_BACK_MAX, 1_000n, 500n, 100n, 10n, 5n] as const
-/** Number of requests that fit the time-out at 0.1 s each. The search starts at the newest blocks. */
-const SEARCHES_MAX = 40
+/** Search range for the use of a nonce: the day before the expiry of the authorization, its longest lifetime. */
+const BLOCKS_BACK_MAX = 43_250n
+/** Providers limit `eth_getLogs` to 10,000, 1,000, 500 or even 5 blocks: the range shrinks after each failure. */
+const BLOCKS_AT_ONCE = [9_000n, 1_000n, 500n, 100n, 10n, 5n] as const
+/**
+ * Number of requests that fit the time-out at 0.1 s each, and the whole range at 1,000 blocks each. The search starts at
+ * the newest blocks.
+ */
+const SEARCHES_MAX = 45
 /** Block time of Base. On another chain the search starts at the head. */
 const BLOCK_SECONDS = 2n
 const GUESS_MARGIN_BLOCKS = 50n
@@ -38,9 +41,9 @@ export async function chainOutcome(client: Client, payment: ExactEvmPayment): Pr
     if (!used) return { kind: 'unused', asOfSeconds: Number(head.timestamp) }
     const last = await lastUsable(client, head, authorization.validBefore)
     const event =
-      (await newest(client, payment, last)) ??
+      (await newest(client, payment, 0n, last)) ??
       // An authorization can be cancelled after its expiry, too.
-      (last < head.number ? await newest(client, payment, head.number) : null)
+      (last < head.number ? await newest(client, payment, last + 1n, head.number) : null)
     if (event !== null) {
       if (event.topics[0] === CANCELED) return { kind: 'forfeited' }
       const { transactionHash: transaction } = event
@@ -83,9 +86,11 @@ async function lastUsable(
 async function newest(
   client: Client,
   { authorization: { from, nonce }, chain }: ExactEvmPayment,
+  earliestBlock: bigint,
   lastBlock: bigint,
 ): Promise<RpcLog | null> {
-  const firstBlock = lastBlock > BLOCKS_BACK_MAX ? lastBlock - BLOCKS_BACK_MAX : 0n
+  const back = lastBlock - BLOCKS_BACK_MAX
+  const firstBlock = back > earliestBlock ? back : earliestBlock
   const eventIn = async (fromBlock: bigint, toBlock: bigint) => {
     const range = { fromBlock: toHex(fromBlock), toBlock: toHex(toBlock) }
     const topics = [[USED, CANCELED], pad(from), nonce]

@@ -100,6 +100,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     proofAnchor: (anchored) =>
       new ProofAnchor({
         ...{ ...anchored, network: network.network, node, sender, account: account.address, clock },
+        onMined,
       }),
     gasBalance: () => node.getBalance({ address: account.address }),
     screen: (payment) => screening.screen(payment),

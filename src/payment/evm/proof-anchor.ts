@@ -1,4 +1,4 @@
-import type { Address, Hex } from 'viem'
+import type { Address, Hex, TransactionReceipt } from 'viem'
 import { bytesToHex } from 'viem'
 import type { ProofLog } from '../../domain/answer-proof.ts'
 import type { Clock } from '../../domain/clock.ts'
@@ -16,6 +16,8 @@ export type ProofAnchorOptions = {
   readonly account: Address
   readonly clock: Clock
   readonly onAnchored: (transaction: string) => void
+  /** Receives the receipt of each anchor in a final block. */
+  readonly onMined: (receipt: TransactionReceipt) => void
   /** The next attempt follows; sales do not depend on it. */
   readonly onFailure: (cause: unknown) => void
 }
@@ -72,7 +74,7 @@ export class ProofAnchor {
    * of a past day that no block has are given up: the anchor of today contains their hours.
    */
   async #resolveOpen(day: number): Promise<void> {
-    const { proofs, network, node, onAnchored } = this.#options
+    const { proofs, network, node, onAnchored, onMined } = this.#options
     for (const anchor of await proofs.openAnchors()) {
       const isSent = anchor.network === network && anchor.transaction !== ''
       const receipt = isSent ? await receiptOf(node, anchor.transaction as Hex) : null
@@ -83,6 +85,7 @@ export class ProofAnchor {
       const final = await node.getBlock({ blockTag: 'finalized' })
       if (receipt.blockNumber > final.number) continue
       await proofs.anchorMined(anchor.day)
+      onMined(receipt)
       onAnchored(anchor.transaction)
     }
   }

@@ -5,8 +5,10 @@ import type { NodeClient } from './node-client.ts'
 
 /** Half the interval of flashblocks on Base: the buyer waits for the receipt. */
 const POLL_MS = 100
-/** About 8 s: below the settlement time-out, so that the pending transaction is known. */
-const POLLS_MAX = 80
+/** Below the settlement time-out, so that the pending transaction is known. */
+const WAIT_MS_MAX = 8_000
+/** Also bounds the wait while the clock is set back. */
+const POLLS_MAX = WAIT_MS_MAX / POLL_MS
 
 /** @returns null while no flashblock or block has the transaction */
 export async function receiptOf(
@@ -21,7 +23,7 @@ export async function receiptOf(
   }
 }
 
-/** Waits for receipts; null after the time-out. */
+/** Waits for receipts; null after the deadline. */
 export class Receipts {
   readonly #node: NodeClient
   readonly #clock: Clock
@@ -31,19 +33,25 @@ export class Receipts {
     this.#clock = clock
   }
 
+  /** Of the wait for one transaction, which `promised` and `sealed` share. */
+  deadlineMs(): number {
+    return this.#clock.nowMs() + WAIT_MS_MAX
+  }
+
   /** The receipt can be of a flashblock, which is not final. */
-  promised(hash: Hex): Promise<TransactionReceipt | null> {
-    return this.#poll(() => receiptOf(this.#node, hash))
+  promised(hash: Hex, deadlineMs: number): Promise<TransactionReceipt | null> {
+    return this.#poll(() => receiptOf(this.#node, hash), deadlineMs)
   }
 
   /** The receipt of a sealed block. */
-  async sealed({
-    blockNumber,
-    ...receipt
-  }: TransactionReceipt): Promise<TransactionReceipt | null> {
+  async sealed(
+    { blockNumber, ...receipt }: TransactionReceipt,
+    deadlineMs: number,
+  ): Promise<TransactionReceipt | null> {
     if ((await this.#head()) >= blockNumber) return { ...receipt, blockNumber }
-    const reached = await this.#poll(async () =>
-      (await this.#head()) >= blockNumber ? true : null,
+    const reached = await this.#poll(
+      async () => ((await this.#head()) >= blockNumber ? true : null),
+      deadlineMs,
     )
     // The block can omit a transaction of a flashblock.
     return reached === null ? null : receiptOf(this.#node, receipt.transactionHash)
@@ -53,10 +61,11 @@ export class Receipts {
     return this.#node.getBlockNumber({ cacheTime: 0 })
   }
 
-  async #poll<T>(ask: () => Promise<T | null>): Promise<T | null> {
+  async #poll<T>(ask: () => Promise<T | null>, deadlineMs: number): Promise<T | null> {
     for (let polls = 0; polls < POLLS_MAX; polls += 1) {
       const answer = await ask()
       if (answer !== null) return answer
+      if (this.#clock.nowMs() + POLL_MS > deadlineMs) return null
       await new Promise<void>((resolve) => this.#clock.after(POLL_MS, resolve))
     }
     return null

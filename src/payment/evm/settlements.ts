@@ -157,8 +157,10 @@ export class Settlements {
       const { transaction } = attempt
       try {
         const receipt = await receiptOf(this.#node, transaction)
-        if (receipt !== null)
-          return await this.#concluded(payment, finality, attempt, this.#mined(receipt))
+        if (receipt !== null) {
+          const mined = this.#mined(receipt, this.#receipts.deadlineMs())
+          return await this.#concluded(payment, finality, attempt, mined)
+        }
         await this.#node.getTransaction({ hash: transaction })
         return finality === 'broadcast' ? { kind: finality, transaction } : waiting(transaction)
       } catch (cause) {
@@ -181,6 +183,7 @@ export class Settlements {
 
   async #carryOut(jobs: readonly Job[]): Promise<void> {
     const signed: Hex[] = []
+    const deadlineMs = this.#receipts.deadlineMs()
     let sent: BroadcastTransaction
     try {
       sent = await this.#send(jobs, signed)
@@ -196,7 +199,7 @@ export class Settlements {
       return
     }
     try {
-      await this.#answer(jobs, sent)
+      await this.#answer(jobs, sent, deadlineMs)
     } catch (cause) {
       this.#giveUp(jobs, cause, sent.hash)
     }
@@ -234,14 +237,15 @@ export class Settlements {
   async #answer(
     jobs: readonly Job[],
     { hash: transaction, receipt: early }: BroadcastTransaction,
+    deadlineMs: number,
   ): Promise<void> {
     for (const { finality, resolve } of jobs)
       if (finality === 'broadcast') resolve({ kind: 'broadcast', transaction })
     const others = jobs.filter(({ finality }) => finality !== 'broadcast')
     if (others.length === 0) return
-    const receipt = early ?? (await this.#receipts.promised(transaction))
+    const receipt = early ?? (await this.#receipts.promised(transaction, deadlineMs))
     if (receipt === null) this.#sender.discardNonce()
-    const mined = receipt === null ? null : this.#mined(receipt)
+    const mined = receipt === null ? null : this.#mined(receipt, deadlineMs)
     const answered = others.map(async (job) => {
       const { payment, finality, resolve } = job
       const attempt = this.#pending.get(payment.hash)
@@ -279,19 +283,22 @@ export class Settlements {
     }
   }
 
-  #mined(promised: TransactionReceipt): Mined {
+  #mined(promised: TransactionReceipt, deadlineMs: number): Mined {
     let sealed: Promise<TransactionReceipt | null> | null = null
     return {
       promised,
       sealed: () => {
-        sealed ??= this.#sealed(promised)
+        sealed ??= this.#sealed(promised, deadlineMs)
         return sealed
       },
     }
   }
 
-  async #sealed(promised: TransactionReceipt): Promise<TransactionReceipt | null> {
-    const receipt = await this.#receipts.sealed(promised)
+  async #sealed(
+    promised: TransactionReceipt,
+    deadlineMs: number,
+  ): Promise<TransactionReceipt | null> {
+    const receipt = await this.#receipts.sealed(promised, deadlineMs)
     if (receipt !== null) this.#onMined(receipt)
     return receipt
   }

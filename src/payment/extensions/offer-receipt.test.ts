@@ -3,6 +3,7 @@ import {
   verifyOfferSignatureEIP712,
   verifyReceiptSignatureEIP712,
 } from '@x402/extensions/offer-receipt'
+import type { FastifyRequest } from 'fastify'
 import type { Hex } from 'viem'
 import { recoverTypedDataAddress, sha256 } from 'viem'
 import { generatePrivateKey } from 'viem/accounts'
@@ -10,8 +11,12 @@ import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { exactEvm } from '../evm/exact-evm.ts'
 import { base, baseSepolia } from '../evm/networks.ts'
+import type { HealthFault } from '../health-monitor.ts'
 import type { DecodedPayment } from '../payment.ts'
+import { Quotes } from '../quotes.ts'
 import { termsOf } from '../terms.ts'
+import { newSecret } from '../testing/new-secret.ts'
+import type { SignedOffer } from './offer-receipt.ts'
 import { OfferReceipts, prefersSignedOffer } from './offer-receipt.ts'
 
 const payTo = '0x00000000000000000000000000000000000000A1'
@@ -52,6 +57,28 @@ describe('a signed offer', () => {
         validUntil: clock.nowMs() / 1_000 + 600,
       })
       expect(offer.acceptIndex).toBe(index)
+    }
+  })
+
+  test('names the entry of `accepts` that it signs, while another method is not ready', async () => {
+    const { receipts } = signing()
+    let fault: HealthFault | null = { reason: 'no gas', sinceMs: 0 }
+    const [first, second] = requirements.map(({ method }) => method)
+    if (first === undefined || second === undefined) throw new Error('two were made')
+    const terms = termsOf({ priceUsdcAtomic: 25_000n, description: 'pulse' }, [
+      { ...first, readiness: () => fault },
+      second,
+    ])
+    const quotes = new Quotes({ publicUrl: 'https://api.example.com', newSecret, receipts })
+    for (const count of [1, 2]) {
+      const { headers } = await quotes.signedQuote({ url: '/pulse/BTC' } as FastifyRequest, terms)
+      const header = Buffer.from(headers['payment-required'] ?? '', 'base64').toString()
+      const { accepts, extensions } = JSON.parse(header)
+      const { offers } = extensions['offer-receipt'].info as { offers: readonly SignedOffer[] }
+      expect(offers).toHaveLength(count)
+      for (const { acceptIndex, payload } of offers)
+        expect(payload.network).toBe(accepts[acceptIndex]?.network)
+      fault = null
     }
   })
 

@@ -111,8 +111,10 @@ export class OfferReceipts {
   /** One offer for each requirement, in their order. */
   offers(resourceUrl: string, requirements: readonly Requirement[]): Promise<SignedOffer[]> {
     const nowSeconds = this.#nowSeconds()
-    const asked = requirements.map(({ amount }) => amount).join()
-    const id = `${resourceUrl} ${asked}`
+    const asked = requirements.map(
+      ({ method: { scheme, network }, amount }) => `${scheme} ${network} ${amount}`,
+    )
+    const id = [resourceUrl, ...asked].join(' ')
     const held = this.#offers.get(id)
     if (held !== undefined && held.untilSeconds - nowSeconds >= OFFER_LEFT_SECONDS_MIN) {
       return held.signed

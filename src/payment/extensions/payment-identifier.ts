@@ -4,7 +4,8 @@ import { infoOf } from './extensions.ts'
 
 /**
  * Extension `payment-identifier`: the buyer's identifier of a payment, so that a program that lost its state does not
- * pay twice for one purpose. It only causes refusals and gives no access to answers. It is checked after the signature.
+ * pay twice for one purpose. It is checked after the signature. With its payment it gives access to the answer as the
+ * secret of `answer-access` does, so it must be unguessable.
  */
 const NAME = 'payment-identifier'
 const IDENTIFIER = /^[A-Za-z0-9_-]{16,128}$/

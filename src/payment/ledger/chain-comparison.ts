@@ -104,7 +104,8 @@ type Row = { readonly payment: ReportedPayment; found: 'nothing' | 'transfer' | 
 
 /**
  * Compares the payments of a ledger with the transfers on a chain.
- * @param payments those of the network that began in the period or in the margin around it, in any state
+ * @param payments those of the network in any state that began in the period, in the margin around it, or up to the lifetime
+ * of an authorization earlier
  */
 export async function compareWithChain(
   payments: readonly ReportedPayment[],

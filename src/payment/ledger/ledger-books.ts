@@ -46,6 +46,7 @@ export type ReportedPayment = {
   readonly nonce: string
   /** USDC atoms. */
   readonly amount: bigint
+  /** `confirmed` also if no answer was sent before the outcome was known. */
   readonly finality: Finality
   readonly state: PaymentState
   readonly transaction: string | null

@@ -69,6 +69,16 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
         const [db] = dbs
         await db?.query(`UPDATE perpscope.answers SET body = set_byte(body, 0, 65)`)
       },
+      finalityOf: async (nonce) => {
+        const [row] =
+          (await dbs
+            .at(-1)
+            ?.query<{ finality: string }>(
+              'SELECT finality FROM perpscope.payments WHERE nonce = $1',
+              [nonce],
+            )) ?? []
+        return row?.finality
+      },
       remove: async () => {
         for (const db of dbs) await db.close()
       },

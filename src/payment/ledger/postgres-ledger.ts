@@ -184,7 +184,7 @@ export class PostgresLedger implements Ledger {
   /** Of gateways that have ended, and those that take too long. */
   async interrupted(): Promise<void> {
     await this.#ask(
-      `UPDATE perpscope.payments p SET state = 'unknown', held_until = NULL
+      `UPDATE perpscope.payments p SET state = 'unknown', finality = 'confirmed', held_until = NULL
          WHERE state = 'settling' AND (held_until < now() OR NOT ${isAlive})`,
     )
   }
@@ -449,6 +449,7 @@ WITH ${relaxed}, before AS (
     FOR UPDATE OF payments),
 moved AS (
   UPDATE perpscope.payments p SET state = $5, updated_ms = $7::int8, held_until = NULL,
+    finality = CASE WHEN $5 = 'unknown' THEN 'confirmed' ELSE p.finality END,
     transaction_hash = coalesce(nullif($6::text, ''), transaction_hash, $6),
     payment = CASE WHEN $8::bool THEN payment END
     FROM before WHERE p.id = before.id),

@@ -6,6 +6,7 @@ import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { describeLedger } from '../testing/ledger-contract.ts'
 import { ledgerEntry as entry, NOW_MS } from '../testing/ledger-entry.ts'
+import { LedgerReport } from './ledger-report.ts'
 import { SqliteLedger } from './sqlite-ledger.ts'
 
 let folder: string
@@ -24,6 +25,12 @@ describeLedger('SQLite', async () => {
   return {
     open: async (retention) => new SqliteLedger(file, null, retention),
     damageAnswer: async (nonce) => damage(file, `answer of ${nonce}`),
+    finalityOf: async (nonce) => {
+      const books = new LedgerReport(file)
+      const all = [...books.payments({ sinceMs: 0, untilMs: Infinity })]
+      books.close()
+      return all.find((payment) => payment.nonce === nonce)?.finality
+    },
     remove: async () => rmSync(own, { recursive: true }),
   }
 })

@@ -371,6 +371,7 @@ function movesOf(db: Database.Database) {
     state: db.prepare<[PaymentKey], StateRow>(stateByKey),
     move: db.prepare<[Record<string, unknown>]>(`
       UPDATE payments SET state = @state, updated_ms = @nowMs,
+        finality = iif(@state = 'unknown', 'confirmed', finality),
         transaction_hash = coalesce(nullif(@transaction, ''), transaction_hash, @transaction),
         payment = iif(@isOpen, payment, NULL) WHERE id = @id`),
     expire: db.prepare<[Record<string, number>]>(`
@@ -412,7 +413,8 @@ function statementsOf(db: Database.Database) {
       INSERT OR REPLACE INTO answers
         VALUES (@id, @status, @headers, @body, @answerHash, @expiresMs)`),
     interrupt: db.prepare<[number]>(`
-      UPDATE payments SET state = 'unknown' WHERE state = 'settling' AND updated_ms < ?`),
+      UPDATE payments SET state = 'unknown', finality = 'confirmed'
+        WHERE state = 'settling' AND updated_ms < ?`),
     open: db.prepare<[number], OpenRow>(`
       SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route, payment
         FROM payments

@@ -2,9 +2,9 @@
 export type TransactionCost = {
   readonly network: string
   readonly transaction: string
-  /** `settlement`: a transfer of payments. `channel`: a deposit, claim, payout or refund of payment channels. */
+  /** `settlement`: a transfer of payments, or an anchor of the proof log. `channel`: a deposit, claim, payout or refund of payment channels. */
   readonly purpose: 'settlement' | 'channel'
-  /** Payments in the transaction, those that failed included; 0 for a transaction of channels. */
+  /** Payments in the transaction, those that failed included; 0 for an anchor and for a transaction of channels. */
   readonly payments: number
   /** Wei on EVM chains, the fee of the data on the parent chain included; lamports on Solana. */
   readonly fee: bigint

@@ -13,11 +13,13 @@ import type { ChannelStore } from '../channels/channel-store.ts'
 import { Collector } from '../channels/collector.ts'
 import { SqliteChannelStore } from '../channels/sqlite-channel-store.ts'
 import { OwnTurns } from '../evm/account-turns.ts'
+import { ContractPayers } from '../evm/contract-payers.ts'
 import { base } from '../evm/networks.ts'
 import { nodeClient } from '../evm/node-client.ts'
 import { TransactionSender } from '../evm/transaction-sender.ts'
 import type { PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
+import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import { newSecret } from './new-secret.ts'
 
 export const WITHDRAW_DELAY_SECONDS = 3_600
@@ -38,12 +40,17 @@ export function openChannelDesk(options: {
   readonly clock: Clock
   readonly path?: string
   readonly unclaimedMax?: bigint
+  readonly store?: ChannelStore
 }): ChannelDesk {
   const { rpcUrl, key, payTo, clock, path = ':memory:', unclaimedMax = 10n ** 12n } = options
-  const store = new SqliteChannelStore(path)
+  const { store = new SqliteChannelStore(path) } = options
   const account = privateKeyToAccount(key)
   const sender = new TransactionSender(nodeClient(base, rpcUrl), account, clock, new OwnTurns())
-  const chain = new ChannelChain({ network: base, rpcUrl, account, sender })
+  const payers = new ContractPayers({
+    ...{ network: base.network, failures: SqliteFailedSettlements.inMemory(), clock },
+    ...{ isTaken: false, gasPerHourMax: 0n, emit: () => undefined },
+  })
+  const chain = new ChannelChain({ network: base, rpcUrl, account, sender, payers })
   const registry = new ChannelRegistry({
     store,
     chain,

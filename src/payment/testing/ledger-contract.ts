@@ -10,6 +10,8 @@ export type LedgerStore = {
   open(retention?: LedgerRetention): Promise<Ledger>
   /** Changes a byte of the stored answer of this payment. No ledger is open. */
   damageAnswer(nonce: string): Promise<void>
+  /** As the books report it. */
+  finalityOf(nonce: string): Promise<string | undefined>
   remove(): Promise<void>
 }
 
@@ -132,6 +134,23 @@ export function describeLedger(name: string, newStore: () => Promise<LedgerStore
         await ledger.begin(one, NOW_MS)
         await ledger.admitCaller(one.key, 0)
         expect((await ledger.find(one.key))?.access).toEqual({ ...one.access, callerUntilMs: 0 })
+      })
+
+      test('whose outcome was unknown is confirmed in the books: its answer waited for it', async () => {
+        const store = await stored()
+        const before = await opened(store)
+        for (const nonce of ['open', 'answered', 'interrupted'])
+          await before.begin({ ...entry(nonce), finality: 'preconfirmed' }, NOW_MS)
+        await before.move(entry('open').key, 'unknown', '0xabc', NOW_MS)
+        await before.move(entry('answered').key, 'unconfirmed', '0xabc', NOW_MS)
+        await before.close()
+        const after = await opened(store)
+        await after.interrupted(NOW_MS + 2 * MINUTE_MS)
+        for (const nonce of ['open', 'answered', 'interrupted'])
+          await after.move(entry(nonce).key, 'settled', '0xabc', NOW_MS)
+        expect(await store.finalityOf('open')).toBe('confirmed')
+        expect(await store.finalityOf('interrupted')).toBe('confirmed')
+        expect(await store.finalityOf('answered')).toBe('preconfirmed')
       })
 
       test('with a damaged answer is not sent', async () => {

@@ -102,9 +102,9 @@ async function sellingWith(
   const hosted = options.payment === 'open' ? null : hostedFacilitators(options, log)
   const watches: HealthMonitor[] = []
   const anchors: ProofAnchor[] = []
-  const { methods: exact, evmSender } =
+  const { methods: exact, evmFacilitator } =
     books === null
-      ? { methods: [], evmSender: null }
+      ? { methods: [], evmFacilitator: null }
       : await paymentMethods(options, log, hosted, metrics, {
           clock: clockCheck,
           watches,
@@ -113,7 +113,7 @@ async function sellingWith(
           recordCost: books.recordCost,
           anchoring: { proofs: books.proofs, anchors },
         })
-  const channels = await paymentChannels(options, log, metrics, books, evmSender)
+  const channels = await paymentChannels(options, log, metrics, books, evmFacilitator)
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness
   const methods = [
