@@ -320,7 +320,7 @@ describe('the image', () => {
     const statusOf = (name: string) => checks.find(({ check }) => check === name)?.status
     expect(statusOf('venue, requests'), 'there is none').toBe('fail')
     expect(statusOf('checkpoint'), 'it is read with the binding of SQLite').toBe('ok')
-  }, 60_000)
+  })
 })
 
 test('simulate starts a chain on which a service can be tried', async () => {
@@ -339,7 +339,7 @@ test('simulate starts a chain on which a service can be tried', async () => {
     expect(await readFile(file, 'utf8')).toMatch(/^0x[0-9a-f]{64}\n$/)
     expect((await stat(file)).mode & 0o777).toBe(0o600)
   }
-}, 60_000)
+})
 
 /** Everything but systemd itself: its credentials are files of a folder, and its variables are set by this test. */
 describe.skipIf(!hasCaddy)('one machine', () => {
@@ -412,7 +412,7 @@ describe.skipIf(!hasCaddy)('one machine', () => {
     const { headers } = await fetch(`${url}/health`)
     expect(headers.get('strict-transport-security')).toMatch(/max-age=\d+/)
     expect(headers.get('server')).toBeNull()
-  }, 60_000)
+  })
 })
 
 async function newFolder(): Promise<string> {

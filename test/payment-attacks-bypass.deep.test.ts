@@ -385,7 +385,6 @@ describe('what is garbled at random', () => {
       expect(replies).not.toContain(SOLD)
       for (const status of statusesIn(replies)) expect([...free, ...refused]).toContain(status)
     },
-    60_000,
   )
 
   /** 503: a garbled timeframe may be valid but absent from the fixture. */

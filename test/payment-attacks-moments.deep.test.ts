@@ -363,7 +363,6 @@ describe('a ledger', () => {
       expect(await ground.spent(buyer)).toBe(PRICE)
       await host.close()
     },
-    60_000,
   )
 
   test('whose file is removed under it goes on', async () => {

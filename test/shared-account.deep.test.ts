@@ -63,7 +63,7 @@ describe.skipIf(!hasPostgres)('transactions of several gateways with one gas acc
     expect(signed, 'none had to be signed twice').toHaveLength(SENDERS * TRANSACTIONS)
     const after = await node.getTransactionCount({ address, blockTag: 'pending' })
     expect(after - before).toBe(SENDERS * TRANSACTIONS)
-  }, 30_000)
+  })
 
   test('a turn that ends with its gateway does not stop the others', async () => {
     const [mine, other] = [

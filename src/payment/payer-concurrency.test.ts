@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, test } from 'vitest'
 import { PayerConcurrency } from './payer-concurrency.ts'
 
 test('settlements of one payer run in few lanes, and others do not wait for them', async () => {
@@ -14,17 +14,17 @@ test('settlements of one payer run in few lanes, and others do not wait for them
     })
   const [first, ...others] = ['1', '2', '3', '4', '5'].map((name) => run('0xB', name))
   const stranger = run('0xD', 'stranger')
-  await vi.waitFor(() => expect(begun).toHaveLength(3))
+  await expect.poll(() => begun).toHaveLength(3)
   expect(begun).toEqual(['1 false', 'stranger false', '2 false'])
   // It has paid: three may run from now on.
   atOnce = 3
   ends[0]?.()
   expect(await first).toBe('1')
-  await vi.waitFor(() => expect(begun.slice(3)).toEqual(['3 true', '4 true']))
+  await expect.poll(() => begun.slice(3)).toEqual(['3 true', '4 true'])
   for (const end of ends.slice(1)) end()
   await stranger
   await Promise.all(others.slice(0, 3))
-  await vi.waitFor(() => expect(begun.at(-1)).toBe('5 true'))
+  await expect.poll(() => begun.at(-1)).toBe('5 true')
   ends.at(-1)?.()
   expect(await Promise.all(others)).toEqual(['2', '3', '4', '5'])
 })

@@ -220,6 +220,4 @@ property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(
     await app.close()
     await ledger.close()
   },
-  // Some 5,000 requests and as many commits.
-  30_000,
 )

@@ -102,9 +102,9 @@ describe.skipIf(redisBinary === null)('limits of two gateways', () => {
     const limit = sharedRateLimits({ client, clock })('ip', 300, 1 / 2)
     expect(await allowedOf(100, limit)).toBe(100)
     const other = (await gateway(url))('ip', 300)
-    await vi.waitFor(async () => {
-      expect((await other.take('caller')).remaining, 'all are counted').toBeLessThan(200)
-    })
+    await expect
+      .poll(async () => (await other.take('caller')).remaining, { message: 'all are counted' })
+      .toBeLessThan(200)
     expect(counted.mock.calls.length, 'one report on its way, one of all others').toBeLessThan(10)
   })
 
@@ -119,9 +119,7 @@ describe.skipIf(redisBinary === null)('limits of two gateways', () => {
     const [first, second] = [here('small', 4), there('small', 4)]
     for (const _ of [1, 2, 3, 4]) await first.take('caller')
     await first.giveBack('caller')
-    await vi.waitFor(async () =>
-      expect(await second.take('caller')).toMatchObject({ allowed: true }),
-    )
+    await expect.poll(() => second.take('caller')).toMatchObject({ allowed: true })
     expect(await first.take('caller')).toMatchObject({ allowed: false })
   })
 
@@ -136,16 +134,13 @@ describe.skipIf(redisBinary === null)('limits of two gateways', () => {
     expect(await allowedOf(100, two)).toBeLessThanOrEqual(30)
     expect(await one.take('caller')).toMatchObject({ allowed: false })
     await server.start()
-    await vi.waitFor(
-      async () => {
-        clock.advance(1_000)
-        // A count that only the broker can have brought here.
-        await one.take('shared')
-        for (let call = 0; call < 12; call += 1) await two.take('shared')
-        expect((await one.take('shared')).remaining).toBeLessThan(28)
-      },
-      { timeout: 10_000 },
-    )
+    const remaining = async () => {
+      clock.advance(1_000)
+      await one.take('shared')
+      for (let call = 0; call < 12; call += 1) await two.take('shared')
+      return (await one.take('shared')).remaining
+    }
+    await expect.poll(remaining, { message: 'a count by the broker alone' }).toBeLessThan(28)
   })
 
   test('that get no answer wait once, and not at all below the share', async () => {

@@ -19,7 +19,7 @@ test.skipIf(!existsSync(FULL)).each([true, false])(
     const log = pino(stream)
     log.info('one')
     log.info('another')
-    await vi.waitFor(() => expect(failed).toHaveBeenCalled())
+    await expect.poll(() => failed).toHaveBeenCalled()
     stream.flushSync()
   },
 )

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
 import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
@@ -55,7 +55,7 @@ describe.skipIf(!hasPostgres)('the right to claim vouchers', () => {
   }
 
   const held = (gateway: Gateway, isHeld = true) =>
-    vi.waitFor(() => expect(gateway.lease.isHeld).toBe(isHeld))
+    expect.poll(() => gateway.lease.isHeld).toBe(isHeld)
 
   test('is with one gateway at a time, and with the other one at once after a stop', async () => {
     const { one, two } = await cluster()
@@ -100,10 +100,11 @@ describe.skipIf(!hasPostgres)('the right to claim vouchers', () => {
     one.clock.advance(8_000)
     expect(one.lease.isHeld).toBe(false)
     await server.start()
-    await vi.waitFor(async () => {
+    const renewed = async () => {
       await renew(one)
-      expect(one.lease.isHeld).toBe(true)
-    })
+      return one.lease.isHeld
+    }
+    await expect.poll(renewed).toBe(true)
     expect(one.acquired).toHaveLength(2)
   })
 })

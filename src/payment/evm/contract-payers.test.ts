@@ -1,4 +1,4 @@
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import type { ContractPayersOptions, FailedGas } from './contract-payers.ts'
@@ -68,7 +68,7 @@ describe('contract wallets', () => {
       { kind: 'suspended', untilMs },
     ])
     const restarted = new ContractPayers(options)
-    await vi.waitFor(() => expect(restarted.objection(), 'after a restart').toBe(SUSPENDED))
+    await expect.poll(() => restarted.objection(), { message: 'after a restart' }).toBe(SUSPENDED)
     clock.advance(untilMs - clock.nowMs())
     expect(payers.objection()).toBeNull()
     await payers.failed(burnt('0x5'))

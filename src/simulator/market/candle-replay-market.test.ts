@@ -31,7 +31,7 @@ describe.skipIf(!existsSync(directory))(
     beforeAll(() => {
       market = candleReplayMarket(directory, { seed: 1, startMs })
       recordedStartMs = startMs - market.clockShiftMs
-    }, 30_000)
+    })
 
     test('lists the recorded coins; those whose bars ended are delisted', () => {
       const universe = market.universe()

@@ -21,7 +21,7 @@ describe.skipIf(!existsSync(directory))('a recording as a market (needs ../share
 
   beforeAll(() => {
     market = recordingMarket(readTapes(directory), seededMarket({ seed: 1, startMs }), { startMs })
-  }, 30_000)
+  })
 
   const shifted = (recordedMs: number): number => recordedMs + market.clockShiftMs
 

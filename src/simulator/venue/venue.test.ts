@@ -547,4 +547,4 @@ test('two runs with the same seed and start send the same bytes', () => {
   const first = run()
   expect(first.length).toBeGreaterThan(700)
   expect(run()).toEqual(first)
-}, 30_000)
+})

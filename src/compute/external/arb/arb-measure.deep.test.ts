@@ -29,7 +29,6 @@ describe('against the naive second implementation', () => {
       const world = randomWorld(seed, 430, MINUTE_MS)
       expectSame(measured(world), naiveArb(world.map(({ naive }) => naive)))
     },
-    60_000,
   )
 
   property.prop([fc.integer({ min: 3, max: 1e6 })], { numRuns: 40 })(

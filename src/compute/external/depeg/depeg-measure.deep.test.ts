@@ -189,6 +189,5 @@ describe('measure of the peg', () => {
       }
       expect(found).toEqual(naiveStates(naiveInstants(events, instantsMs)))
     },
-    30_000,
   )
 })
