@@ -117,6 +117,7 @@ function rowsOf(log: readonly MarketEvent[], coin: string): Row[] {
 
 function statisticsOf(rows: readonly Row[]) {
   const of = naiveStatistics(rows.map(({ rate }) => rate))
+  const printed = naiveStatistics(rows.map((row) => (signOf(row) === 'ZERO' ? 0 : row.rate)))
   return {
     records: of.count,
     average_rate: of.mean,
@@ -126,8 +127,8 @@ function statisticsOf(rows: readonly Row[]) {
     stdev_rate: of.deviation,
     average_annualized_pct: of.mean * 24 * 365 * 100,
     cumulative_pct: of.sum * 100,
-    positive_pct: naiveSteps(of.positivePct, of.count, 100),
-    flips: of.flips,
+    positive_pct: naiveSteps(printed.positivePct, of.count, 100),
+    flips: printed.flips,
   }
 }
 

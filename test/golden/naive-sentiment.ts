@@ -130,14 +130,16 @@ export function naiveSentiment(
     count(volatility),
   )
 
-  const bought = takers(coins, 'buy')
-  const share = bought.usd / (bought.usd + takers(coins, 'sell').usd)
-  const busiest = Math.max(...coins.map((coin) => stepsOf(coin)))
+  // Trades arrive with the candles.
+  const received = coins.filter(({ quarters }) => quarters.length > 0)
+  const bought = takers(received, 'buy')
+  const share = bought.usd / (bought.usd + takers(received, 'sell').usd)
+  const busiest = Math.max(...received.map((coin) => stepsOf(coin)))
   keep(
     'taker_flow',
     0.1,
     busiest < 12 ? Number.NaN : clamp(((share - 0.42) / 0.16) * 100),
-    coins.length,
+    received.length,
   )
 
   if (index) {

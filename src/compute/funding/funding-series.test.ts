@@ -92,6 +92,11 @@ describe('funding series', () => {
     expect(series.windows(NOW_MS).streak).toEqual({ sign, hours })
   })
 
+  test('positive hours and flips are counted as printed', () => {
+    tell(row(-3, 1e-6), row(-2, -1e-10), row(-1, 1e-10), row(0, 2e-6))
+    expect(series.windows(NOW_MS).over(4)).toMatchObject({ positivePct: 50, flips: 0, min: -1e-10 })
+  })
+
   test('a streak ends with the month', () => {
     tell(...Array.from({ length: 740 }, (_, hour) => row(hour - 739, 1e-6)))
     const windows = series.windows(NOW_MS)
@@ -147,11 +152,12 @@ describe('funding series', () => {
       told.apply({ kind: 'funding-history', coin: name, rows: recorded, ...at(NOW_MS) })
       const lastMs = recorded.at(-1)?.timeMs ?? Number.NaN
       for (const hours of [1, 8, 13, 24, 72, 167, 168, 720]) {
-        const expected = naiveStatistics(
-          recorded
-            .filter(({ timeMs }) => timeMs > lastMs - hours * HOUR_MS)
-            .map(({ rateHourly }) => rateHourly),
-        )
+        const rates = recorded
+          .filter(({ timeMs }) => timeMs > lastMs - hours * HOUR_MS)
+          .map(({ rateHourly }) => rateHourly)
+        const printed = rates.map((rate) => (Math.abs(rate) < 5e-9 ? 0 : rate))
+        const { positivePct, flips } = naiveStatistics(printed)
+        const expected = { ...naiveStatistics(rates), positivePct, flips }
         const { ascending: _, ...found } = told.windows(lastMs + MINUTE_MS).over(hours)
         for (const [key, value] of Object.entries(expected))
           expect(found[key as keyof typeof found], `${hours} hours: ${key}`).toBeCloseTo(value, 12)

@@ -151,8 +151,14 @@ const KEPT_HOURS: ReadonlySet<number> = new Set([DAY_HOURS, WEEK_HOURS, MONTH_HO
 
 function statisticsOver(rates: Float64Array): (hours: number) => SeriesStatistics {
   const kept = new Map<number, SeriesStatistics>()
-  const computed = (hours: number) =>
-    statisticsOf(rates.subarray(rates.length - hours).filter((rate) => !Number.isNaN(rate)))
+  const printed = rates.map(rate)
+  const computed = (hours: number) => {
+    const newest = (of: Float64Array) =>
+      statisticsOf(of.subarray(of.length - hours).filter((one) => !Number.isNaN(one)))
+    // The signs are of the rates as printed, as for a streak.
+    const { positivePct, flips } = newest(printed)
+    return { ...newest(rates), positivePct, flips }
+  }
   return (hours) => {
     const statistics = kept.get(hours) ?? computed(hours)
     if (KEPT_HOURS.has(hours)) kept.set(hours, statistics)

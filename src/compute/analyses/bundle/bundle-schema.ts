@@ -17,7 +17,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
       {
         bias: oneOf(
           biases,
-          'Sign of 0.6 x pulse.confluence.bias + 0.2 x sentiment.overall + 0.2 x funding (contrarian: crowded longs -1, crowded shorts 1), each -1, 0 or 1.',
+          'Sign of 0.6 x pulse.confluence.bias + 0.2 x sentiment.overall + 0.2 x funding (contrarian: crowded longs -1, crowded shorts 1), each -1, 0 or 1; an unknown vote counts as 0.',
         ),
         bias_supported: nullable(
           oneOf(
@@ -33,7 +33,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
         agree_count: Type.Integer({
           minimum: 0,
           maximum: 3,
-          description: 'Number of the three votes that equal bias.',
+          description: 'Number of the three votes that equal bias; an unknown vote equals none.',
         }),
         conflicts: Type.Array(
           Type.Object({

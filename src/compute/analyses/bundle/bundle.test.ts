@@ -183,6 +183,18 @@ describe('a bundle', () => {
     expect(bodyIn(crowded).summary.risk_flags).toContain('crowded_long')
   })
 
+  test('counts no agreement of funding without a rank', () => {
+    const settled = randomMarket(COINS, 5).flat()
+    const young = settled.map((event) =>
+      event.kind === 'funding-history' ? { ...event, rows: event.rows.slice(-167) } : event,
+    )
+    const body = bodyIn(marketAfter(young))
+    expect(body.funding.funding.crowding).toBe('UNKNOWN')
+    const { bias, agree_count } = body.summary
+    const others = [body.pulse.confluence.bias, body.sentiment.sentiment.overall]
+    expect(agree_count).toBe(others.filter((one) => one === bias).length)
+  })
+
   test('flags an input that is late', () => {
     expect(bodyIn(market).summary.risk_flags).not.toContain('stale_input')
     const later = { ...rendering, renderedAtMs: NOW_MS + 60_000 }

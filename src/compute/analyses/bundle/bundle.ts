@@ -223,7 +223,7 @@ function writeBundle(
 }
 
 function shownSummary({ pulse, sentiment, funding, spread }: WrittenParts, asked: Asked) {
-  const fundingDirection = fundingVote(funding.facts.tilt) ?? 0
+  const fundingDirection = fundingVote(funding.facts.tilt)
   const summary = summaryOf({
     pulse: voteOf(pulse.facts.bias),
     sentiment: voteOf(sentiment.facts.overall),

@@ -16,8 +16,8 @@ const LATE_CADENCES = 2
 
 /** Risks of acting on a bundle, at the time of rendering. */
 export function riskFlagsOf(found: {
-  /** -1: crowded longs; 1: crowded shorts. */
-  readonly fundingDirection: -1 | 0 | 1
+  /** -1: crowded longs; 1: crowded shorts; null: unknown. */
+  readonly fundingDirection: -1 | 0 | 1 | null
   readonly isThin: boolean
   /** Percentile of the 1h ATR in the coin's own 30 days; null: unknown. */
   readonly volatilityPercentile: number | null

@@ -14,6 +14,13 @@ describe('the summary of a bundle', () => {
     { votes: { pulse: 0, sentiment: 1, funding: -1 }, bias: 'neutral', confidence: 0, agree: 1 },
     { votes: { pulse: 0, sentiment: 0, funding: -1 }, bias: 'bearish', confidence: 0.2, agree: 1 },
     { votes: { pulse: 0, sentiment: 0, funding: 0 }, bias: 'neutral', confidence: 0, agree: 3 },
+    { votes: { pulse: 0, sentiment: 0, funding: null }, bias: 'neutral', confidence: 0, agree: 2 },
+    {
+      votes: { pulse: 1, sentiment: 0, funding: null },
+      bias: 'bullish',
+      confidence: 0.6,
+      agree: 1,
+    },
   ] as const)('of $votes is $bias by $confidence', ({ votes: given, bias, confidence, agree }) => {
     const summary = summaryOf(given)
     expect(summary.bias).toBe(bias)

@@ -7,8 +7,8 @@ const weights: Readonly<Record<Voter, number>> = { pulse: 0.6, sentiment: 0.2, f
 export const biases = ['bullish', 'bearish', 'neutral'] as const
 export type Bias = (typeof biases)[number]
 
-/** 1 bullish, -1 bearish, 0 neutral. Funding votes against the crowded side. */
-export type Votes = Readonly<Record<Voter, -1 | 0 | 1>>
+/** 1 bullish, -1 bearish, 0 neutral, null unknown. Funding votes against the crowded side. */
+export type Votes = Readonly<Record<Voter, -1 | 0 | 1 | null>>
 
 type Conflict = { readonly between: readonly [Voter, Voter]; readonly detail: string }
 
@@ -17,13 +17,13 @@ export type Summary = {
   readonly bias: Bias
   /** abs of the weighted mean of the votes, 0 to 1. */
   readonly confidence: number
-  /** Number of votes that equal the bias. */
+  /** Number of votes that equal the bias; an unknown vote equals none. */
   readonly agreeCount: number
   readonly conflicts: readonly Conflict[]
 }
 
 export function summaryOf(votes: Votes): Summary {
-  const mean = voters.reduce((sum, voter) => sum + weights[voter] * votes[voter], 0)
+  const mean = voters.reduce((sum, voter) => sum + weights[voter] * (votes[voter] ?? 0), 0)
   // Opposite votes of equal weight cancel; ignore what rounding leaves.
   const direction = Math.abs(mean) < 1e-9 ? 0 : Math.sign(mean)
   return {
@@ -42,16 +42,17 @@ export function voteOf(bias: Bias): -1 | 0 | 1 {
 function conflictsOf(votes: Votes): readonly Conflict[] {
   return voters.flatMap((one, at) =>
     voters.slice(at + 1).flatMap((other): Conflict[] => {
-      if (votes[one] * votes[other] >= 0) return []
-      const detail = `${said(one, votes)}, ${said(other, votes)}.`
+      const [vote, otherVote] = [votes[one] ?? 0, votes[other] ?? 0]
+      if (vote * otherVote >= 0) return []
+      const detail = `${said(one, vote)}, ${said(other, otherVote)}.`
       return [{ between: [one, other], detail }]
     }),
   )
 }
 
-function said(voter: Voter, votes: Votes): string {
+function said(voter: Voter, vote: number): string {
   const reading = voter === 'funding' ? 'funding (contrarian) is' : `${voter} is`
-  return `${reading} ${biasOf(votes[voter])}`
+  return `${reading} ${biasOf(vote)}`
 }
 
 function biasOf(direction: number): Bias {

@@ -227,6 +227,19 @@ describe('open interest', () => {
     },
   )
 
+  test('where nothing was ever open there is no time at which a change is ready', () => {
+    const nothing = month.map(([minutes, , mark]): Reading => [minutes, 0, mark])
+    const events = [history([...nothing, [5, 0, 100]]), context('BTC', { openInterestBase: 0 })]
+    expect(render(events).views['']).toEqual({
+      kind: 'low-coverage',
+      missing: 'changes of open interest',
+      have: 0,
+      need: 1,
+      detail:
+        'Nothing was open at the start of any window, so there is no change of open interest.',
+    })
+  })
+
   test('a month of readings has no warnings', () => {
     const answer = render([history(month), context('BTC')]).views['']
     expect(answer).toMatchObject({ kind: 'answer', coveragePct: 100, warnings: [] })

@@ -26,6 +26,8 @@ const RANKED_READINGS_MIN = 20
 const HISTORY_HOURS = 24
 const CHANGES_NEEDED = 1
 const SHORTEST_MS = 5 * MINUTE_MS
+const NOTHING_OPEN =
+  'Nothing was open at the start of any window, so there is no change of open interest.'
 
 /** Open interest in contracts and USD, its changes and rank, and its combination with the price change. */
 export const oi: CoinAnalysis = {
@@ -65,7 +67,9 @@ export const oi: CoinAnalysis = {
       const below = belowFloor(oi.contract, {
         have: Object.values(changes).filter(hasInterest).length,
         need: CHANGES_NEEDED,
-        readyAtMs: rendering.renderedAtMs + msUntilFirstChange(coin, context),
+        ...(changes['5m'] === null
+          ? { readyAtMs: rendering.renderedAtMs + msUntilFirstChange(coin, context) }
+          : { detail: NOTHING_OPEN }),
       })
       if (below !== null) return below
       const window = coin.of(interestSeries).window(context.timeExchangeMs)

@@ -139,8 +139,9 @@ function skipReasonOf(coin: CoinMarket, nowMs: number): SkipReason | null {
     ladder.barCount(timeframe) < barsNeeded(ladder, timeframe)
   if (isShort('1h') || isShort('4h')) return 'insufficient_candles'
   const isLate = (confirmedAtMs: number) => !(nowMs - confirmedAtMs <= COIN_AGE_MS_MAX)
-  if (context === null || isLate(coin.candlesConfirmedAtMs) || isLate(coin.priceConfirmedAtMs))
-    return 'stale_data'
+  // Marks and candles arrive over other channels than the context.
+  if (context === null || isLate(context.timeReceivedMs)) return 'stale_data'
+  if (isLate(coin.candlesConfirmedAtMs) || isLate(coin.priceConfirmedAtMs)) return 'stale_data'
   if (!isWarm(coin, '1h', nowMs) || !isWarm(coin, '4h', nowMs)) return 'stale_data'
   return coin.of(volatilitySeries).percentile(0) === null ? 'insufficient_candles' : null
 }

@@ -11,7 +11,7 @@ const ROWS_DEFAULT = 50
 
 export const viewParameter: ViewParameter = {
   name: 'view',
-  description: 'full, or compact: 8 instead of 19 fields per coin.',
+  description: 'full, or compact: 8 instead of 20 fields per coin.',
   allowed: screenerViews,
   rule: `must be one of ${screenerViews.join(', ')}`,
   example: 'compact',

@@ -58,7 +58,7 @@ export type Ranked = {
   /** NaN if /cex-dex has no answer for the coin. */
   readonly cexDexBps: number
   readonly cexDexNoiseBps: number
-  /** Last confirmation of candles or price, the older of both. */
+  /** Last confirmation of candles, price or context, the oldest of them. */
   readonly confirmedAtMs: number
 }
 
@@ -114,7 +114,11 @@ function rankedCoin(columns: ScreenerColumns, coin: string, row: number): Ranked
     liquidatedUsd: at('liquidatedUsd'),
     cexDexBps: at('cexDexBps'),
     cexDexNoiseBps: at('cexDexNoiseBps'),
-    confirmedAtMs: Math.min(at('candlesConfirmedAtMs'), at('priceConfirmedAtMs')),
+    confirmedAtMs: Math.min(
+      at('candlesConfirmedAtMs'),
+      at('priceConfirmedAtMs'),
+      at('contextReceivedAtMs'),
+    ),
   }
 }
 

@@ -108,7 +108,8 @@ const FullRow = Type.Object({
   cex_dex_direction: nullable(oneOf(divergenceDirections, 'direction of /cex-dex; null likewise.')),
   data_age_seconds: Type.Number({
     minimum: 0,
-    description: 'Seconds since its candles or its price were last confirmed, the older of both.',
+    description:
+      'Seconds since its candles, price or funding were last confirmed, the oldest of them.',
   }),
 })
 

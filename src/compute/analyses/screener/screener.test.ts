@@ -35,6 +35,7 @@ import {
   rowsMax,
   screenerViewKey,
   screenerViews,
+  viewParameter,
   wholeScreenerView,
 } from './screener-parameters.ts'
 
@@ -216,6 +217,16 @@ describe('screener', () => {
     }
   })
 
+  test('the parameter view has the number of fields of its rows', () => {
+    const document = documentOf(randomMarket(COINS, 7))
+    const [full, compact] = ['full,1', 'compact,1'].map(
+      (view) => Object.keys(read(document, view).coins[0] ?? {}).length,
+    )
+    expect(viewParameter.description).toBe(
+      `full, or compact: ${compact} instead of ${full} fields per coin.`,
+    )
+  })
+
   test('the whole view has every coin with all fields, and no call reaches it', () => {
     const many = Array.from({ length: rowsMax.full + 20 }, (_, at) => `C${at}`)
     const document = documentOf(randomMarket(many, 7))
@@ -284,6 +295,27 @@ describe('screener', () => {
       ])
       expect(body.meta.quality).toMatchObject({ coverage_pct: 66.667 })
       expect(body.meta.warnings).toContain('low_coverage')
+    })
+
+    test.each([
+      { ageMs: 300_000, skipped: [] },
+      { ageMs: 300_001, skipped: [{ coin: COINS[0], reason: 'stale_data' }] },
+    ])('a context of $ageMs ms ago dates its row, or skips it', ({ ageMs, skipped }) => {
+      const [coin = ''] = COINS
+      const oldMs = NOW_MS - ageMs
+      const old = { timeExchangeMs: oldMs, timeReceivedMs: oldMs }
+      const now = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+      const tape = marketOf(wave).map((batch) =>
+        batch.map((event) =>
+          event.kind === 'context' && event.coin === coin ? { ...event, ...old } : event,
+        ),
+      )
+      const mark: Batch = [{ kind: 'mark', coin, markPrice: 110, ...now }]
+      const body = read(documentOf([...tape, mark]), undefined, NOW_MS)
+      expect(body.skipped).toEqual(skipped)
+      const ages = body.coins.map((row) => row.data_age_seconds)
+      expect(Math.max(...ages)).toBe(skipped.length === 0 ? ageMs / 1_000 : 0)
+      expect(body.meta.data_age_seconds).toBe(Math.max(...ages))
     })
 
     test('a coin with cold averages is not ranked', () => {

@@ -282,16 +282,16 @@ function names(coins: readonly Ranked[], count: number): readonly string[] {
 
 /** Each input with the oldest confirmation over all rows. */
 function inputsOf({ numbers }: ScreenerColumns): readonly Input[] {
-  const input = (name: string, instants: Float64Array, isLoadBearing: boolean): Input => ({
+  const input = (name: string, instants: Float64Array): Input => ({
     name,
     confirmedAtMs: Math.min(...instants),
     cadenceMs: CONTEXT_CADENCE_MS,
-    isLoadBearing,
+    isLoadBearing: true,
   })
   return [
-    input('candles_1h', numbers.candlesConfirmedAtMs, true),
-    input('mark', numbers.priceConfirmedAtMs, true),
-    input('funding', numbers.contextReceivedAtMs, false),
+    input('candles_1h', numbers.candlesConfirmedAtMs),
+    input('mark', numbers.priceConfirmedAtMs),
+    input('funding', numbers.contextReceivedAtMs),
   ]
 }
 

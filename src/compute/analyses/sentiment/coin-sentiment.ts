@@ -3,8 +3,10 @@ import type { CoinBucket } from '../../../domain/sectors.ts'
 import { coinBucketOf } from '../../../domain/sectors.ts'
 import type { FundingSeries } from '../../funding/funding-series.ts'
 import { fundingSeries, MONTH_HOURS, recordsOf } from '../../funding/funding-series.ts'
+import { areTradesReceived } from '../../liquidation/realised-liquidations.ts'
 import { COIN_AGE_MS_MAX } from '../../market/cadence.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import { takerFlow } from '../../market/taker-flow.ts'
 import { interestSeries } from '../../open-interest/interest-series.ts'
 import { openInterestUsdOf } from '../../open-interest/open-interest-usd.ts'
@@ -50,7 +52,7 @@ export type CoinSentiment = {
   readonly buyUsd: number
   readonly sellUsd: number
   readonly takerSteps: number
-  /** Trades of these hours are missing. */
+  /** Trades of these hours are missing, or trades are not received. */
   readonly lacksTrades: boolean
   /** Last confirmation of figures and candles by the venue, by our clock. */
   readonly contextAtMs: number
@@ -59,57 +61,60 @@ export type CoinSentiment = {
 
 /** @param nowMs by our clock; figures older than COIN_AGE_MS_MAX are unknown */
 export function coinSentiment(
-  market: CoinMarket,
+  coin: CoinMarket,
+  market: MarketState,
   hours: SentimentHours,
   nowMs: number,
 ): CoinSentiment {
-  const { context } = market
+  const { context } = coin
   const isFresh = context !== null && nowMs - context.timeReceivedMs <= COIN_AGE_MS_MAX
-  const isCandleFresh = isFresh && nowMs - market.candlesConfirmedAtMs <= COIN_AGE_MS_MAX
-  const coin = market.listing.coin
+  const isCandleFresh = isFresh && nowMs - coin.candlesConfirmedAtMs <= COIN_AGE_MS_MAX
+  const name = coin.listing.coin
   return {
-    coin,
-    bucket: coinBucketOf(coin),
-    ...(isFresh ? figures(market, context) : noFigures),
-    ...(isCandleFresh ? ofCandles(market, context, hours) : noCandles),
+    coin: name,
+    bucket: coinBucketOf(name),
+    ...(isFresh ? figures(coin, market, context) : noFigures),
+    ...(isCandleFresh ? ofCandles(coin, context, hours) : noCandles),
   }
 }
 
-function figures(market: CoinMarket, context: ContextEvent) {
-  const { collateral } = market
+function figures(coin: CoinMarket, market: MarketState, context: ContextEvent) {
   const { markPrice, oraclePrice, prevDayPrice, timeExchangeMs } = context
-  const change = market.of(interestSeries).change(context, FLOW_MS)
-  const taken = market.of(takerFlow).volume(timeExchangeMs)
+  const change = coin.of(interestSeries).change(context, FLOW_MS)
+  const { isWhole } = coin.of(takerFlow).volume(timeExchangeMs)
   const premiumBps = (markPrice / oraclePrice - 1) * BPS
   return {
-    openInterestUsd: openInterestUsdOf(market),
-    dayNotionalUsd: context.dayNotionalUsd * collateral.usdPerUnit,
-    ...funding(market.of(fundingSeries), context),
+    openInterestUsd: openInterestUsdOf(coin),
+    dayNotionalUsd: context.dayNotionalUsd * coin.collateral.usdPerUnit,
+    ...funding(coin.of(fundingSeries), context),
     premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
     return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,
     interestFlow: change === null ? Number.NaN : interestFlowOf(change),
-    buyUsd: taken.buyUsd * collateral.usdPerUnit,
-    sellUsd: taken.sellUsd * collateral.usdPerUnit,
-    takerSteps: taken.steps,
-    lacksTrades: !taken.isWhole,
+    lacksTrades: !isWhole || !areTradesReceived(coin, market),
     contextAtMs: context.timeReceivedMs,
   }
 }
 
+/** With the taker volumes: trades and candles share a connection, contexts arrive over another. */
 function ofCandles(
-  market: CoinMarket,
+  coin: CoinMarket,
   { markPrice, timeExchangeMs }: ContextEvent,
   hours: SentimentHours,
 ) {
   const lastHour = Math.floor(timeExchangeMs / HOUR_MS) - 1
-  const hourly = hours.of(market.of(hourlyCloses), lastHour)
+  const hourly = hours.of(coin.of(hourlyCloses), lastHour)
+  const taken = coin.of(takerFlow).volume(timeExchangeMs)
+  const { usdPerUnit } = coin.collateral
   return {
     return7d: markPrice / hourly.weekAgoPrice - 1,
     isAboveDay: aboveOf(markPrice, hourly.dayAverage),
     isAboveWeek: aboveOf(markPrice, hourly.weekAverage),
     volatilityPercentile: hourly.volatilityPercentile,
     downsideShare: hourly.downsideShare,
-    candlesAtMs: market.candlesConfirmedAtMs,
+    buyUsd: taken.buyUsd * usdPerUnit,
+    sellUsd: taken.sellUsd * usdPerUnit,
+    takerSteps: taken.steps,
+    candlesAtMs: coin.candlesConfirmedAtMs,
   }
 }
 
@@ -149,9 +154,6 @@ const noFigures = {
   premiumBps: unknown,
   return24h: unknown,
   interestFlow: unknown,
-  buyUsd: unknown,
-  sellUsd: unknown,
-  takerSteps: unknown,
   lacksTrades: false,
   contextAtMs: unknown,
 }
@@ -162,5 +164,8 @@ const noCandles = {
   isAboveWeek: unknown,
   volatilityPercentile: unknown,
   downsideShare: unknown,
+  buyUsd: unknown,
+  sellUsd: unknown,
+  takerSteps: unknown,
   candlesAtMs: unknown,
 }

@@ -31,7 +31,7 @@ export type SectorSentiment = {
   readonly coins: number
   /** null for a sector with one coin. */
   readonly sentiment: SentimentScore | null
-  /** NaN if the quote unit of one of the coins has no USD price. */
+  /** NaN without coins with fresh figures, or if the quote unit of one has no USD price. */
   readonly openInterestUsd: number
   /** OI-weighted, as fractions; NaN: unknown. */
   readonly fundingRateHourly: number
@@ -54,7 +54,7 @@ export type MarketSentiment = {
   readonly return24h: number
   readonly return7d: number
   readonly volatilityPercentile: number
-  /** Trades of some coin are missing in the taker flow. */
+  /** Trades of some coin are missing in the taker flow, or are not received. */
   readonly lacksTrades: boolean
   /** Sectors with at least one coin, in the order of `coinBuckets`. */
   readonly sectors: readonly SectorSentiment[]
@@ -89,7 +89,7 @@ class SentimentMeasure implements MarketTracker {
     }
     const isFirst = (this.#sentiment?.coinsKnown ?? 0) === 0
     const share = isFirst ? this.#unread.length : COINS_PER_ADVANCE
-    for (const coin of this.#unread.splice(0, share)) this.#read(coin, nowMs)
+    for (const coin of this.#unread.splice(0, share)) this.#read(coin, market, nowMs)
     if (this.#unread.length === 0) this.#measure(market, nowMs)
   }
 
@@ -100,8 +100,8 @@ class SentimentMeasure implements MarketTracker {
     this.#scores = []
   }
 
-  #read(coin: CoinMarket, nowMs: number): void {
-    const sentiment = coinSentiment(coin, this.#hours, nowMs)
+  #read(coin: CoinMarket, market: MarketState, nowMs: number): void {
+    const sentiment = coinSentiment(coin, market, this.#hours, nowMs)
     this.#sentiments.push(sentiment)
     const { score } = sentimentOf([sentiment], noSurroundings)
     if (!Number.isNaN(score)) this.#scores.push(score)
@@ -166,11 +166,11 @@ function sectorSentiment(sector: CoinBucket, coins: readonly CoinSentiment[]): S
   }
 }
 
-/** Without coins whose figures are stale. */
+/** Over the coins with fresh figures; NaN without any. */
 function sumOfInterestUsd(coins: readonly CoinSentiment[]): number {
-  return coins
-    .filter(({ contextAtMs }) => !Number.isNaN(contextAtMs))
-    .reduce((sum, coin) => sum + coin.openInterestUsd, 0)
+  const known = coins.filter(({ contextAtMs }) => !Number.isNaN(contextAtMs))
+  if (known.length === 0) return Number.NaN
+  return known.reduce((sum, coin) => sum + coin.openInterestUsd, 0)
 }
 
 function premiumsOf(market: MarketState, nowMs: number): Float64Array {

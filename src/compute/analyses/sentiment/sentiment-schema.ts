@@ -53,7 +53,7 @@ const SectorAnswer = Type.Object({
     Type.Number({
       minimum: 0,
       description:
-        'Open interest at the mark price, USD; null if the collateral of a coin in the sector has no USD price.',
+        'Open interest of its coins with fresh data at the mark price, USD; null without any, or if the collateral of one has no USD price.',
     }),
   ),
   funding_apr_pct: nullable(

@@ -275,7 +275,7 @@ function takersOf(coins: readonly CoinSentiment[]): SourceReading {
     raw,
     // Hours without trades are known data.
     isKnown: ({ takerSteps }) => !Number.isNaN(takerSteps),
-    confirmedAtMs: byContext,
+    confirmedAtMs: byCandles,
   }
 }
 

@@ -87,8 +87,10 @@ describe('sentiment', () => {
           ? { ...event, rows: event.rows.map((row) => ({ ...row, rateHourly: 0.0000125 })) }
           : event,
       )
-    const coin = marketAfter(equal).coin('BTC') ?? expect.fail('BTC is listed')
-    expect(coinSentiment(coin, new SentimentHours(), NOW_MS).fundingPercentile).toBe(50)
+    const market = marketAfter(equal)
+    const coin = market.coin('BTC') ?? expect.fail('BTC is listed')
+    const { fundingPercentile } = coinSentiment(coin, market, new SentimentHours(), NOW_MS)
+    expect(fundingPercentile).toBe(50)
   })
 
   test.each([
@@ -217,6 +219,35 @@ describe('sentiment', () => {
     expect(warningsOf([...tape, index(50, 1), lost])).toEqual(['partial_data'])
   })
 
+  test.each([
+    { seconds: 60, warnings: [], status: 'live' },
+    { seconds: 61, warnings: ['partial_data'], status: 'live' },
+    { seconds: 301, warnings: ['partial_data'], status: 'missing' },
+  ])('after $seconds s with figures only, the taker flow is $status', (given) => {
+    const market = marketAfter([...randomMarket(COINS, 2).flat(), ...trades(2), index(50, 1)])
+    const laterMs = NOW_MS + 1_000 * given.seconds
+    const times = { timeExchangeMs: laterMs, timeReceivedMs: laterMs }
+    for (const coin of COINS) market.apply(context(coin, times))
+    advanceTo(market, laterMs)
+    const document = documentIn(market, laterMs)
+    expect(document.views['scores']).toMatchObject({ warnings: given.warnings })
+    const { components } = JSON.parse(filled(document, 'scores', laterMs)).sentiment
+    expect(components[5]).toMatchObject({ name: 'taker_flow', status: given.status })
+    const confirmed = new Date(NOW_MS).toISOString()
+    expect(components[5].as_of).toBe(given.status === 'live' ? confirmed : null)
+  })
+
+  test('the open interest of a sector without fresh data is null', () => {
+    const market = marketAfter([...randomMarket(COINS, 1).flat(), index(50, 1)])
+    const laterMs = NOW_MS + 300_001
+    for (const coin of COINS.filter((one) => coinBucketOf(one) !== 'Meme'))
+      market.apply(context(coin, { timeExchangeMs: laterMs, timeReceivedMs: laterMs }))
+    advanceTo(market, laterMs)
+    const document = documentIn(market, laterMs)
+    const { sectors } = JSON.parse(filled(document, 'Meme', laterMs)).sentiment
+    expect(sectors).toMatchObject([{ sector: 'Meme', oi_usd: null }])
+  })
+
   test('reads ten coins at a time, but all of them the first time', () => {
     const market = newMarket(new PulsePool(3 * COINS.length))
     for (const event of randomMarket(COINS, 4).flat()) market.apply(event)
@@ -326,10 +357,10 @@ function documentIn(market: MarketState, nowMs = NOW_MS): Document {
   return sentiment.render(sentiment.gather(market, nowMs), rendering)
 }
 
-function filled(document: Document, view = 'all'): string {
+function filled(document: Document, view = 'all', nowMs = NOW_MS): string {
   const answer = document.views[view]
   if (answer?.kind !== 'answer') throw new Error(`no answer: ${JSON.stringify(answer)}`)
-  const facts = { nowMs: NOW_MS, executionMs: 0, coinsAvailable: COINS.length }
+  const facts = { nowMs, executionMs: 0, coinsAvailable: COINS.length }
   return fillDocument(document, answer, facts).toString()
 }
 

@@ -315,7 +315,7 @@ const inputOf = {
   breadth: 'candles',
   oi_flow: 'figures',
   volatility: 'candles',
-  taker_flow: 'figures',
+  taker_flow: 'candles',
   fear_greed_index: 'index',
 } as const satisfies Record<SentimentComponent['name'], string>
 
