@@ -105,6 +105,19 @@ describe('access by token', () => {
     clock.advance(60_000)
     expect((await ask({ host, authorization }, '10.0.0.1')).statusCode).toBe(200)
   })
+
+  test('a clock that is set back extends neither the minute nor a session', async () => {
+    const { admin, clock } = adminFixture({ token: TOKEN })
+    const ask = async (headers: Record<string, string>) =>
+      (await admin.inject({ url: '/store', headers })).statusCode
+    await signIn(admin, TOKEN)
+    for (let count = 0; count < 10; count += 1)
+      await ask({ host, authorization: `Bearer ${WRONG}` })
+    expect(await ask({ host, authorization })).toBe(429)
+    clock.putBack(3_600_000)
+    expect(await ask({ host, authorization })).toBe(200)
+    expect(await ask({ host, cookie: `${SESSION_COOKIE}=secret-1` })).toBe(404)
+  })
 })
 
 describe('a session of a browser', () => {

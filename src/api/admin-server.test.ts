@@ -119,6 +119,13 @@ describe('probes', () => {
   })
 })
 
+test('connections are bounded in time and number', () => {
+  const { server } = adminFixture().admin
+  expect(server.timeout).toBe(120_000)
+  expect(server.headersTimeout).toBe(5_000)
+  expect(server.maxConnections).toBe(1_000)
+})
+
 describe('the history on disk', () => {
   const store: StoreHealth = {
     state: 'degraded',

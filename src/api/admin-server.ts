@@ -10,6 +10,12 @@ import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
 import type { AdminAccess } from './admin-access.ts'
 import { adminSessionRoutes } from './admin-session-routes.ts'
+import {
+  CONNECTIONS_CHECK_MS,
+  HEADERS_TIMEOUT_MS,
+  limitConnections,
+  SILENT_TIMEOUT_MS,
+} from './connections.ts'
 import type { ConsoleOptions } from './console/console-routes.ts'
 import { adminConsole } from './console/console-routes.ts'
 import type { DeskReports } from './desk/desk-reports.ts'
@@ -63,9 +69,16 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_BYTES_MAX,
     requestTimeout: REQUEST_TIMEOUT_MS,
+    connectionTimeout: SILENT_TIMEOUT_MS,
+    http: {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
+    },
     ...(options.trustProxy === undefined ? {} : { trustProxy: fastifyTrust(options.trustProxy) }),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
+  // On another address than loopback callers without a token could otherwise take all file descriptors.
+  limitConnections(app, { proxies: options.trustProxy, defer: (task) => task() })
   app.addHook('onRequest', access.check)
   app.addHook('onSend', (_request, reply, payload, done) => {
     reply.headers(securityHeaders)
@@ -81,7 +94,11 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
 
   const { console: settings, desk } = options
   if (settings !== null) {
-    adminConsole(app, { ...settings, engine, clock, more: liveReports(desk.reports, clock) })
+    adminConsole(app, {
+      ...{ ...settings, engine, clock, more: liveReports(desk.reports, clock) },
+      // A stream ends with its session.
+      isGranted: (request) => access.isGranted(request),
+    })
     app.get('/', { config: { isOpen: true } }, (request, reply) => {
       if (!settings.page.sendIfPreferred(request, reply))
         sendProblem(reply, 'not_found', { detail: 'This path is a page for browsers.' })

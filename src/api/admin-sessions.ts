@@ -34,7 +34,9 @@ export class AdminSessions {
   /** Whether the session exists and was begun under this `Host`. */
   isValid(name: string, host: string, nowMs: number): boolean {
     const session = this.#byDigest.get(digestOf(name))
-    return session !== undefined && session.host === host && nowMs < session.endsAtMs
+    if (session === undefined || session.host !== host) return false
+    // A clock that was set back does not extend a session.
+    return nowMs < session.endsAtMs && nowMs >= session.endsAtMs - SESSION_MS
   }
 
   end(name: string): void {

@@ -42,7 +42,7 @@ export class ClaimPages {
       const claims = this.#claims(this.#claimsOf, family, asked.dayMs)
       const following = claims.filter(({ sequence }) => sequence > asked.after)
       const page = following.slice(0, CLAIMS_PER_PAGE)
-      void reply.header('cache-control', 'public, max-age=60').send({
+      void reply.headers({ 'cache-control': 'public, max-age=60', vary: 'Origin' }).send({
         family,
         day: isoInstant(asked.dayMs).slice(0, 10),
         total: claims.length,

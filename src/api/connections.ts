@@ -9,6 +9,10 @@ import { isTrustedProxy } from './proxy-trust.ts'
 import { HEADERS_MAX } from './request-head.ts'
 import { sendProblem } from './send-problem.ts'
 
+export const HEADERS_TIMEOUT_MS = 5_000
+export const CONNECTIONS_CHECK_MS = 1_000
+/** Longer than the longest sale. A caller that reads nothing for this long is disconnected. */
+export const SILENT_TIMEOUT_MS = 120_000
 const CONNECTIONS_MAX = 1_000
 /** A browser opens six, a busy agent some dozens. */
 const CONNECTIONS_PER_ADDRESS_MAX = 128

@@ -22,10 +22,11 @@ export class MaintenanceSwitch implements Maintenance {
   #isOn: boolean
   #sinceMs: number
 
-  constructor(nowMs: number, storage: MaintenanceStorage | null = null) {
+  /** @param sinceMs begin of the present state */
+  constructor(sinceMs: number, storage: MaintenanceStorage | null = null) {
     this.#storage = storage
     this.#isOn = storage?.read() ?? false
-    this.#sinceMs = nowMs
+    this.#sinceMs = sinceMs
   }
 
   get isOn(): boolean {

@@ -6,7 +6,13 @@ import { a2aRoutes } from './a2a/a2a-routes.ts'
 import type { AnalysisRoutesOptions } from './analysis-routes.ts'
 import { analysisRoutes } from './analysis-routes.ts'
 import { refuseBrokenRequest } from './broken-request.ts'
-import { endConnectionsWithTheirCalls, limitConnections } from './connections.ts'
+import {
+  CONNECTIONS_CHECK_MS,
+  endConnectionsWithTheirCalls,
+  HEADERS_TIMEOUT_MS,
+  limitConnections,
+  SILENT_TIMEOUT_MS,
+} from './connections.ts'
 import type { ConsolePage } from './console/console-page.ts'
 import { publicConsole } from './console/console-routes.ts'
 import { discoveryRoutes } from './discovery/discovery-routes.ts'
@@ -55,13 +61,9 @@ type ConsoleSettings = {
   readonly sampleCoin: string
 }
 
-const HEADERS_TIMEOUT_MS = 5_000
 const REQUEST_TIMEOUT_MS = 10_000
-const CONNECTIONS_CHECK_MS = 1_000
 /** Above the 60 s of common proxies, which would otherwise send into a connection that is closing. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000
-/** Longer than the longest sale. A caller that reads nothing for this long is disconnected. */
-const SILENT_TIMEOUT_MS = 120_000
 /** A payment of a smart wallet or on Solana can take several kilobytes. */
 const HEADER_BYTES_MAX = 16_384
 

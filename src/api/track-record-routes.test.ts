@@ -86,6 +86,12 @@ test.each([
   expect(refused.json()).toMatchObject({ code })
 })
 
+test('a cache keeps a page apart for callers with an origin', async () => {
+  const { app } = gatewayFixture({ claimsOf: () => [] })
+  const page = await app.inject('/track-record/zone/claims?day=2026-01-31')
+  expect(page.headers).toMatchObject({ 'cache-control': 'public, max-age=60', vary: 'Origin' })
+})
+
 test('days that are read in turn are read from disk once a minute', async () => {
   let reads = 0
   const claimsOf = () => {

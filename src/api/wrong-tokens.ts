@@ -13,16 +13,21 @@ export class WrongTokens {
   /** @returns seconds until tokens of this address are read again; 0 if they are */
   blockedSeconds(address: string, nowMs: number): number {
     const count = this.#counts.get(address)
-    if (count === undefined || nowMs >= count.endsAtMs || count.wrong < WRONG_MAX) return 0
+    if (count === undefined || hasEnded(count, nowMs) || count.wrong < WRONG_MAX) return 0
     return Math.ceil((count.endsAtMs - nowMs) / 1_000)
   }
 
   add(address: string, nowMs: number): void {
     const before = this.#counts.get(address)
-    const isNew = before === undefined || nowMs >= before.endsAtMs
+    const isNew = before === undefined || hasEnded(before, nowMs)
     this.#counts.set(address, {
       wrong: isNew ? 1 : before.wrong + 1,
       endsAtMs: isNew ? nowMs + WINDOW_MS : before.endsAtMs,
     })
   }
+}
+
+/** A clock that was set back does not extend the minute. */
+function hasEnded({ endsAtMs }: Count, nowMs: number): boolean {
+  return nowMs >= endsAtMs || nowMs < endsAtMs - WINDOW_MS
 }

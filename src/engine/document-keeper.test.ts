@@ -107,6 +107,20 @@ describe('documents for the next engine', () => {
     after.stop()
   })
 
+  test('of delisted coins are deleted by a later save if one fails', () => {
+    kept(['pulse/GONE'])
+    const living = keeper()
+    living.list(['BTC'])
+    vi.spyOn(DocumentStore.prototype, 'retain').mockImplementationOnce(() => {
+      throw new SqliteError('database or disk is full', 'SQLITE_FULL')
+    })
+    clock.advance(2 * MINUTE_MS + 1_000)
+    living.stop()
+    const after = keeper()
+    expect(keysOf(after.kept(['GONE']))).toEqual([])
+    after.stop()
+  })
+
   test('are kept in a new file where theirs was removed', () => {
     const living = keeper()
     for (const end of ['', '-wal']) rmSync(join(dataDir, `documents.db${end}`))

@@ -109,9 +109,8 @@ export class DocumentKeeper {
     if (store === null) return
     try {
       yield* store.save()
-      const listed = this.#listed
+      if (this.#listed !== null) store.retain(this.#listed)
       this.#listed = null
-      if (listed !== null) store.retain(listed)
     } catch (cause) {
       if (isDamage(cause) || isFileGone(cause)) this.#replace(store, cause)
       throw cause

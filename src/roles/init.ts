@@ -63,7 +63,8 @@ function writeNew(path: string, text: string, isReplacing: boolean): void {
       return
     }
     const draft = `${path}.new`
-    writeFileSync(draft, text, { mode })
+    // Flushed, or a crash could leave an empty file under the final name.
+    writeFileSync(draft, text, { mode, flush: true })
     renameSync(draft, path)
   } catch (cause) {
     throw new ConfigError(`${path} cannot be written`, { cause })

@@ -63,7 +63,8 @@ export async function simulate(
     const outcome = venue.inject(fault) ? '' : ' had no target'
     process.stderr.write(`fault ${beganAt} ${text}${outcome}\n`)
   })
-  closeWithGrace(async () => {
+  closeWithGrace(async ({ err }) => {
+    if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
     stopFaults()
     await venue.close()
     await chain?.close()

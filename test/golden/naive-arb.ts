@@ -44,7 +44,8 @@ type Spot = {
 
 /**
  * Reference of `/arb`: each sample is computed from all samples up to it, without state or running sums. Defined in
- * `docs/numbers/arb.md`; written independently of the code under test. null for a sample with too few chains.
+ * `docs/numbers/arb.md`; written independently of the code under test. null for a sample with too few chains, or without any
+ * reference.
  */
 export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[] {
   const results: (NaiveResult | null)[] = []
@@ -95,7 +96,7 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
     }
     const priced = [...spots.keys()]
     const fresh = chains.filter((chain) => priced.some((name) => name.endsWith(` ${chain}`)))
-    if (fresh.length < 5) {
+    if (fresh.length < 5 || assets.every((asset) => Number.isNaN(references[asset]))) {
       results.push(null)
       continue
     }
@@ -227,7 +228,8 @@ function openForMs(nets: readonly (number | undefined)[], times: readonly number
   for (let at = nets.length - 1; at >= 0; at -= 1) {
     const net = nets[at]
     if (net === undefined) continue
-    if (!(net > 0) || firstMs - (times[at] as number) > 120_000) break
+    // As printed, in hundredths.
+    if (!(Math.round(net * 100) > 0) || firstMs - (times[at] as number) > 120_000) break
     firstMs = times[at] as number
     count += 1
   }

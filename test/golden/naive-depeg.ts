@@ -357,7 +357,8 @@ export function naiveStates(instants: readonly NaiveInstant[]): NaiveState[] {
     if (one.atMs - beforeMs > MINUTE_MS) spellStarts.fill(Number.NaN)
     const lasted = (neededMs: number, holds: (of: NonNullable<NaiveInstant>) => boolean) =>
       hasLasted(known, at, neededMs, holds)
-    const size = (of: NonNullable<NaiveInstant>) => Math.abs(of.adjustedBps)
+    // As printed, in hundredths.
+    const size = (of: NonNullable<NaiveInstant>) => Math.round(Math.abs(of.adjustedBps) * 100) / 100
     const reached = [1, 2, 3, 4, 5].filter((each) =>
       lasted((each < 4 ? 5 : 1) * MINUTE_MS, ({ called }) => called >= each),
     )

@@ -148,14 +148,18 @@ function naiveMove(feed: OraclePriceEvent, atMs: number, as: 'deviation' | 'boun
   const times = as === 'bound' ? 2 : 1
   const published = Math.min(feed.timeExchangeMs, feed.timeReceivedMs)
   const free = times * 1.5 * Math.sqrt(Math.abs(atMs - published) / 1_000)
-  const isPushed = feed.network !== 'pyth-hermes' && feed.network !== 'redstone'
-  if (!isPushed || feed.resolutionBps === 0) return free
+  if (!isPushed(feed)) return free
   const blindSeconds =
     Math.max(0, atMs - feed.timeReceivedMs) / 1_000 + (feed.network === 'chainlink' ? 30 : 5)
   const blind = times * 1.5 * Math.sqrt(blindSeconds)
   if (as === 'bound') return Math.min(free, feed.resolutionBps + blind)
   // Standard deviation of a walk that stayed within a band of 1: sqrt(1 - 8 / pi ** 2).
   return Math.min(free, Math.sqrt((0.435236 * feed.resolutionBps) ** 2 + blind ** 2))
+}
+
+/** Published on a price move; RedStone publishes by time alone, whatever its resolution. */
+function isPushed({ network, resolutionBps }: OraclePriceEvent): boolean {
+  return network !== 'pyth-hermes' && network !== 'redstone' && resolutionBps > 0
 }
 
 /** Current standard error of a feed. */
@@ -213,7 +217,7 @@ export function naiveOracle(
     price: feed.priceUsd,
     band:
       ((feed.confidenceUsd ?? 0) / feed.priceUsd) * 10_000 +
-      (feed.resolutionBps > 0 ? feed.resolutionBps : 1.5 * Math.sqrt(ageOf(feed, nowMs) / 1_000)),
+      (isPushed(feed) ? feed.resolutionBps : 1.5 * Math.sqrt(ageOf(feed, nowMs) / 1_000)),
   }))
   if (exchanges.length >= 2)
     said.push({ feed: null, price: middle(exchanges.map(({ mid }) => mid)), band: 0 })

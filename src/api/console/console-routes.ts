@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../domain/clock.ts'
 import type { ConsoleFacts, ConsoleOffer } from '../../domain/console-protocol.ts'
 import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
@@ -15,6 +15,7 @@ import type { ShownNames } from './delayed-documents.ts'
 import { DelayedDocuments, SAMPLE_DELAY_MS } from './delayed-documents.ts'
 import { LiveDocuments } from './live-documents.ts'
 import type { LiveSource } from './live-source.ts'
+import type { LiveStreamOptions } from './live-stream.ts'
 import { liveStream } from './live-stream.ts'
 import { qualityNow } from './quality-now.ts'
 
@@ -52,29 +53,35 @@ export function publicConsole(
 /** The console of the admin port: every document, and what `more` adds. */
 export function adminConsole(
   app: FastifyInstance,
-  options: ConsoleOptions & { readonly more: LiveSource },
+  options: ConsoleOptions & {
+    readonly more: LiveSource
+    readonly isGranted: (request: FastifyRequest) => boolean
+  },
 ): void {
   const documents = new LiveDocuments(options)
   const source: LiveSource = {
     open: (name) => (name.startsWith('/desk/') ? options.more.open(name) : documents.open(name)),
   }
-  consoleRoutes(app, options, { source, port: 'admin', sample: null })
+  consoleRoutes(app, options, {
+    ...{ source, port: 'admin', sample: null, isGranted: options.isGranted },
+  })
   const icon = freeDocument('image/svg+xml', SVG_ICON)
   app.get('/favicon.svg', { config: { isOpen: true } }, (request, reply) =>
     sendDocument(request, reply, icon),
   )
 }
 
-type Audience = Pick<ConsoleFacts, 'port' | 'sample'> & { readonly source: LiveSource }
+type Audience = Pick<ConsoleFacts, 'port' | 'sample'> &
+  Pick<LiveStreamOptions, 'source' | 'isGranted'>
 
 function consoleRoutes(
   app: FastifyInstance,
   options: ConsoleOptions,
-  { source, port, sample }: Audience,
+  { port, sample, ...audience }: Audience,
 ): void {
   const { page, contracts, engine, clock } = options
   page.routes(app)
-  liveStream(app, { source, engine, clock })
+  liveStream(app, { ...audience, engine, clock })
   const offers = contracts.map(consoleOffer)
   const { version, waysToPay, receiptSigner = null, hasProofs = false } = options.facts
   app.get(`${CONSOLE_PATH}/service.json`, (_request, reply) => {

@@ -2,9 +2,10 @@ import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { ConsoleDocumentEvent } from '../../domain/console-protocol.ts'
 import type { Document } from '../../domain/document.ts'
+import { adminFixture } from '../testing/admin-fixture.ts'
 import { consolePage } from '../testing/console-fixture.ts'
 import type { GatewayFixture } from '../testing/gateway-fixture.ts'
 import { gatewayFixture } from '../testing/gateway-fixture.ts'
@@ -166,10 +167,48 @@ describe('the live stream of the public port', () => {
     await other.untilText('event: service')
   })
 
+  test('shows that it is alive after the clock was set back', async () => {
+    const gateway = await listening()
+    const stream = await gateway.open('/pulse/BTC')
+    await stream.untilText('event: service')
+    gateway.clock.putBack(60_000)
+    gateway.clock.advance(500)
+    await stream.untilText(`"now":${gateway.clock.nowMs()}`)
+  })
+
   test('ends when the server closes', async () => {
     const gateway = await listening()
     const stream = await gateway.open('/pulse/BTC')
     await gateway.app.close()
+    await stream.ended
+  })
+})
+
+describe('the live stream of the admin port', () => {
+  test.each(['is signed out', 'is over'])('ends when its session %s', async (end) => {
+    const facts = { version: '0.1.0', waysToPay: [] }
+    const console = { ...settings, contracts: [], facts, isClockOff: () => false }
+    const token = 'a'.repeat(32)
+    const { admin, clock } = adminFixture({ token, console })
+    onTestFinished(() => admin.close())
+    const origin = await admin.listen({ host: '127.0.0.1', port: 0 })
+    const headers = {
+      host: origin.slice('http://'.length),
+      origin,
+      cookie: 'perpscope_admin=secret-1',
+    }
+    await admin.inject({ method: 'POST', url: '/session', headers, payload: { token } })
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+    get(`${origin}/console/live?document=/desk/health`, { headers }, resolve).once('error', reject)
+    const response = await promise
+    // The stream is cut off.
+    response.once('error', () => {})
+    const stream = events(response)
+    expect(stream.status).toBe(200)
+    await stream.untilText('event: service')
+    if (end === 'is over') clock.putBack(-12 * 3_600_000)
+    else await admin.inject({ method: 'POST', url: '/session/end', headers })
+    clock.advance(500)
     await stream.ended
   })
 })

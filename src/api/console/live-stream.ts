@@ -13,6 +13,8 @@ export type LiveStreamOptions = {
   readonly source: LiveSource
   readonly engine: EngineReader
   readonly clock: Clock
+  /** Whether the caller may still read; without it everyone may. */
+  readonly isGranted?: (request: FastifyRequest) => boolean
 }
 
 /** Documents change about once a second. */
@@ -39,7 +41,7 @@ const streamHeaders = {
  * is no queue: what a slow page misses, it does not get.
  */
 export function liveStream(app: FastifyInstance, options: LiveStreamOptions): void {
-  const { clock } = options
+  const { clock, isGranted = () => true } = options
   const streams = new Set<Stream>()
   let stop: (() => void) | null = null
   const close = (stream: Stream) => {
@@ -68,14 +70,20 @@ export function liveStream(app: FastifyInstance, options: LiveStreamOptions): vo
       streams.delete(ending)
       ending.response.destroy()
     }
-    const stream = begin(reply, opened, { caller, nowMs: clock.nowMs() })
+    const stream = begin(request, reply, opened, { caller, nowMs: clock.nowMs() })
     // A pipelined request can come after the end of its connection, which emits no further `close`.
     if (stream.response.destroyed) return
     stream.response.once('close', () => close(stream))
     streams.add(stream)
     const sendAll = () => {
       const rendered = new Map<string, { readonly version: string; readonly data: string }>()
-      for (const each of streams) send(each, options, rendered)
+      for (const each of streams) {
+        if (isGranted(each.request)) send(each, options, rendered)
+        else {
+          close(each)
+          each.response.destroy()
+        }
+      }
     }
     send(stream, options, new Map())
     stop ??= clock.every(PERIOD_MS, sendAll)
@@ -83,6 +91,7 @@ export function liveStream(app: FastifyInstance, options: LiveStreamOptions): vo
 }
 
 type Stream = {
+  readonly request: FastifyRequest
   readonly response: ServerResponse
   readonly caller: string
   readonly documents: readonly (readonly [name: string, document: LiveDocument])[]
@@ -138,6 +147,7 @@ function alwaysRefused(refused: Refusal): LiveDocument {
 }
 
 function begin(
+  request: FastifyRequest,
   reply: FastifyReply,
   documents: Stream['documents'],
   { caller, nowMs }: { readonly caller: string; readonly nowMs: number },
@@ -146,8 +156,8 @@ function begin(
   const response = reply.raw
   response.writeHead(200, streamHeaders)
   return {
-    ...{ response, caller, documents },
-    sentVersions: versionsOf(reply.request.headers['last-event-id'], documents.length),
+    ...{ request, response, caller, documents },
+    sentVersions: versionsOf(request.headers['last-event-id'], documents.length),
     sentEngineState: '',
     sentServiceAtMs: Number.NEGATIVE_INFINITY,
     readableAtMs: nowMs,
@@ -175,7 +185,10 @@ function send(
   stream.readableAtMs = nowMs
   let events = ''
   const state = engine.state(nowMs)
-  if (state !== stream.sentEngineState || nowMs - stream.sentServiceAtMs >= SERVICE_PERIOD_MS) {
+  if (
+    state !== stream.sentEngineState ||
+    Math.abs(nowMs - stream.sentServiceAtMs) >= SERVICE_PERIOD_MS
+  ) {
     events += `event: service\ndata: ${JSON.stringify({ engine: state, now: nowMs })}\n\n`
     stream.sentEngineState = state
     stream.sentServiceAtMs = nowMs

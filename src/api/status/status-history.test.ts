@@ -212,6 +212,20 @@ describe('the history of the status', () => {
     expect(JSON.stringify(history.saved()).length).toBeLessThan(100_000)
   })
 
+  test('a clock that was behind and is corrected is no outage of its offset', () => {
+    const history = begun()
+    during(history, WELL, BEGIN_MS - DAY_MS, 60)
+    history.observe(WELL, BEGIN_MS + 60_000)
+    const { incidents, availability_pct } = history.report(BEGIN_MS + 60_000)
+    expect(incidents).toMatchObject([{ kind: 'service_not_running', duration_seconds: 60 }])
+    expect(availability_pct).toBeGreaterThan(45)
+  })
+
+  test('a history of the far future begins again', () => {
+    const history = new StatusHistory(restored(begun()), BEGIN_MS - 31 * DAY_MS)
+    expect(history.report(0).observed_since_iso).toBe('2026-10-01T00:00:00.000Z')
+  })
+
   test('a clock that is set back adds no time, and nothing is negative', () => {
     const history = begun()
     const nowMs = during(history, WELL, BEGIN_MS, 60)

@@ -67,8 +67,10 @@ export const NOT_RUNNING_MS_MIN = 15_000
  */
 export class StatusHistory {
   #sinceMs: number
-  /** Last observation; null before the first. */
+  /** Last observation of this process; null before the first. */
   #lastMs: number | null = null
+  /** Latest instant that was observed, by an earlier process too; null before the first. */
+  #latestMs: number | null
   /** When an engine was available last. */
   #availableAtMs = Number.NEGATIVE_INFINITY
   readonly #days: StatusDay[]
@@ -79,10 +81,13 @@ export class StatusHistory {
   #word: StatusWord = 'unavailable'
   #wordSinceMs: number
 
-  /** @param saved of an earlier process; null begins a history at `nowMs` */
-  constructor(saved: SavedStatus | null, nowMs: number) {
+  /** @param before what an earlier process saved; null begins a history at `nowMs` */
+  constructor(before: SavedStatus | null, nowMs: number) {
+    // The clock of that process was wrong: its days would never be over.
+    const isOfFuture = before !== null && before.lastMs - nowMs > DAYS_MAX * DAY_MS
+    const saved = isOfFuture ? null : before
     this.#sinceMs = saved?.sinceMs ?? nowMs
-    this.#lastMs = saved?.lastMs ?? null
+    this.#latestMs = saved?.lastMs ?? null
     this.#days = [...(saved?.days ?? [])]
     // An incident that lasted then ended unseen.
     this.#incidents = (saved?.incidents ?? []).map((one) => ({
@@ -93,8 +98,11 @@ export class StatusHistory {
   }
 
   observe(observation: Observation, nowMs: number): void {
-    // A clock that was set back adds no time.
-    const lastMs = Math.min(this.#lastMs ?? nowMs, nowMs)
+    const latestMs = this.#latestMs ?? nowMs
+    // A clock that was behind and is corrected adds no time that was observed before.
+    const isJump = nowMs - (this.#lastMs ?? latestMs) >= NOT_RUNNING_MS_MIN
+    // A clock that is set back adds no time.
+    const lastMs = Math.min(isJump ? latestMs : (this.#lastMs ?? latestMs), nowMs)
     const isGap = nowMs - lastMs >= NOT_RUNNING_MS_MIN
     const before = this.#present
     if (isGap)
@@ -115,6 +123,7 @@ export class StatusHistory {
     this.#word = word
     this.#present = observation
     this.#lastMs = nowMs
+    this.#latestMs = Math.max(latestMs, nowMs)
     if (observation.engine === 'available') this.#availableAtMs = nowMs
     this.#forget(nowMs)
   }
@@ -122,7 +131,7 @@ export class StatusHistory {
   saved(): SavedStatus {
     return {
       sinceMs: this.#sinceMs,
-      lastMs: this.#lastMs ?? this.#sinceMs,
+      lastMs: this.#latestMs ?? this.#sinceMs,
       days: this.#days,
       incidents: this.#incidents,
     }

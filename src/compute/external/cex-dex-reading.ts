@@ -124,6 +124,11 @@ export function isActionable({
   return bps(Math.abs(divergenceBps)) > bps(bps(noiseBps) + ACTIONABLE_BPS)
 }
 
+/** Sign of an actionable divergence; 0 for another. */
+export function actionableSide(reading: Pick<CexDexReading, 'divergenceBps' | 'noiseBps'>): number {
+  return isActionable(reading) ? Math.sign(reading.divergenceBps) : 0
+}
+
 /** A weak oracle network is shown for lack of another, but not recorded. */
 export function isSound({ dex, choice }: CexDexReading): boolean {
   return dex.source === 'dex_pool' || choice.weakness === null

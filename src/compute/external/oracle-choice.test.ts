@@ -103,6 +103,14 @@ describe('the oracle network to believe', () => {
     expect(choose(sure, { exchangeMidsUsd: [100, 100] }).best?.network).toBe(believed)
   })
 
+  test('the price of RedStone may drift since its publication, whatever its resolution', () => {
+    const apart = 100 * Math.exp(45 / 10_000)
+    const timed = { resolutionBps: 5, heartbeatMs: 30_000 }
+    const words = [word('pyth-hermes', 100), word('redstone', apart, timed, 40_000)]
+    const { demoted } = choose(words, { exchangeMidsUsd: [100, 100], driftBps: 5 })
+    expect(demoted).toEqual([{ network: 'redstone', reason: 'larger_error' }])
+  })
+
   test('two that contradict each other outvote no network', () => {
     const words = [
       word('pyth-hermes', 101),

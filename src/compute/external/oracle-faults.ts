@@ -3,6 +3,7 @@ import { apartBps, median } from '../statistics/median.ts'
 import { isSameAsset } from './exchange-reference.ts'
 import { oracleLateMs } from './oracle-age.ts'
 import type { OracleReading } from './oracle-reading.ts'
+import { triggerOf } from './source-error.ts'
 
 /**
  * Why a network is not used. `probation`: it had a fault less than 30 s ago. `larger_error`: it has no fault, and
@@ -105,11 +106,10 @@ function isOutvoted(
 type Opinion = { readonly priceUsd: number; readonly bandBps: number }
 
 /** Uncertainty of a reading: its confidence, and a feed's trigger or the price's drift since its publication. */
-function opinionOf(
-  { priceUsd, confidenceBps, resolutionBps, ageMs }: OracleReading,
-  driftBps: number,
-): Opinion {
-  const sinceBps = resolutionBps > 0 ? resolutionBps : driftBps * Math.sqrt(ageMs / 1_000)
+function opinionOf(reading: OracleReading, driftBps: number): Opinion {
+  const { priceUsd, confidenceBps, ageMs } = reading
+  const { triggerBps } = triggerOf(reading)
+  const sinceBps = triggerBps > 0 ? triggerBps : driftBps * Math.sqrt(ageMs / 1_000)
   return { priceUsd, bandBps: (confidenceBps ?? 0) + sinceBps }
 }
 

@@ -49,10 +49,10 @@ export const shownRules = {
   funding: { rule: 'funding.next@1', horizonMs: HOUR_MS },
   reverting: { rule: 'funding.reverting@1', horizonMs: HOUR_MS },
   slippage: { rule: 'slippage.walk@2', horizonMs: QUARTER_MS },
-  basis: { rule: 'gap.basis@1', horizonMs: QUARTER_MS },
+  basis: { rule: 'gap.basis@2', horizonMs: QUARTER_MS },
   cexDex: { rule: 'gap.cex_dex@1', horizonMs: QUARTER_MS },
-  arb: { rule: 'gap.arb@1', horizonMs: QUARTER_MS },
-  peg: { rule: 'peg.level@1', horizonMs: HOUR_MS },
+  arb: { rule: 'gap.arb@2', horizonMs: QUARTER_MS },
+  peg: { rule: 'peg.level@2', horizonMs: HOUR_MS },
 } as const satisfies Readonly<Record<string, RecordedRule>>
 
 export const recordMember = Type.Object(

@@ -4,10 +4,18 @@ import { chains } from '../../domain/external.ts'
 import type { ResolvedClaim } from '../../domain/track-record.ts'
 import { quantileLevels } from '../../domain/track-record.ts'
 import { documentKinds } from '../analyses/registry.ts'
+import { arbSeries } from '../external/arb/arb-history.ts'
+import { gapSeries } from '../external/measures/gap-series.ts'
+import { PulsePool } from '../indicators/pulse-series.ts'
+import type { MarketState } from '../market/market-state.ts'
 import { Processor } from '../processor.ts'
 import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
 import { exchangeQuote, oraclePrice, sourceUp } from '../testing/external-events.ts'
-import { BOUNDARY_MS, book, context, history, warmTape } from '../testing/tape.ts'
+import { newMarket } from '../testing/new-market.ts'
+import { BOUNDARY_MS, book, context, history, NOW_MS, universe, warmTape } from '../testing/tape.ts'
+import type { Rule } from './rule.ts'
+import { gapRules } from './rules/gap.ts'
+import { pegRule } from './rules/peg.ts'
 
 const MINUTE_MS = 60_000
 const QUARTER_MS = 15 * MINUTE_MS
@@ -30,7 +38,7 @@ describe('claims about gaps, the peg and slippage', () => {
   const pathAt = (path: readonly number[], atMs: number) =>
     path[Math.round((atMs - BOUNDARY_MS) / MINUTE_MS)] ?? Number.NaN
 
-  test.each(['gap.basis@1', 'gap.cex_dex@1', 'gap.arb@1', 'peg.level@1', 'slippage.walk@2'])(
+  test.each(['gap.basis@2', 'gap.cex_dex@1', 'gap.arb@2', 'peg.level@2', 'slippage.walk@2'])(
     '%s are made and resolved',
     (rule) => expect(of(rule).length).toBeGreaterThan(2),
   )
@@ -40,7 +48,7 @@ describe('claims about gaps, the peg and slippage', () => {
     const [basis, exchange, peg] = [gaps.basis, gaps.exchange, gaps.peg].map(times)
     const ratio = (at: number) => (exchange?.[at] ?? 0) / (basis?.[at] ?? 0) / (peg?.[at] ?? 0)
     const paths = {
-      'gap.basis@1': gaps.basis,
+      'gap.basis@2': gaps.basis,
       // Exchanges against the pool, whose price is in USDC.
       'gap.cex_dex@1': gaps.exchange.map((_, at) => (ratio(at) - 1) * 10_000),
     } as const
@@ -60,7 +68,7 @@ describe('claims about gaps, the peg and slippage', () => {
   })
 
   test('about the peg happen while USDC is within 10 bps, or beyond half of its level', () => {
-    for (const { madeAtMs, horizonMs, reference, outcome } of of('peg.level@1')) {
+    for (const { madeAtMs, horizonMs, reference, outcome } of of('peg.level@2')) {
       const away = Math.abs(pathAt(gaps.peg, madeAtMs + horizonMs))
       const [fromBps = 0] = [0, 5, 12.5].slice(reference[0])
       const happened = fromBps === 0 ? away < 10 : away >= fromBps
@@ -93,6 +101,75 @@ describe('claims about gaps, the peg and slippage', () => {
         }))
     expect(outcomes(run(events, 22 * 60 + 7))).toEqual(outcomes(claims))
   }, 240_000)
+})
+
+describe('rules abstain', () => {
+  const DAY_MINUTES = 1_440
+  const wave = (minute: number) => 50 * Math.sin(minute / 10)
+  const marketOf = (events: readonly MarketEvent[]) => {
+    const market = newMarket(new PulsePool(3))
+    for (const event of [universe(['BTC']), ...events]) market.apply(event)
+    return market
+  }
+  const remember = (market: MarketState, series: string, of: (minute: number) => number) => {
+    for (let minute = DAY_MINUTES; minute > 0; minute -= 1)
+      market.log.record(series, NOW_MS - minute * MINUTE_MS, of(minute))
+  }
+  const make = (rule: Rule | undefined, market: MarketState, nowMs = NOW_MS) => {
+    const coin = market.coin('BTC')
+    if (coin === undefined) throw new Error('BTC is listed')
+    return rule?.make({ coin, market, dayBars: () => [], atMs: BOUNDARY_MS, nowMs }, 0) ?? null
+  }
+
+  test.each([
+    { usdcUsd: 1, isMade: true },
+    { usdcUsd: 1.0015, isMade: false },
+  ])('while USDC at $usdcUsd has the level pegged by its duration only', ({ usdcUsd, isMade }) => {
+    const quotes = (['kraken', 'coinbase'] as const).map((exchange) =>
+      exchangeQuote(exchange, 'USDC', usdcUsd, NOW_MS),
+    )
+    const market = marketOf([...quotes, oraclePrice('pyth-hermes', 'USDC', usdcUsd, NOW_MS)])
+    remember(market, 'depeg/price', (minute) => 1 + (minute % 2) * 1e-5)
+    market.advance(NOW_MS)
+    expect(make(pegRule, market) !== null).toBe(isMade)
+  })
+
+  test.each([
+    { what: 'a basis of now', basisBps: 100, ageMs: 0, isMade: true },
+    { what: 'a venue price that is still sold', basisBps: 100, ageMs: 60_000, isMade: true },
+    { what: 'an older one', basisBps: 100, ageMs: 60_001, isMade: false },
+    { what: 'a basis beyond its printed band', basisBps: 3.006, ageMs: 0, isMade: true },
+    { what: 'one that prints as its band', basisBps: 3.004, ageMs: 0, isMade: false },
+  ])('or not, about $what: $isMade', ({ basisBps, ageMs, isMade }) => {
+    const nowMs = NOW_MS + ageMs
+    const market = marketOf([
+      context('BTC', { oraclePrice: 100 + basisBps / 100 }),
+      oraclePrice('pyth-hermes', 'BTC', 100, nowMs),
+    ])
+    remember(market, gapSeries.basis('BTC', 'pyth-hermes'), wave)
+    const rule = gapRules.find(({ id }) => id === 'gap.basis@2')
+    expect(make(rule, market, nowMs) !== null).toBe(isMade)
+  })
+
+  test.each([
+    { fresh: 5, isMade: true },
+    { fresh: 4, isMade: false },
+  ])('about a gap between $fresh fresh chains: $isMade', ({ fresh, isMade }) => {
+    const market = marketOf([])
+    remember(market, arbSeries.gap('BTC', 'base'), wave)
+    for (const chain of chains)
+      if (chain !== 'base') remember(market, arbSeries.gap('BTC', chain), () => 0)
+    const firstMs = BOUNDARY_MS + 10_000
+    for (let nowMs = firstMs; nowMs <= firstMs + 70_000; nowMs += 10_000) {
+      const told = poolEvents(nowMs, (asset, chain) =>
+        asset === 'BTC' && chain === 'base' ? 60 : 0,
+      ).filter((event) => !('chain' in event) || chains.indexOf(event.chain) < fresh)
+      for (const event of [...rateEvents(nowMs), ...told]) market.apply(event)
+      market.advance(nowMs)
+    }
+    const rule = gapRules.find(({ id }) => id === 'gap.arb@2')
+    expect(make(rule, market, firstMs + 70_000) !== null).toBe(isMade)
+  })
 })
 
 /** @param restartAt minute before which the engine is restarted from its checkpoint */

@@ -44,7 +44,7 @@ export async function serveEngine(
   })
   const admin = adminListener(options, foundation, { ...controls, engine, desk, selling: null })
   const connection = { stop: () => broker.close() }
-  await runService(
+  const isRunning = await runService(
     [admin],
     [
       measuring(options, engine, foundation, null),
@@ -57,5 +57,5 @@ export async function serveEngine(
     ],
     foundation,
   )
-  log.info({ source }, `perpscope ${version} is up as an engine`)
+  if (isRunning) log.info({ source }, `perpscope ${version} is up as an engine`)
 }

@@ -18,6 +18,7 @@ import type { Ledger, LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { RecordCost, TransactionCosts } from '../../payment/ledger/transaction-costs.ts'
 import { MaintenanceFile } from '../../store/maintenance-file.ts'
+import { statPresent } from '../../store/present-file.ts'
 import { SqliteProofLog } from '../../store/proof-log.ts'
 import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
@@ -84,10 +85,12 @@ function recorderOf({ costs }: { readonly costs: TransactionCosts }): RecordCost
 
 /** Maintenance mode of this process alone, in its data directory. */
 export function ownMaintenance(dataDir: string): MaintenanceSwitch {
-  return new MaintenanceSwitch(
-    systemClock.nowMs(),
-    new MaintenanceFile(join(dataDir, 'maintenance')),
-  )
+  const path = join(dataDir, 'maintenance')
+  const file = new MaintenanceFile(path)
+  const nowMs = systemClock.nowMs()
+  // The file is created when maintenance begins, which may be before this process.
+  const createdMs = file.read() ? statPresent(path)?.mtimeMs : undefined
+  return new MaintenanceSwitch(Math.floor(Math.min(createdMs ?? nowMs, nowMs)), file)
 }
 
 async function openShared(url: string, options: ServeOptions, log: Logger): Promise<OpenLedger> {

@@ -29,14 +29,15 @@ export type Listener = {
  * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end nothing more is
  * sold, the parts hand over, the servers finish their calls one after the other, so that the admin port reports the drain,
  * and the parts stop in the same order.
+ * @returns whether it runs; false if a signal came before, and everything is stopped
  * @throws OperatingError if a port cannot be used; everything is stopped by then
  */
 export async function runService(
   listeners: readonly Listener[],
   parts: readonly ServicePart[],
   { log, drain }: { readonly log: Logger; readonly drain: Drain },
-): Promise<void> {
-  const close = async () => {
+): Promise<boolean> {
+  const closeAll = async () => {
     drain.begin()
     log.info(`draining: no more sales; calls in progress have ${DRAIN_MS_MAX / 1_000} s`)
     const cancel = systemClock.after(DRAIN_MS_MAX, () => {
@@ -47,6 +48,11 @@ export async function runService(
     cancel()
     for (const part of parts) await part.stop()
   }
+  let closing = null as Promise<void> | null
+  const close = () => {
+    closing ??= closeAll()
+    return closing
+  }
   const grace = closeWithGrace({ delay: GRACE_MS_MAX, logger: log }, ({ err }) => {
     if (err) log.fatal({ err }, 'stopping after an internal error')
     return close()
@@ -55,9 +61,17 @@ export async function runService(
     for (const { server, option, host, port } of listeners)
       await listeningOn(option, server.listen({ port, host }))
   } catch (cause) {
-    grace.uninstall()
-    await close()
-    throw cause
+    // A server that is closed by a signal can no longer listen.
+    if (closing === null) {
+      grace.uninstall()
+      await close()
+      throw cause
+    }
+  }
+  if (closing !== null) {
+    await closing
+    return false
   }
   for (const part of parts) part.start?.()
+  return true
 }

@@ -7,11 +7,11 @@ import { freeDocument } from '../../api/send-document.ts'
 import { savedStatusFrom } from '../../api/status/saved-status.ts'
 import type { Observation } from '../../api/status/status-history.ts'
 import { StatusHistory } from '../../api/status/status-history.ts'
+import type { Clock } from '../../domain/clock.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import type { HealthFault } from '../../payment/health-monitor.ts'
 import { StatusFile } from '../../store/status-file.ts'
-import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
 const OBSERVE_MS = 1_000
@@ -30,7 +30,7 @@ type Observed = {
 export function statusKeeping(
   dataDir: string,
   observed: Observed,
-  { clock, log }: Pick<Foundation, 'clock' | 'log'>,
+  { clock, log }: { readonly clock: Clock; readonly log: Logger },
 ): StatusPage & ServicePart {
   const file = new StatusFile(join(dataDir, 'status.json'))
   const history = new StatusHistory(savedIn(file, log), clock.nowMs())
@@ -86,8 +86,13 @@ function savedIn(file: StatusFile, log: Logger) {
 function observation({ engine, maintenance, checks }: Observed, nowMs: number): Observation {
   const state = engine.state(nowMs)
   const sources = [
-    ...engine.feeds().map(({ feed, state: of }) => ({ source: feed, state: of })),
-    ...engine.sources().map(({ source, state: of }) => ({ source, state: of })),
+    // A feed is degraded while the clocks disagree; its data still arrives.
+    ...engine.feeds().map(({ feed, state: of }) => ({
+      ...{ source: feed, state: of, isUp: of !== 'down' },
+    })),
+    ...engine.sources().map(({ source, state: of }) => ({
+      ...{ source, state: of, isUp: of === 'up' },
+    })),
   ]
   return {
     engine: state,
@@ -98,9 +103,6 @@ function observation({ engine, maintenance, checks }: Observed, nowMs: number): 
     // Turned off by the operator, or for want of an address.
     sources: sources
       .filter((one) => one.state !== 'off')
-      .map((one) => ({
-        ...one,
-        isUp: state === 'available' && one.state === 'up',
-      })),
+      .map((one) => ({ ...one, isUp: state === 'available' && one.isUp })),
   }
 }

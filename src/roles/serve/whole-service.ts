@@ -51,12 +51,11 @@ export async function serveAll(
     money: moneyOf(books?.ledger ?? null, selling.channels, traffic, foundation),
   })
   const admin = adminListener(options, foundation, { ...controls, engine, desk, selling })
-  await runService(
+  const isRunning = await runService(
     [{ server, option: '--port', host, port }, admin],
     [
       measuring(options, engine, foundation, maintenance),
       status,
-      tracing,
       warmUpLog(engine, clock, log),
       engineThread,
       { stop: collectWhenLoaded(clock) },
@@ -64,9 +63,11 @@ export async function serveAll(
       doctor,
       ...(proofs === null ? [] : [proofs]),
       ...selling.parts,
+      // After the ledger: an unreachable collector delays the end by a second.
+      tracing,
       lock,
     ],
     foundation,
   )
-  logUp(options, log)
+  if (isRunning) logUp(options, log)
 }

@@ -46,11 +46,13 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
     chains: chains.map((chain) => chainRow(slots, chain)),
     dislocations: dislocations.slice(0, ROWS_MAX).map(dislocationRow),
     baseline: {
-      score_percentile_7d: orNull(history.percentile7d, percent),
+      score_percentile_7d: orNull(history.percentile7d, (rank) =>
+        percentOf(rank, history.weekMinutes),
+      ),
       median_score_7d: orNull(history.median7d / 100, score),
       window_hours: score(history.weekMinutes / 60),
     },
-    interpretation: sentence(level, gross, assets),
+    interpretation: sentence(level, gross, assets) + gasUnknown(chains),
     index,
     regime: stressBandOf(index),
     override: stress.isMajorOff ? 'MAJOR_ASSET_OFF' : null,
@@ -102,6 +104,16 @@ function sentence(
     return `${words}: no price gap between chains is ${DISLOCATION_BPS} bps beyond its usual size${widestUsual(assets)}.`
   const pairs = `${grossBps.length} dislocation${grossBps.length === 1 ? '' : 's'}`
   return `${words}: ${pairs}, widest ${bps(Math.max(...grossBps))} bps beyond its usual gap, before costs.`
+}
+
+/** The costs of their pairs are unknown, so none of their gaps is a dislocation. Empty without such a chain. */
+function gasUnknown(chains: readonly ScannedChain[]): string {
+  const names = chains
+    .filter(({ isFresh, gasUsd }) => isFresh && Number.isNaN(gasUsd))
+    .map(({ chain }) => chain)
+  return names.length === 0
+    ? ''
+    : ` Chains of unknown gas cost are not compared: ${names.join(', ')}.`
 }
 
 /** A usual gap is no dislocation, but it stands beside the sentence. Empty below the size of a dislocation. */

@@ -166,7 +166,7 @@ export const ArbAnswer = Type.Object({
       'Scores of the five components: linear between fixed anchors, blended with the rank in the own last 24 h (weight up to 0.35, from 1 h of history on).',
   }),
   dislocations_count: Count(
-    '(asset, buy chain, sell chain) pairs with gross_bps at or above threshold_bps',
+    '(asset, buy chain, sell chain) pairs, of chains whose gas cost is known, with gross_bps at or above threshold_bps',
   ),
   threshold_bps: Bps('Smallest gross_bps that counts as a dislocation'),
   avg_dislocation_bps: nullable(Bps('Mean gross_bps of all dislocations; null without any')),

@@ -145,6 +145,37 @@ describe('the answer', () => {
     expect(answer.baseline.window_hours).toBeCloseTo(6, 1)
   })
 
+  test('names the chains whose gaps it cannot judge for lack of a gas cost', () => {
+    const market = newMarket(new PulsePool(3))
+    const told = poolEvents(START_MS, (asset, chain) =>
+      asset === 'ETH' && chain === 'base' ? 40 : 0,
+    ).filter((event) => !(event.kind === 'chain' && event.chain === 'base'))
+    apply(market, START_MS, [...rateEvents(START_MS), ...told])
+    expect(read(documentOf(market))).toMatchObject({
+      dislocations_count: 0,
+      interpretation:
+        'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size. Chains of unknown gas cost are not compared: base.',
+    })
+  })
+
+  test('a net that prints as 0 is no opportunity', () => {
+    // A gross of 13.043 bps at a cost of 13.04.
+    const gap = 10_000 * Math.log1p(13.043 / 10_000)
+    const market = sampled(3, (asset, chain) => (asset === 'ETH' && chain === 'base' ? gap : 0))
+    const answer = read(documentOf(market))
+    expect(answer.dislocations[0]).toMatchObject({ net_bps: 0 })
+    expect(answer.opportunities).toEqual([])
+  })
+
+  test('a rank has no finer digits than its minutes support', () => {
+    const market = newMarket(new PulsePool(3))
+    for (let minute = 3_000; minute > 0; minute -= 1)
+      market.log.record('arb/index', START_MS - minute * 60_000, minute % 3)
+    apply(market, START_MS, [...rateEvents(START_MS), ...poolEvents(START_MS)])
+    // A third of the minutes equals the index of 0, and half of them count.
+    expect(read(documentOf(market)).baseline.score_percentile_7d).toBe(16.7)
+  })
+
   property.prop([fc.integer({ min: 0, max: 1e6 })], { numRuns: 25 })(
     'satisfies its schema, and its figures agree with each other',
     (seed) => {
@@ -155,7 +186,7 @@ describe('the answer', () => {
       for (const row of answer.dislocations)
         expect(row.net_bps).toBeCloseTo(row.gross_bps - row.est_cost_bps, 1)
       for (const row of answer.opportunities) {
-        expect(row.net_inventory_bps).toBeGreaterThanOrEqual(0)
+        expect(row.net_inventory_bps).toBeGreaterThan(0)
         expect(row.net_usd).toBeCloseTo((row.net_inventory_bps / 1e4) * row.notional_usd, 0)
       }
       const details = Object.values(answer.component_details) as { contribution: number }[]
@@ -180,6 +211,21 @@ describe('missing data', () => {
       missing: 'chains with fresh prices',
       have: 4,
       need: 5,
+    })
+  })
+
+  test('five fresh chains without an asset on three of them give no answer', () => {
+    const market = newMarket(new PulsePool(3))
+    const assetsOn = ['ETH', 'ETH', 'BTC', 'BTC', 'USDC']
+    const told = poolEvents(START_MS).filter(
+      (event) => event.kind !== 'pool' || event.asset === assetsOn[chains.indexOf(event.chain)],
+    )
+    apply(market, START_MS, [...rateEvents(START_MS), ...told])
+    expect(documentOf(market).views['']).toEqual({
+      kind: 'low-coverage',
+      missing: 'assets with fresh prices on 3 chains',
+      have: 0,
+      need: 1,
     })
   })
 

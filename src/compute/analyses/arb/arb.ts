@@ -1,7 +1,7 @@
 import type { Input } from '../../../domain/document.ts'
 import type { MarketAnalysis } from '../../analysis.ts'
 import { arbMeasure } from '../../external/arb/arb-measure.ts'
-import { ARB_STEP_MS, CHAINS_MIN } from '../../external/arb/arb-model.ts'
+import { ARB_STEP_MS, CHAINS_MIN, CHAINS_PER_ASSET_MIN } from '../../external/arb/arb-model.ts'
 import type { ArbMeasurement } from '../../external/arb/arb-sample.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
@@ -68,9 +68,14 @@ export const arb: MarketAnalysis<GatheredArb> = {
   render: ({ measurement, record }, rendering) =>
     oneAnswer(arb.contract, rendering, (builder) => {
       const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
-      // The measurement has a stress index exactly from CHAINS_MIN fresh chains on.
+      if (fresh < CHAINS_MIN) return lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN })
+      // Enough chains may still have no asset in common: then there is no price to compare.
       if (measurement?.stress == null)
-        return lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN })
+        return lowCoverage(arb.contract, {
+          have: 0,
+          need: 1,
+          missing: `assets with fresh prices on ${CHAINS_PER_ASSET_MIN} chains`,
+        })
       const inputs = inputsOf(measurement)
       const nextUpdateMs = measurement.sampledAtMs + ARB_STEP_MS
       const members = {

@@ -17,6 +17,6 @@ test('labels are those of the printed numbers', () => {
   expect(basisSignal(9.996)).toBe('mildly_bullish')
   expect(basisSignal(50.004)).toBe('mildly_bullish')
   expect(basisRegime(50.004, 0)).toBe('normal')
-  expect(basisRegime(20, 2.0004)).toBe('normal')
-  expect(basisRegime(20, 2.0006)).toBe('stretched')
+  expect(basisRegime(20, 2)).toBe('normal')
+  expect(basisRegime(20, 2.01)).toBe('stretched')
 })

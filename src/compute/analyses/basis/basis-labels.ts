@@ -1,5 +1,6 @@
 import type { BasisReading } from '../../external/basis-reading.ts'
-import { bps, score } from '../../render/significance.ts'
+import { triggerOf } from '../../external/source-error.ts'
+import { bps } from '../../render/significance.ts'
 import type { WindowMean } from './window-mean.ts'
 
 /** Two prices further apart in time are not comparable. */
@@ -48,11 +49,11 @@ export function basisSignal(significantBps: SignificantBasis) {
   return significantBps > 0 ? 'mildly_bullish' : 'mildly_bearish'
 }
 
-/** @param zscore robust z-score over 24 h; NaN if unknown */
-export function basisRegime(significantBps: SignificantBasis, zscore: number) {
+/** @param zscore robust z-score over 24 h, as printed; null if unknown */
+export function basisRegime(significantBps: SignificantBasis, zscore: number | null) {
   if (significantBps === null) return 'normal'
   const isFar = bps(Math.abs(significantBps)) > CONTRARIAN_BPS
-  const away = score(Math.abs(zscore))
+  const away = Math.abs(zscore ?? 0)
   if (isFar || away > DISLOCATED_Z) return 'dislocated'
   return away > STRETCHED_Z ? 'stretched' : 'normal'
 }
@@ -86,9 +87,10 @@ export function basisNotes(reading: BasisReading, significantBps: SignificantBas
     notes.push(
       'Both oracles follow the same exchanges; a persistent gap is more likely a data fault than a price difference.',
     )
-  if (oracle.resolutionBps > 0)
+  const { triggerBps } = triggerOf(oracle)
+  if (triggerBps > 0)
     notes.push(
-      `Between two publications of ${oracle.network} the price may move by up to ${bps(oracle.resolutionBps)} bps.`,
+      `Between two publications of ${oracle.network} the price may move by up to ${bps(triggerBps)} bps.`,
     )
   if (choice.weakness === 'late')
     notes.push(`${oracle.network} is late and no other oracle network is available.`)

@@ -33,7 +33,7 @@ class BasisMeasure implements MarketTracker {
   /** Mean of the last hour by one network, with its confidence band. */
   windowMean(coin: string, network: OracleNetwork, market: MarketState, nowMs: number): WindowMean {
     const series = gapSeries.basis(coin, network)
-    return windowMeanOf(market.log, series, this.#publications.of(series), nowMs)
+    return windowMeanOf(market.log, series, this.#publications.of(series, nowMs), nowMs)
   }
 
   advance(market: MarketState, nowMs: number): void {

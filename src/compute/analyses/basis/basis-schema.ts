@@ -140,7 +140,7 @@ export const BasisAnswer = Type.Object({
       description: "Chain the feed was read from; '' if the network has a single place.",
     }),
     resolution_bps: Spread(
-      'How far the price may move before the feed publishes an update; 0 for a streaming feed',
+      'How far the price may move before the feed publishes an update; 0 for a streaming feed; for redstone, which publishes by time alone, the expected move between two publications',
     ),
     expected_error_bps: Spread(
       'Expected error of spot_price at timestamp_iso, one standard deviation: published confidence and the price move since publication, limited by the feed trigger. The valid network with the smallest value is used',
@@ -188,7 +188,7 @@ export const BasisAnswer = Type.Object({
       Type.Number({
         minimum: 0,
         description:
-          'Seconds in which a deviation halves, from an AR(1) fit to the minutes of 24 h; null without mean reversion or below 240 pairs of minutes.',
+          'Whole seconds in which a deviation halves, from an AR(1) fit to the minutes of 24 h; null without mean reversion or below 240 pairs of minutes.',
       }),
     ),
     premium_funding_hourly_pct: Type.Number({

@@ -9,13 +9,17 @@ import type { Document } from '../../../domain/document.ts'
 import type { MarketEvent } from '../../../domain/event.ts'
 import type { OraclePriceEvent } from '../../../domain/external.ts'
 import { oracleNetworks } from '../../../domain/external.ts'
+import { gapSeries } from '../../external/measures/gap-series.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, sourceUp } from '../../testing/external-events.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import { randomExternalEvents } from '../../testing/random-external.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { context, NOW_MS, universe } from '../../testing/tape.ts'
 import { basis } from './basis.ts'
 import type { BasisAnswer } from './basis-schema.ts'
+import { PublicationCount } from './publication-count.ts'
 
 const MINUTE_MS = 60_000
 type Body = Static<typeof BasisAnswer>
@@ -118,6 +122,21 @@ describe('/basis', () => {
       'The price of USDT is unknown; basis_usd_adjusted_bps is null.',
     )
   })
+
+  test.each([
+    { network: 'redstone', bounds: 0 },
+    { network: 'pyth-solana', bounds: 1 },
+  ] as const)(
+    'notes a bound of $network on the price move only for a trigger',
+    ({ network, bounds }) => {
+      const { notes } = read([
+        context('BTC', { oraclePrice: 100 }),
+        oraclePrice(network, 'BTC', 100, NOW_MS, { resolutionBps: 5 }),
+      ]).basis
+      const bound = `Between two publications of ${network} the price may move by up to 5 bps.`
+      expect(notes.filter((note) => note === bound)).toHaveLength(bounds)
+    },
+  )
 
   test('lists every network with its price and reason', () => {
     const { basis: measured } = read([
@@ -299,6 +318,36 @@ describe('the numbers of /basis', () => {
 })
 
 describe('the history of a basis', () => {
+  test('prints no finer digits than its minutes support, and the regime follows them', () => {
+    const market = newMarket(new PulsePool(3))
+    market.apply(universe(['BTC']))
+    const series = gapSeries.basis('BTC', 'pyth-hermes')
+    for (let minute = 600; minute > 0; minute -= 1)
+      market.log.record(series, NOW_MS - minute * MINUTE_MS, 10 * Math.sin(minute / 10))
+    market.apply(hermes(100))
+    const at = (basisBps: number) => {
+      market.apply(context('BTC', { oraclePrice: 100 + basisBps / 100 }))
+      const key = { key: 'basis/BTC' as const, version: 1, renderedAtMs: NOW_MS, snapshotId: 'snp' }
+      const coin = market.coin('BTC')
+      if (coin === undefined) throw new Error('BTC is listed')
+      return body(basis.render(coin, { ...key, engineVersion: '0' }, market)).basis
+    }
+    const { stats, half_life_seconds } = at(20)
+    const { median_bps, mad_bps, n } = stats['24h']
+    expect([n, Number.isInteger(half_life_seconds)]).toEqual([600, true])
+    // Two deviations print as 2, a hundredth more as 2.01.
+    const zBps = (z: number) => (median_bps ?? 0) + z * 1.4826 * (mad_bps ?? 0)
+    expect(at(zBps(2.003))).toMatchObject({ zscore_24h: 2, regime: 'normal' })
+    expect(at(zBps(2.008))).toMatchObject({ zscore_24h: 2.01, regime: 'stretched' })
+  })
+
+  test('counts the publications of the last hour only', () => {
+    const count = new PublicationCount()
+    count.observe('series', 1, NOW_MS)
+    expect(count.of('series', NOW_MS + 59 * MINUTE_MS)).toBe(1)
+    expect(count.of('series', NOW_MS + 60 * MINUTE_MS)).toBe(0)
+  })
+
   test('has one value per minute and network', () => {
     const processor = new Processor({ coin: [basis], market: [] }, '0')
     processor.process([universe(['BTC'])])
@@ -319,7 +368,7 @@ describe('the history of a basis', () => {
           basis_bps: 4,
           stats_24h: { n: 300, mean_bps: 2, min_bps: 0, max_bps: 4 },
           // Two above the median; a deviation of one bp is the median of 2 1 0 1 2.
-          zscore_24h: 1.349,
+          zscore_24h: 1.35,
           percentile_7d: 90,
           percentile_window_hours: 5,
           stats: { '1h': { n: 60, mad_bps: 1, percentile: 90, window_hours: 1 } },

@@ -12,11 +12,11 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
-import { percentOf } from '../../render/count-digits.ts'
+import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
-import { bps, orNull, percent, price, rate, score } from '../../render/significance.ts'
+import { bps, decimals, orNull, percent, price, rate, score } from '../../render/significance.ts'
 import {
   compactRecordOmits,
   recordOfCoin,
@@ -87,6 +87,7 @@ export const basis: CoinAnalysis = {
       const summary = market.of(basisMeasure).summary(name, oracle.network, market, nowMs)
       const hour = market.of(basisMeasure).windowMean(name, oracle.network, market, nowMs)
       const significantBps = significantBasis(reading, hour)
+      const history = againstItself(summary, reading.basisBps)
       const inputs = inputsOf(reading)
       const members = {
         coin: name,
@@ -98,11 +99,11 @@ export const basis: CoinAnalysis = {
           direction: basisDirection(significantBps),
           signal: basisSignal(significantBps),
           significant_basis_bps: orNull(significantBps, bps),
-          ...againstItself(summary, reading.basisBps),
+          ...history,
           ...behind(reading, hour),
-          half_life_seconds: orNull(summary.halfLifeSeconds, score),
+          half_life_seconds: orNull(summary.halfLifeSeconds, (seconds) => decimals(seconds, 0)),
           ...funding(reading, significantBps),
-          regime: basisRegime(significantBps, robustZ(summary.day, reading.basisBps)),
+          regime: basisRegime(significantBps, history.zscore_24h),
           status: isDegraded(reading) ? 'degraded' : 'ok',
           oracle_networks: networks(builder, reading),
           interpretation: basisInterpretation(name, reading, significantBps),
@@ -150,9 +151,9 @@ function prices({ context, oracle, spotPrice, scale, ...reading }: BasisReading)
 }
 
 function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
-  const shownWeek = shown(week, basisBps)
+  const [shownDay, shownWeek] = [shown(day, basisBps), shown(week, basisBps)]
   return {
-    zscore_24h: orNull(robustZ(day, basisBps), score),
+    zscore_24h: shownDay.zscore,
     percentile_7d: shownWeek.percentile,
     percentile_window_hours: score(week.n / MINUTES_PER_HOUR),
     stats_24h: {
@@ -163,7 +164,7 @@ function againstItself({ hour, day, week }: SeriesSummary, basisBps: number) {
     },
     stats: {
       '1h': shown(hour, basisBps),
-      '24h': shown(day, basisBps),
+      '24h': shownDay,
       '7d': shownWeek,
     },
   }
@@ -178,7 +179,7 @@ function shown(window: WindowStatistics, basisBps: number) {
     mad_bps: orNull(window.mad, bps),
     min_bps: orNull(window.min, bps),
     max_bps: orNull(window.max, bps),
-    zscore: orNull(robustZ(window, basisBps), score),
+    zscore: orNull(robustZ(window, basisBps), (zscore) => deviationsOf(zscore, window.n)),
     percentile: orNull(rankOf(window, basisBps), (rank) => percentOf(rank, window.n)),
     window_hours: score(window.n / MINUTES_PER_HOUR),
   }

@@ -13,8 +13,10 @@ export class PublicationCount {
     this.#bySeries.set(series, recent)
   }
 
-  of(series: string): number {
-    return new Set(this.#bySeries.get(series)?.map(({ publishedAtMs }) => publishedAtMs)).size
+  of(series: string, nowMs: number): number {
+    const afterMinute = Math.floor(nowMs / MINUTE_MS) - MINUTES
+    const recent = this.#bySeries.get(series)?.filter(({ minute }) => minute > afterMinute)
+    return new Set(recent?.map(({ publishedAtMs }) => publishedAtMs)).size
   }
 
   forget(isSubject: (series: string) => boolean): void {

@@ -2,7 +2,7 @@ import { oracleNetworks } from '../../../domain/external.ts'
 import { midOf } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexReading } from '../../external/cex-dex-reading.ts'
-import { dexName, isActionable, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
+import { actionableSide, dexName, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
 import { coinOfSeries, gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
@@ -46,10 +46,12 @@ class CexDexMeasure implements MarketTracker {
     return this.#watched.get(coin)?.leadLag ?? null
   }
 
-  /** Start of the present actionable divergence; null without one. */
-  openSinceMs(coin: string): number | null {
-    const sinceMs = this.#watched.get(coin)?.openSinceMs ?? Number.NaN
-    return Number.isNaN(sinceMs) ? null : sinceMs
+  /** Start of the actionable divergence on this side; null without one. @param side sign of the divergence */
+  openSinceMs(coin: string, side: number): number | null {
+    const watched = this.#watched.get(coin)
+    if (watched === undefined || watched.side !== side || Number.isNaN(watched.openSinceMs))
+      return null
+    return watched.openSinceMs
   }
 
   advance(market: MarketState, nowMs: number): void {
@@ -100,7 +102,7 @@ class CexDexMeasure implements MarketTracker {
     const isRead = typeof reading !== 'string'
     const cexUsd = isRead ? reading.cex.midUsd : Number.NaN
     watched.seconds.add(nowMs, cexUsd, midOf(coin.quote) ?? Number.NaN)
-    const side = isRead && isActionable(reading) ? Math.sign(reading.divergenceBps) : 0
+    const side = isRead ? actionableSide(reading) : 0
     if (side === watched.side) return
     watched.side = side
     watched.openSinceMs = side === 0 ? Number.NaN : nowMs

@@ -135,7 +135,7 @@ export const CexDexAnswer = Type.Object({
     Type.Number({
       minimum: 0,
       description:
-        'Seconds that the divergence has been actionable with its present sign, checked once a second; null if it is not.',
+        'Seconds that the divergence has been actionable with its present sign, checked once a second; null if `actionable` is false, or if this side was not seen in that check.',
     }),
   ),
   depth_usd: Type.Object(
@@ -172,7 +172,7 @@ export const CexDexAnswer = Type.Object({
         Spread('Published confidence interval; null if the network publishes none'),
       ),
       resolution_bps: Spread(
-        'How far the price may move before the feed publishes an update; 0 for a streaming feed',
+        'How far the price may move before the feed publishes an update; 0 for a streaming feed; for redstone, which publishes by time alone, the expected move between two publications',
       ),
       age_seconds: Age('publication'),
     }),

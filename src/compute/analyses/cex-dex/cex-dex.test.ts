@@ -10,8 +10,12 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { Exchange } from '../../../domain/external.ts'
 import { isActionable } from '../../external/cex-dex-reading.ts'
 import { divergenceDirection } from '../../external/divergence-direction.ts'
+import { gapSeries } from '../../external/measures/gap-series.ts'
+import { PulsePool } from '../../indicators/pulse-series.ts'
+import type { MarketState } from '../../market/market-state.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../processor.ts'
 import { exchangeQuote, oraclePrice, poolOf, sourceUp } from '../../testing/external-events.ts'
+import { newMarket } from '../../testing/new-market.ts'
 import { randomExternalEvents } from '../../testing/random-external.ts'
 import { renderCoin } from '../../testing/render-coin.ts'
 import { book, context, NOW_MS, universe } from '../../testing/tape.ts'
@@ -350,6 +354,28 @@ describe('the numbers of /cex-dex', () => {
 })
 
 describe('the history of a divergence', () => {
+  test('has no duration where the present reading contradicts the last check', () => {
+    const market = newMarket(new PulsePool(3))
+    const render = renderedBy(market)
+    render(100.4)
+    for (let tick = 0; tick < 20; tick += 1) market.advance(NOW_MS + tick * 50)
+    expect(render(100.4)).toMatchObject({
+      actionable: true,
+      persistence_seconds: expect.any(Number),
+    })
+    expect(render(99.6)).toMatchObject({ actionable: true, persistence_seconds: null })
+    expect(render(100)).toMatchObject({ actionable: false, persistence_seconds: null })
+  })
+
+  test('has no finer z-score than its minutes support', () => {
+    const market = newMarket(new PulsePool(3))
+    const series = gapSeries.cexDex('BTC', 'pyth-hermes')
+    for (let minute = 250; minute > 0; minute -= 1)
+      market.log.record(series, NOW_MS - minute * MINUTE_MS, minute % 5)
+    // (40 - 2) / 1.4826 = 25.6307.
+    expect(renderedBy(market)(100.4).stats_24h).toMatchObject({ n: 250, zscore: 25.63 })
+  })
+
   test('covers one kind of dex price, with the duration of the divergence', () => {
     const processor = new Processor({ coin: [cexDex], market: [] }, '0')
     processor.process([universe(['BTC'])])
@@ -430,6 +456,18 @@ function render(events: readonly MarketEvent[]): Document {
 
 function read(events: readonly MarketEvent[]): Body {
   return body(render(events))
+}
+
+/** Answers of one market, with the exchanges at a price and three networks at 100. */
+function renderedBy(market: MarketState): (cex: number) => Body {
+  for (const event of [universe(['BTC']), at100, ...networks(100)]) market.apply(event)
+  return (cex) => {
+    for (const event of exchangesAt(cex)) market.apply(event)
+    const coin = market.coin('BTC')
+    if (coin === undefined) throw new Error('BTC is listed')
+    const key = { key: 'cex-dex/BTC' as const, version: 1, renderedAtMs: NOW_MS, snapshotId: 'snp' }
+    return body(cexDex.render(coin, { ...key, engineVersion: '0' }, market), NOW_MS + 1_000)
+  }
 }
 
 /** As it is sent; checked against the schema. */

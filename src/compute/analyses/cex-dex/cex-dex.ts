@@ -5,7 +5,12 @@ import type { CoinAnalysis } from '../../analysis.ts'
 import { midOf } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexLack, CexDexReading } from '../../external/cex-dex-reading.ts'
-import { dexName, isActionable, readCexDex } from '../../external/cex-dex-reading.ts'
+import {
+  actionableSide,
+  dexName,
+  isActionable,
+  readCexDex,
+} from '../../external/cex-dex-reading.ts'
 import { divergenceDirection } from '../../external/divergence-direction.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
 import { EXCHANGES_MIN } from '../../external/exchange-reference.ts'
@@ -19,7 +24,7 @@ import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput, optional } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
-import { percentOf } from '../../render/count-digits.ts'
+import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { lowCoverage } from '../../render/coverage-floor.ts'
 import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
@@ -96,7 +101,7 @@ export const cexDex: CoinAnalysis = {
         ...builder.memberSlot({ kind: 'requested-coin', member: 'requested_token' }),
         timestamp_iso: isoInstant(nowMs),
         ...verdict(builder, reading),
-        ...watched(builder, name, market),
+        ...watched(builder, reading, name, market),
         depth_usd: depth(reading),
         ...legs(builder, reading, coin),
         ...versus(reading, coin),
@@ -165,9 +170,15 @@ function nearest(used: readonly ExchangeLeg[], midUsd: number): ExchangeLeg | un
   return used.toSorted((a, b) => off(a) - off(b))[0]
 }
 
-function watched(builder: DocumentBuilder, coin: string, market: MarketState) {
+function watched(
+  builder: DocumentBuilder,
+  reading: CexDexReading,
+  coin: string,
+  market: MarketState,
+) {
   const measure = market.of(cexDexMeasure)
-  const sinceMs = measure.openSinceMs(coin)
+  // The measure may be up to a second older than this reading.
+  const sinceMs = measure.openSinceMs(coin, actionableSide(reading))
   const leadLag = measure.leadLag(coin)
   return {
     persistence_seconds:
@@ -324,7 +335,7 @@ function stats(day: SeriesSummary['day'], divergenceBps: number) {
     abs_p95_bps: orNull(away[Math.ceil(0.95 * day.n) - 1] ?? null, bps),
     time_above_30bps_pct: day.n === 0 ? null : percentOf((100 * farFrom) / day.n, day.n),
     n: day.n,
-    zscore: orNull(robustZ(day, divergenceBps), score),
+    zscore: orNull(robustZ(day, divergenceBps), (zscore) => deviationsOf(zscore, day.n)),
     percentile: orNull(rankOf(day, divergenceBps), (rank) => percentOf(rank, day.n)),
     window_hours: score(day.n / MINUTES_PER_HOUR),
   }

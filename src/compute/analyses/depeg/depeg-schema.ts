@@ -139,7 +139,7 @@ export const DepegAnswer = Type.Object({
         ),
       ),
       resolution_bps: AtLeast0Bps(
-        'How far the price may move before the source publishes an update; 0 if it streams. USDT markets have the resolution of the USDT price',
+        'How far the price may move before the source publishes an update; 0 if it streams; for redstone, which publishes by time alone, the expected move between two publications. USDT markets have the resolution of the USDT price',
       ),
       expected_error_bps: nullable(
         AtLeast0Bps(

@@ -234,6 +234,16 @@ describe('/depeg', () => {
     expect(long.range_24h.window_hours).toBe(24)
   })
 
+  test('the z-score has no finer digits than its minutes support', () => {
+    const rows = Array.from({ length: 2_000 }, (_, at) => ({
+      timeMs: MINUTE_NOW_MS - (2_000 - at) * MINUTE_MS,
+      value: 1 + (at % 3) * 1e-4,
+    }))
+    const { zscore } = answer([[history('depeg/price', rows), ...calm]]).body.history
+    // (0 - 1) / root(2 / 3) = -1.2247.
+    expect(zscore).toBe(-1.224)
+  })
+
   test('the slope is the least-squares slope of the last hour', () => {
     const rows = Array.from({ length: 59 }, (_, at) => ({
       timeMs: MINUTE_NOW_MS - (59 - at) * MINUTE_MS,

@@ -7,7 +7,7 @@ import { deviationBpsOf, pegClasses } from '../../external/depeg/peg-price.ts'
 import type { PegSource } from '../../external/depeg/peg-source.ts'
 import { pegStatuses } from '../../external/depeg/peg-status.ts'
 import { completenessWarnings, coveragePct } from '../../render/completeness.ts'
-import { percentOf } from '../../render/count-digits.ts'
+import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import type { DocumentBuilder } from '../../render/document-builder.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
@@ -246,7 +246,9 @@ function historyMembers(
       window_hours: dayHours,
     },
     history: {
-      zscore: orNull(statistics && zScoreOf(statistics, peg.priceUsd), percent),
+      zscore: orNull(statistics && zScoreOf(statistics, peg.priceUsd), (zscore) =>
+        deviationsOf(zscore, pricesUsd.length),
+      ),
       percentile: orNull(statistics && percentileOf(statistics.ascending, peg.priceUsd), (rank) =>
         percentOf(rank, pricesUsd.length),
       ),

@@ -2,7 +2,7 @@ import type { MarketEvent } from '../../../domain/event.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
 import { joinSections, splitSections } from '../../market/saved-sections.ts'
-import { score } from '../../render/significance.ts'
+import { bps, score } from '../../render/significance.ts'
 import { cellsOf, chainStates } from './arb-cells.ts'
 import type { AssetGaps } from './arb-gaps.ts'
 import { gapsOf } from './arb-gaps.ts'
@@ -33,7 +33,7 @@ const MAJOR_OFF_INDEX = 55
 class ArbMeasure implements MarketTracker {
   readonly inputs = ['measure-history'] as const
   #correlation = new ScoreCorrelation()
-  /** Pairs with a positive net. */
+  /** Pairs with a positive net, as printed. */
   #paying = new OpenSpans(CHAIN_PAIRS)
   /** Pairs that are dislocated, whatever their net. */
   #wide = new OpenSpans(CHAIN_PAIRS)
@@ -124,7 +124,7 @@ class ArbMeasure implements MarketTracker {
     const judged: (ChainPair | null)[] = Array(CHAIN_PAIRS).fill(null)
     for (const pair of pairs) judged[pair.at] = pair
     for (const [at, pair] of judged.entries()) {
-      this.#paying.observe(at, pair && pair.netBps > 0, sampleMs)
+      this.#paying.observe(at, pair && bps(pair.netBps) > 0, sampleMs)
       this.#wide.observe(at, pair && pair.grossBps >= DISLOCATION_BPS, sampleMs)
     }
     for (const [at, major] of majorAssets.entries()) {
@@ -144,6 +144,7 @@ class ArbMeasure implements MarketTracker {
   ): Stress | null {
     const { scanned, assets, opportunities, history } = sample
     if (scanned.filter(({ isFresh }) => isFresh).length < CHAINS_MIN) return null
+    if (assets.every(({ referenceUsd }) => Number.isNaN(referenceUsd))) return null
     const components = stressComponents(scanned, assets, opportunities)
     const raw = stressNames.map((name) => components[name])
     const scores = stressNames.map((name) =>

@@ -30,7 +30,7 @@ export type ArbMeasurement = {
   /** Every pair of chains that is wide enough, largest net first. */
   readonly dislocations: readonly Dislocation[]
   readonly opportunities: readonly Opportunity[]
-  /** null with fewer than five fresh chains. */
+  /** null with fewer than five fresh chains, or without an asset on three of them. */
   readonly stress: Stress | null
   readonly history: StressHistory
   readonly asOfMs: {

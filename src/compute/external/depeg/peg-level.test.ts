@@ -69,6 +69,17 @@ describe('level of a peg', () => {
     expect(level.level).toBe(0)
   })
 
+  test('levels and durations end by the printed deviation', () => {
+    const level = new PegLevel()
+    let atMs = hold(level, START_MS, 6 * MINUTE_MS, 10)
+    atMs = hold(level, atMs, 16 * MINUTE_MS, 4.996)
+    expect([level.level, level.spellSeconds()[0]], '5.00 is not below half of 10').toEqual([
+      1, 1_319,
+    ])
+    hold(level, atMs, 16 * MINUTE_MS, 4.994)
+    expect([level.level, level.spellSeconds()[0]]).toEqual([0, 0])
+  })
+
   test('noise around a threshold does not make it flap', () => {
     const level = new PegLevel()
     let changes = 0
@@ -145,7 +156,9 @@ describe('level of a peg', () => {
   const course = fc.array(
     fc.record({
       seconds: fc.integer({ min: 20, max: 900 }),
-      distanceBps: fc.constantFrom(0, 4, 6, 9, 11, 13, 24, 26, 49, 51, 99, 120, 210, 260, 600),
+      distanceBps: fc.constantFrom(
+        ...[0, 4, 4.996, 6, 9, 11, 13, 24, 26, 49, 51, 99, 120, 210, 260, 600],
+      ),
       called: fc.constantFrom(1, 5),
       gapSeconds: fc.constantFrom(0, 0, 0, 0, 59, 70, 8_000),
     }),

@@ -70,17 +70,18 @@ export class PegLevel {
   }
 
   /**
-   * @param distanceBps adjusted deviation from one dollar, absolute
+   * @param exactBps adjusted deviation from one dollar, absolute; judged as printed
    * @param calledLevel level of this instant
    */
-  step(nowMs: number, distanceBps: number, calledLevel: number): void {
+  step(nowMs: number, exactBps: number, calledLevel: number): void {
+    const distanceBps = bps(exactBps)
     this.#continue(nowMs)
     for (const [at, { fromBps }] of pegLevels.slice(1).entries()) {
       this.#calledMs[at] = since(this.#calledMs[at] as number, calledLevel > at, nowMs)
       this.#calmMs[at] = since(this.#calmMs[at] as number, distanceBps < fromBps / 2, nowMs)
     }
     this.#spells = this.#spells.map((spell, at) =>
-      nextSpell(spell, bps(distanceBps), spellBps[at] as number, nowMs),
+      nextSpell(spell, distanceBps, spellBps[at] as number, nowMs),
     )
     this.#move(nowMs)
   }

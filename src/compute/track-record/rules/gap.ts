@@ -10,6 +10,7 @@ import { dexName, isActionable, isSound, readCexDex } from '../../external/cex-d
 import { gapSeries } from '../../external/measures/gap-series.ts'
 import { DAY_MINUTES, minutesBefore } from '../../external/measures/minute-statistics.ts'
 import type { MeasureLog } from '../../market/measure-log.ts'
+import { bps } from '../../render/significance.ts'
 import { gapPersistence, REMAINING_SHARE } from '../gap-persistence.ts'
 import type { Moment, Rule } from '../rule.ts'
 
@@ -35,12 +36,14 @@ type Gap = {
  * control is the share of the day's minutes with such a gap.
  */
 export const gapRules: readonly Rule[] = [
-  gapRule('gap.basis@1', {
+  gapRule('gap.basis@2', {
     gapOf({ coin, market, nowMs }) {
       const reading = readBasis(coin, market, nowMs)
       if (reading === null || reading.choice.weakness !== null) return null
-      const { basisBps, band, oracle } = reading
-      if (Math.abs(basisBps) <= Math.max(band.totalBps, 1)) return null
+      const { context, basisBps, band, oracle } = reading
+      if (nowMs - context.timeReceivedMs > SAMPLE_MS_MAX) return null
+      // As printed.
+      if (bps(Math.abs(basisBps)) <= Math.max(bps(band.totalBps), 1)) return null
       return { gapBps: basisBps, structuralBps: 0, legs: [oracleNetworks.indexOf(oracle.network)] }
     },
     valueAt(log, coin, [network = -1], timeMs, offMsMax) {
@@ -63,7 +66,7 @@ export const gapRules: readonly Rule[] = [
     },
   }),
   gapRule(
-    'gap.arb@1',
+    'gap.arb@2',
     {
       gapOf: widestPair,
       valueAt(log, coin, [buy = -1, sell = -1], timeMs, offMsMax) {
@@ -126,7 +129,8 @@ function gapRule(
 /** The pair of chains with the largest net of those that `/arb` states to persist. */
 function widestPair({ coin, market, nowMs }: Moment): Gap | null {
   const latest = market.of(arbMeasure).latest
-  if (latest === null || nowMs - latest.sampledAtMs > SAMPLE_MS_MAX) return null
+  // Without a stress index `/arb` states nothing.
+  if (latest?.stress == null || nowMs - latest.sampledAtMs > SAMPLE_MS_MAX) return null
   const pair = latest.dislocations.find(
     ({ asset, ageMs }) => asset === coin.listing.coin && ageMs >= PERSISTENT_SECONDS * 1_000,
   )

@@ -19,10 +19,11 @@ const CALM_SHARE = 0.5
 /**
  * Whether USDC still has its level of `/depeg` after an hour: `pegged` below 10 bps, another level above half of its
  * deviation. Stated is the share of the week's minutes with the level after which it was so an hour later; the control
- * is the share of all minutes. Claimed once for the market, with the bars of BTC.
+ * is the share of all minutes. Claimed once for the market, with the bars of BTC, and only while the price itself holds
+ * the level: a level lasts longer than its deviation.
  */
 export const pegRule: Rule = {
-  id: 'peg.level@1',
+  id: 'peg.level@2',
   form: 'event',
   coins: ['BTC'],
   horizonMs: () => HOUR_MS,
@@ -31,6 +32,7 @@ export const pegRule: Rule = {
     const { sample } = measure
     const { level } = measure.level
     if (sample?.price == null || nowMs - sample.atMs > SAMPLE_MS_MAX) return null
+    if (isAtLevel(level, sample.price.priceUsd) !== 1) return null
     const holds = minutesBefore(nowMs, WEEK_MINUTES, (timeMs) =>
       isAtLevel(level, market.log.near(depegSeries.price, timeMs, 0)),
     )
