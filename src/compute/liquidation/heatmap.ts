@@ -39,7 +39,7 @@ type BeyondUsd = {
 }
 
 /** All positions of one side within one band of distance. */
-export type Cluster = {
+type Cluster = {
   readonly side: Side
   /** Median liquidation price by notional: the mean of a wide band may be a price without positions. */
   readonly price: number
