@@ -47,7 +47,7 @@ const write = (text: string) => process.stdout.write(text)
 const tell = (text: string) => process.stderr.write(text)
 
 const variables = givenVariables()
-/** The commands with their options. What is wrong is thrown by its `parseAsync`; a wrong command line ends the process. */
+/** The commands with their options. `parseAsync` throws configuration errors; a usage error ends the process. */
 export const program = new SettingsCommand('perpscope', { variables, fileOptions: serveOptions })
   .description('Analytics for every perpetual on Hyperliquid, paid per call in USDC over x402.')
   .version(version)

@@ -225,7 +225,7 @@ describe('a payment channel', () => {
     }
   })
 
-  test('that anybody funds in the name of a stranger uses up no limit of that wallet', async () => {
+  test('that anyone funds in the name of a stranger uses none of the limits of that wallet', async () => {
     await open(2, ground.chain.rpcUrl, { identicalFailuresPerMinute: 5 })
     const victim = await ground.fundedBuyer()
     const attacker = newBuyer()

@@ -65,7 +65,7 @@ type ShopOptions = {
   readonly rpcUrl?: string
   readonly payTo?: Address
   readonly unclaimedMax?: bigint
-  /** Of another gateway. */
+  /** Belongs to another gateway. */
   readonly store?: ChannelStore
 }
 
@@ -450,7 +450,7 @@ describe('a deposit', () => {
     expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_insufficient_balance')
   })
 
-  test('of a wallet that is emptied before the block, three times, is the last one that we send', async () => {
+  test('of a wallet emptied before the block is refused after the third time', async () => {
     await onOwnChain()
     const at = await shop()
     const buyer = await fundedBuyer(at)

@@ -77,7 +77,7 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     ...(options.trustProxy === undefined ? {} : { trustProxy: fastifyTrust(options.trustProxy) }),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
-  // On another address than loopback callers without a token could otherwise take all file descriptors.
+  // On a non-loopback address, callers without a token could otherwise exhaust the file descriptors.
   limitConnections(app, { proxies: options.trustProxy, defer: (task) => task() })
   app.addHook('onRequest', access.check)
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -135,7 +135,7 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     })
   })
 
-  // As of the Kubernetes API server: https://kubernetes.io/docs/reference/using-api/health-checks/
+  // As in the Kubernetes API server: https://kubernetes.io/docs/reference/using-api/health-checks/
   app.get<{ Params: { check: string } }>(
     '/readyz/:check',
     { config: { isOpen: true } },

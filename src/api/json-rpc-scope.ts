@@ -6,7 +6,7 @@ import type { FairQueue } from './fair-queue.ts'
 export type JsonRpcMessage = Readonly<Record<string, unknown>>
 
 const BODY_BYTES_MAX = 64 * 1_024
-/** JSON.stringify and structuredClone overflow the stack for some thousands; a payment has fewer than 20. */
+/** JSON.stringify and structuredClone overflow the stack at some thousand levels; a payment has fewer than 20. */
 const LEVELS_MAX = 64
 const INVALID_REQUEST = -32_600
 const PARSE_ERROR = -32_700

@@ -22,7 +22,7 @@ export class MaintenanceSwitch implements Maintenance {
   #isOn: boolean
   #sinceMs: number
 
-  /** @param sinceMs begin of the present state */
+  /** @param sinceMs start of the present state */
   constructor(sinceMs: number, storage: MaintenanceStorage | null = null) {
     this.#storage = storage
     this.#isOn = storage?.read() ?? false

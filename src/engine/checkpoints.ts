@@ -25,8 +25,8 @@ type CheckpointFault = { readonly reason: string; readonly sinceMs: number }
 /**
  * Writes the state of the processor to disk every 10 s, in slices. History is written first: the feed does not
  * request a bar again that a checkpoint contains, so a checkpoint on disk must not contain a bar that history lacks.
- * While history cannot be written, the checkpoint is written without it: an older one would lose the claims made since.
- * If the engine is killed then, the resolved claims that wait for the disk are in no history.
+ * Exception: if history cannot be written, the checkpoint is still written; an older one would lose newer claims. If the
+ * engine is then killed, resolved claims that are not yet on disk are missing from history.
  */
 export class Checkpoints {
   readonly #options: Options

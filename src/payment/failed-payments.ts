@@ -74,14 +74,14 @@ export class FailedPayments {
     return allowance.allowed ? null : this.#hit('unverified', allowance)
   }
 
-  /** Whether the chain rejected a payment of this wallet, or had used it elsewhere, within the last minute. */
+  /** Whether, within the last minute, the chain rejected a payment of this wallet or one was already used elsewhere. */
   async wasRefused(payer: string): Promise<boolean> {
     const [refused, used] = await Promise.all([this.#byWallet.peek(payer), this.#used.peek(payer)])
     return refused.remaining < this.#perWallet || !used.allowed
   }
 
   /**
-   * Notes a payment that the chain used or cancelled elsewhere. It is public, so anybody may have sent it: it blocks
+   * Records a payment that was used or cancelled elsewhere. It is public, so anyone may have sent it: it blocks
    * nothing.
    */
   async noteUsed(payer: string): Promise<void> {

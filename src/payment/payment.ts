@@ -92,7 +92,7 @@ export interface Payment extends DecodedPayment {
   receiptMembers?(): Promise<Readonly<Record<string, unknown>>>
   /** What the payment asks for instead of an answer. `settle` carries it out; nothing is charged. */
   readonly operation?: 'refund'
-  /** Whose limits it uses, if its signature does not prove `payer`. */
+  /** Key of the rate limits; `payer` by default. Differs where the signature does not prove `payer`. */
   readonly limitedAs?: string
 }
 

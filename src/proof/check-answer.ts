@@ -111,12 +111,12 @@ function callStep({ path, answer }: AnswerFile, { resourceUrl }: SignedFacts): C
     return step(
       'call',
       'open',
-      `The receipt signs the first ${SIGNED_URL_CHARS_MAX} characters of the URL only: ${resourceUrl}.`,
+      `The receipt signs only the first ${SIGNED_URL_CHARS_MAX} characters of the URL: ${resourceUrl}.`,
     )
   return step('call', 'holds', `The receipt is of ${resourceUrl}.`)
 }
 
-/** The path as it was sent: a URL encodes what a report may show, such as a space. */
+/** Compares the path as sent, so URL-encoded: a report may show a raw space. */
 function isOf(path: string, signed: URL, isCut: boolean): boolean {
   const { pathname, search } = new URL(`http://service/${path.replace(/^\//, '')}`)
   // The public URL may have a path of its own before it.
@@ -154,7 +154,7 @@ function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep 
   )
 }
 
-/** The last part of a path: the coin of a call about one. The service ignores a slash at the end. */
+/** The last part of a path: the coin of a per-coin call. The service ignores a slash at the end. */
 export function coinOf(pathname: string): string {
   const coin = pathname.replace(/\/$/, '').split('/').at(-1) ?? ''
   try {

@@ -126,7 +126,7 @@ export function beginRestore(dataDir: string, instant: string): string {
   return named
 }
 
-/** All replaced files are in their folder. If the restore is cut off from here on, no copy of the backup is put there. */
+/** All replaced files are in their folder. A restore repeated after this point must not move restored copies there. */
 export function endSetAside(dataDir: string): void {
   writeFileSync(join(dataDir, UNFINISHED), CUT_OFF, { flush: true })
 }

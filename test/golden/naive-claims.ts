@@ -137,8 +137,8 @@ function votesOf(bars: readonly Bar[]): NaiveSignals {
 }
 
 /**
- * Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds, of which as large a part
- * has no move as of the days.
+ * Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds, of which the same
+ * share has no move.
  */
 export function naiveBaseRate(
   coin: NaiveCoin,

@@ -45,7 +45,7 @@ export type SimulatedServiceOptions = {
   readonly version: string
   /** REST weight that the engine uses, of a venue that grants a fifth more; 1,000 if absent, as in production. */
   readonly weightPerMinute?: number
-  /** Of the engine, as `--subscriptions-max`. */
+  /** `--subscriptions-max` of the engine. */
   readonly subscriptionsMax?: number
   /** Start of virtual time. */
   readonly startMs?: number

@@ -212,7 +212,7 @@ describe('the history of the status', () => {
     expect(JSON.stringify(history.saved()).length).toBeLessThan(100_000)
   })
 
-  test('a clock that was behind and is corrected is no outage of its offset', () => {
+  test('correcting a slow clock is not an outage as long as its offset', () => {
     const history = begun()
     during(history, WELL, BEGIN_MS - DAY_MS, 60)
     history.observe(WELL, BEGIN_MS + 60_000)
@@ -221,7 +221,7 @@ describe('the history of the status', () => {
     expect(availability_pct).toBeGreaterThan(45)
   })
 
-  test('a history of the far future begins again', () => {
+  test('a history from the far future is discarded', () => {
     const history = new StatusHistory(restored(begun()), BEGIN_MS - 31 * DAY_MS)
     expect(history.report(0).observed_since_iso).toBe('2026-10-01T00:00:00.000Z')
   })

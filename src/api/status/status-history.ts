@@ -83,7 +83,7 @@ export class StatusHistory {
 
   /** @param before what an earlier process saved; null begins a history at `nowMs` */
   constructor(before: SavedStatus | null, nowMs: number) {
-    // The clock of that process was wrong: its days would never be over.
+    // The clock of that process was far ahead: its days would never end.
     const isOfFuture = before !== null && before.lastMs - nowMs > DAYS_MAX * DAY_MS
     const saved = isOfFuture ? null : before
     this.#sinceMs = saved?.sinceMs ?? nowMs
@@ -99,7 +99,7 @@ export class StatusHistory {
 
   observe(observation: Observation, nowMs: number): void {
     const latestMs = this.#latestMs ?? nowMs
-    // A clock that was behind and is corrected adds no time that was observed before.
+    // After the clock is corrected forward, time already observed is not counted again.
     const isJump = nowMs - (this.#lastMs ?? latestMs) >= NOT_RUNNING_MS_MIN
     // A clock that is set back adds no time.
     const lastMs = Math.min(isJump ? latestMs : (this.#lastMs ?? latestMs), nowMs)

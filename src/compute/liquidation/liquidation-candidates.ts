@@ -33,7 +33,7 @@ const POSITION_AGE_MS_MAX = 60 * 60_000
 const LAYOUT = 7_303
 const WINDOW_FIELDS = NUMBERS_PER_ACCOUNT + 4
 const POSITION_FIELDS = NUMBERS_PER_ACCOUNT + 4
-/** The name of the coin follows them. */
+/** The name of the coin follows these fields. */
 const CLOSING_FIELDS = NUMBERS_PER_ACCOUNT + 2
 
 /** The fills of an account in this time may be liquidations; by the venue's clock. */

@@ -41,7 +41,7 @@ export type LiquidatedRange = {
   readonly untilMs: number
 }
 
-/** Whether trades of a coin arrive, by its candles, which share their connection: a gap is known only after it. */
+/** Whether the trade feed of a coin is live, by its candles on the same connection: a gap is known only afterwards. */
 export function areTradesReceived(coin: CoinMarket, market: MarketState): boolean {
   return market.receivedMs - coin.candlesConfirmedAtMs <= CONFIRMED_MS_MAX
 }

@@ -8,7 +8,7 @@
  * about the mean of the cut advantage: one wild day proves nothing.
  */
 export class Evidence {
-  /** Sum of their weights. */
+  /** Sum of the weights of all days. */
   #days = 0
   #sum = 0
   #squares = 0
@@ -45,7 +45,7 @@ export class Evidence {
       if (mean > 0) this.#logAbove += Math.log1p(stake * cut)
       else this.#logBelow += Math.log1p(-stake * cut)
     }
-    // A shown advantage, whose half is the reference, is watched by recent days: those of before do not hide its end.
+    // While a shown advantage is tested against half of it, older days lose weight, so that they do not hide its end.
     const kept = reference === 0 ? 1 : KEPT_A_DAY
     this.#days = kept * this.#days + 1
     this.#sum = kept * this.#sum + advantage
@@ -79,7 +79,7 @@ export class Evidence {
 /** Days before the usual size of an advantage is used. */
 const DAYS_KNOWN = 5
 const CUT_DEVIATIONS = 3
-/** Weight that earlier days keep while a shown advantage is watched: that of 60 days remains. */
+/** Daily decay of older days while a shown advantage is tested: an effective window of 60 days. */
 const KEPT_A_DAY = 1 - 1 / 60
 /** A day at the bound never takes all. */
 const STAKE_MAX = 0.9

@@ -69,7 +69,7 @@ describe('a planted rule', () => {
     ])
   })
 
-  test('that loses its value after long loses its support as soon', () => {
+  test('that loses its value after a long time loses its support as fast', () => {
     const random = seededRandom(6)
     const [good, bad] = [claims(random, 0.75, 0.75), claims(random, 0.5, 0.75)]
     const record = recordOf(500, (day) => (day < FIRST_DAY + 300 ? good(day) : bad(day)))

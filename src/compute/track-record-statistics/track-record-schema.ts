@@ -86,7 +86,7 @@ const RecordRow = Type.Object(
         stated: Type.Number({ description: 'Their mean stated probability.' }),
         happened: Type.Number({ description: 'Share of them that happened.' }),
       }),
-      'Stated probabilities against what happened, of all resolved claims, also from as_of on; ranges with claims; event only.',
+      'Stated probability against outcome, all resolved claims, including those from as_of on; ranges with claims; event only.',
     ),
     changes: listOf(changeMember, 'Every change of status, oldest first.'),
   },

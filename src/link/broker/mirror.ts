@@ -134,7 +134,7 @@ export class Mirror {
       onNotice({ kind: 'leader-changed', epoch: this.#receiver.epoch })
     if (receipt === 'heartbeat') this.#heartbeatAtMs = monotonicMs()
     if (receipt === 'former-leader' && this.silentMs > UNAVAILABLE_AFTER_MS) {
-      // The broker lets only the present leader send: its epochs began again, from lost data and an earlier clock.
+      // Only the current leader can publish, so the broker's epochs restarted: its data is lost and its clock went back.
       this.#receiver.restart()
       this.#readAll()
     }

@@ -303,7 +303,7 @@ class ChannelPayment implements Payment {
     const isPublic =
       sent.kind === 'mined' || (sent.kind === 'reverted' && sent.transaction !== undefined)
     const isOver = !isPublic && (sent.kind === 'reverted' || sent.kind === 'unsent')
-    // Another gateway can have sent the same refund, which the chain then has counted.
+    // Another gateway may have sent the same refund; the chain's refund nonce has then increased.
     const isMine = begin === 'begun' && isOver
     const now = isPublic || isMine ? await this.#sync().catch(() => channel) : channel
     if (isMine && now?.refundNonce === refundNonce) await store.cancelRefund(channelId)
@@ -333,8 +333,8 @@ class ChannelPayment implements Payment {
 }
 
 /**
- * Anybody can fund a channel in the name of a payer, with an authorizer of its own. A claim publishes what a refund
- * request needs.
+ * Key of the rate limits. Anyone can fund a channel for another payer with their own authorizer, and a claim publishes
+ * what a refund request needs, so neither proves the payer.
  */
 function limitedAs({ kind, config, voucher }: ChannelPayload): string {
   const { payer, payerAuthorizer } = config

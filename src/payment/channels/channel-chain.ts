@@ -152,7 +152,7 @@ export class ChannelChain {
 
   deposit(wanted: ChannelDeposit): Promise<TransactionResult> {
     const { payer } = wanted.config
-    // Estimated before an earlier one of the payer is mined, a second one would revert at our cost.
+    // One at a time: a deposit estimated before the payer's previous one is mined could revert at our cost.
     return this.#deposits.run(payer, { atLeast: 1, current: async () => 1 }, async () => {
       // Again, because an earlier deposit can have failed since the verification.
       const barred = await this.#options.payers.barred(payer)
@@ -190,7 +190,7 @@ export class ChannelChain {
     )
   }
 
-  /** Claims what is due and refunds the payer in one transaction. Of two at once for a channel one would revert. */
+  /** Claims what is due and refunds the payer in one transaction. Of two concurrent refunds of a channel one would revert. */
   async refund(
     channelId: Hex,
     config: ChannelConfig,

@@ -8,7 +8,7 @@ import type { Channel, ChannelStore } from './channel-store.ts'
 
 /** Channels per request to the node. */
 const CHANNELS_A_QUESTION_MAX = 100
-/** Between partial refunds of a channel: a claim publishes what a refund request needs, and each costs us gas. */
+/** Minimum time between partial refunds of a channel: claims publish what a request needs, and each refund costs gas. */
 const REFUND_INTERVAL_MS = 3_600_000
 /** Channels with a refund by this process. The oldest are dropped. */
 const REFUNDED_MAX = 10_000

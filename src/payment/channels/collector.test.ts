@@ -46,7 +46,7 @@ describe('a claim is due', () => {
     expect(isDue([channel({ withdrawRequestedAtSeconds: 1, ...nothing })], 1)).toBe(false)
   })
 
-  test('for the channel that is withdrawn from alone', () => {
+  test('only for the channel with a pending withdrawal', () => {
     const leaving = channel({ withdrawRequestedAtSeconds: 1 })
     expect(due([channel(), leaving, channel()], 1)).toEqual([leaving])
   })

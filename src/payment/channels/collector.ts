@@ -33,8 +33,8 @@ const WATCH_MS_MAX = 300_000
 const SALES_SWEPT_MAX = 1_000
 
 /**
- * Claims vouchers before their payers can withdraw: all after a quarter of the withdrawal delay and above
- * `unclaimedMax`, those of one channel immediately on its withdrawal request. Failures are reported and retried.
+ * Claims vouchers before their payers can withdraw: all after a quarter of the withdrawal delay or from `unclaimedMax`
+ * on, one channel's immediately on its withdrawal request. Failures are reported and retried.
  */
 export class Collector {
   readonly #options: CollectorOptions

@@ -33,7 +33,7 @@ export class Receipts {
     this.#clock = clock
   }
 
-  /** Of the wait for one transaction, which `promised` and `sealed` share. */
+  /** Deadline that `promised` and `sealed` share for one transaction. */
   deadlineMs(): number {
     return this.#clock.nowMs() + WAIT_MS_MAX
   }

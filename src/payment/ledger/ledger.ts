@@ -90,7 +90,7 @@ export interface Ledger {
    */
   begin(entry: Entry, nowMs: number): Promise<Begun>
 
-  /** `settled` is final: a later verdict changes nothing. `unknown` waits for the outcome, so it becomes `confirmed`. */
+  /** `settled` is final: a later verdict changes nothing. `unknown` sets the finality `confirmed`: the answer waits. */
   move(
     key: PaymentKey,
     state: Exclude<PaymentState, 'settling'>,

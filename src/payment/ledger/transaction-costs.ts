@@ -2,7 +2,7 @@
 export type TransactionCost = {
   readonly network: string
   readonly transaction: string
-  /** `settlement`: a transfer of payments, or an anchor of the proof log. `channel`: a deposit, claim, payout or refund of payment channels. */
+  /** `settlement`: transfer of payments or proof anchor. `channel`: deposit, claim, payout or refund of channels. */
   readonly purpose: 'settlement' | 'channel'
   /** Payments in the transaction, those that failed included; 0 for an anchor and for a transaction of channels. */
   readonly payments: number

@@ -28,7 +28,7 @@ export class PurchaseChecks {
   #payees: readonly string[] | undefined
   /** Of the last purchase, USDC: the next one is expected to cost as much. */
   #priceUsd = 0
-  /** Of the last signed payment, USDC. What is spent may stay the same, by a payment sent again or a release. */
+  /** Amount of the last signed payment, USDC. The amount spent may not change: a payment is re-sent or released. */
   #signedUsd = 0
   #spentBefore = 0
 

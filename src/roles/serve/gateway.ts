@@ -99,7 +99,7 @@ async function serveFrom(
       doctor,
       ...(proofs === null ? [] : [proofs]),
       ...selling.parts,
-      // After the ledger: an unreachable collector delays the end by a second.
+      // After the ledger: an unreachable trace collector delays the exit by a second.
       tracing,
       link,
     ],

@@ -63,7 +63,7 @@ export async function serveAll(
       doctor,
       ...(proofs === null ? [] : [proofs]),
       ...selling.parts,
-      // After the ledger: an unreachable collector delays the end by a second.
+      // After the ledger: an unreachable trace collector delays the exit by a second.
       tracing,
       lock,
     ],

@@ -4,14 +4,14 @@ import type { SourceId, SourceStatusEvent } from '../../domain/external.ts'
 type State = SourceStatusEvent['state']
 
 /**
- * The current state of a source. Emits one event per change of the state, and one with the time of that change if a source that
- * does not work has a new reason. Reasons of a degraded source list what is missing, which changes too often.
+ * Current state of a source. Emits an event on each change of state, and another with the same time if the reason
+ * changes, except while degraded: that reason lists what is missing and changes too often.
  */
 export class SourceStatus {
   readonly #source: SourceId
   #state: State | null = null
   #reason = ''
-  /** Begin of the state. */
+  /** Start of the state. */
   #sinceMs = Number.NaN
 
   constructor(source: SourceId) {

@@ -135,7 +135,7 @@ export const CexDexAnswer = Type.Object({
     Type.Number({
       minimum: 0,
       description:
-        'Seconds that the divergence has been actionable with its present sign, checked once a second; null if `actionable` is false, or if this side was not seen in that check.',
+        'Seconds that the divergence has been actionable with its present sign, checked once a second; null if `actionable` is false or the last check did not find this sign.',
     }),
   ),
   depth_usd: Type.Object(

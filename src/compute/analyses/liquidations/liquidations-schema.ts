@@ -224,7 +224,7 @@ export const LiquidationsAnswer = Type.Object({
             Type.String({
               format: 'date-time',
               description:
-                'Start of the observation without a lost trade, UTC; null before it, and while trades are not received.',
+                'Start of the observation without a lost trade, UTC; null before it, and while the trade feed is stale.',
             }),
           ),
           longs_followed_pct: percent('Share of long open interest in known accounts.'),

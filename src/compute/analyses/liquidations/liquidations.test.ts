@@ -106,7 +106,7 @@ describe('liquidations', () => {
     })
   })
 
-  test('realised: observed while trades are received, also without trades', () => {
+  test('realised: observed while the trade feed is live, even if no trade occurs', () => {
     const lastMs = NOW_MS + 600_000
     const quiet = (untilMs: number, ofCoin = untilMs): MarketEvent[] => {
       const events: MarketEvent[] = []

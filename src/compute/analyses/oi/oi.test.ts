@@ -235,8 +235,7 @@ describe('open interest', () => {
       missing: 'changes of open interest',
       have: 0,
       need: 1,
-      detail:
-        'Nothing was open at the start of any window, so there is no change of open interest.',
+      detail: 'Open interest was 0 at the start of every window, so there is no change to report.',
     })
   })
 

@@ -27,7 +27,7 @@ const HISTORY_HOURS = 24
 const CHANGES_NEEDED = 1
 const SHORTEST_MS = 5 * MINUTE_MS
 const NOTHING_OPEN =
-  'Nothing was open at the start of any window, so there is no change of open interest.'
+  'Open interest was 0 at the start of every window, so there is no change to report.'
 
 /** Open interest in contracts and USD, its changes and rank, and its combination with the price change. */
 export const oi: CoinAnalysis = {

@@ -97,7 +97,7 @@ const FullRow = Type.Object({
     Type.Number({
       minimum: 0,
       description:
-        'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD: a lower bound unless a source of all liquidations covers them. null while trades are not received or less than 24 h is observed without such a source, or if quote_unit has no USD price.',
+        'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD: a lower bound unless a source of all liquidations covers them. null while the trade feed is stale or less than 24 h is observed without such a source, or if quote_unit has no USD price.',
     }),
   ),
   cex_dex_spread_bps: nullable(
@@ -108,8 +108,7 @@ const FullRow = Type.Object({
   cex_dex_direction: nullable(oneOf(divergenceDirections, 'direction of /cex-dex; null likewise.')),
   data_age_seconds: Type.Number({
     minimum: 0,
-    description:
-      'Seconds since its candles, price or funding were last confirmed, the oldest of them.',
+    description: 'Age of the least recently confirmed of its candles, price and funding, seconds.',
   }),
 })
 

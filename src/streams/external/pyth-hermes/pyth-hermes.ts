@@ -42,7 +42,7 @@ class HermesClient {
   readonly #catalogue: FeedCatalogue
   readonly #streams = new Map<Feeds, OpenStream>()
   #timer = Subscription.EMPTY
-  /** Of the newest failure of a stream. */
+  /** Reason of the newest stream failure. */
   #reason = ''
 
   constructor(
