@@ -150,7 +150,7 @@ describe('deployment files', () => {
   )
 
   test.each([
-    ['caddy/cluster.Caddyfile', /health_uri (\S+)/],
+    ['caddy/cluster.Caddyfile', /handle_errors [\s\S]*?health_uri (\S+)/],
     ['kubernetes/gateway.yaml', /readinessProbe:\s+httpGet: \{ path: ([^,]+)/],
     ['kubernetes/single/perpscope.yaml', /readinessProbe:\s+httpGet: \{ path: ([^,]+)/],
   ])('%s takes a process out while it ends, not while it cannot sell', async (file, path) => {

@@ -56,6 +56,12 @@ export class AdminAccess {
     return this.#refusal(request) === null
   }
 
+  /** Whether a granted stream may go on: a token does not end, a session does. */
+  isStillGranted(request: FastifyRequest): boolean {
+    const isByToken = request.headers.authorization !== undefined
+    return !this.needsToken || isByToken || this.#hasSession(request)
+  }
+
   /** Checks a token that a browser presents for a session. */
   judge(token: string, address: string): TokenVerdict {
     const nowMs = this.#clock.nowMs()

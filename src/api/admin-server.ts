@@ -97,7 +97,7 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     adminConsole(app, {
       ...{ ...settings, engine, clock, more: liveReports(desk.reports, clock) },
       // A stream ends with its session.
-      isGranted: (request) => access.isGranted(request),
+      isGranted: (request) => access.isStillGranted(request),
     })
     app.get('/', { config: { isOpen: true } }, (request, reply) => {
       if (!settings.page.sendIfPreferred(request, reply))

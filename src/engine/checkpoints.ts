@@ -26,7 +26,7 @@ type CheckpointFault = { readonly reason: string; readonly sinceMs: number }
  * Writes the state of the processor to disk every 10 s, in slices. History is written first: the feed does not
  * request a bar again that a checkpoint contains, so a checkpoint on disk must not contain a bar that history lacks.
  * Exception: if history cannot be written, the checkpoint is still written; an older one would lose newer claims. If the
- * engine is then killed, resolved claims that are not yet on disk are missing from history.
+ * engine is then killed, what waits for the disk, bars and resolved claims alike, is missing from history.
  */
 export class Checkpoints {
   readonly #options: Options

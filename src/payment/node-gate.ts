@@ -88,7 +88,8 @@ export class NodeGate {
     const { ledger, failures, coordinator, wallets } = this.#options
     const { payer, limitedAs = payer } = payment
     let refusal: BufferedResponse | ScreeningRefusal | null
-    if ((await ledger.hasSettled(limitedAs)) && !(await failures.wasRefused(limitedAs)))
+    const isKnown = (await ledger.hasSettled(limitedAs)) || ((await payment.hasBought?.()) ?? false)
+    if (isKnown && !(await failures.wasRefused(limitedAs)))
       refusal = this.#refused(request, await permit.start('known'))
     else
       refusal =

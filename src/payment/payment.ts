@@ -94,6 +94,8 @@ export interface Payment extends DecodedPayment {
   readonly operation?: 'refund'
   /** Key of the rate limits; `payer` by default. Differs where the signature does not prove `payer`. */
   readonly limitedAs?: string
+  /** Whether its signer bought here before, where `limitedAs` is no payer of the ledger. */
+  hasBought?(): Promise<boolean>
 }
 
 /** Runs a request to a node. */

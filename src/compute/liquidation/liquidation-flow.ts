@@ -23,6 +23,8 @@ const TRADE_LATE_MS_MAX = 15_000
 const RATIO_MAX = 1.5
 
 const LAYOUT = 2
+/** Followed every reading. Without it the volume profile would begin anew, which nothing rebuilds. */
+const FIRST_LAYOUT = 1
 const HEADER_FIELDS = 14
 
 /**
@@ -144,8 +146,9 @@ export class LiquidationFlow implements CoinTracker {
 
   restore(saved: Float64Array, { listing }: TrackedCoin): boolean {
     const [header, flow, profile] = splitSections(saved) ?? []
-    if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS) return false
-    if (flow === undefined || profile === undefined) return false
+    if (header === undefined || flow === undefined || profile === undefined) return false
+    const isFirst = header[0] === FIRST_LAYOUT && header.length === HEADER_FIELDS - 1
+    if (!isFirst && (header[0] !== LAYOUT || header.length !== HEADER_FIELDS)) return false
     if (!this.flow.restore(flow) || !this.profile.restore(profile)) return false
     const field = (at: number) => header[at] as number
     this.#adopt(listing)
@@ -161,7 +164,7 @@ export class LiquidationFlow implements CoinTracker {
     this.#untradedFromMs = field(10)
     this.#unseenUntilMs = field(11)
     this.#isApproximate = field(12)
-    this.#confirmedBase = field(13)
+    this.#confirmedBase = field(isFirst ? 2 : 13)
     return true
   }
 

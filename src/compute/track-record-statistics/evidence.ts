@@ -79,7 +79,7 @@ export class Evidence {
 /** Days before the usual size of an advantage is used. */
 const DAYS_KNOWN = 5
 const CUT_DEVIATIONS = 3
-/** Daily decay of older days while a shown advantage is tested: an effective window of 60 days. */
+/** Weight that earlier days of a test keep with each further day of it: that of 60 such days remains. */
 const KEPT_A_DAY = 1 - 1 / 60
 /** A day at the bound never takes all. */
 const STAKE_MAX = 0.9

@@ -88,7 +88,7 @@ class ChannelPayment implements Payment {
   readonly hash: string
   readonly validBeforeSeconds: number
   readonly wire: Payment['wire']
-  /** A client that lost its state signs an old voucher again and gets the channel state. */
+  /** A client that lost its state signs an old voucher again; it gets the channel state unless that total was claimed. */
   readonly refusesRepetitions = true
   readonly operation?: 'refund'
   readonly limitedAs: string
@@ -181,6 +181,13 @@ class ChannelPayment implements Payment {
     if (sale === null || this.#options.clock.nowMs() - sale.soldMs <= RETRY_MS_MAX) return false
     const channel = await this.#channel()
     return channel !== null && channel.charged > cumulative
+  }
+
+  /** A stored voucher has the signature of this channel's authorizer. Refund requests can be made from what claims publish. */
+  async hasBought(): Promise<boolean> {
+    if (this.operation !== undefined) return false
+    const channel = await this.#channel()
+    return channel !== null && channel.signature !== null
   }
 
   /** Members by which the client of the SDK tracks the channel. */

@@ -27,6 +27,7 @@ export type TransactionResult =
       readonly reason: string
       readonly transaction?: Hex
       readonly gas?: bigint
+      readonly blockNumber?: bigint
     }
   /** Never sent. */
   | { readonly kind: 'unsent'; readonly reason: string }
@@ -114,12 +115,13 @@ export class ChannelChain {
   }
 
   /** Whether the authorization of a deposit was used, by any sender, or cancelled. */
-  isUsed({ channelId, config, deposit }: ChannelDeposit): Promise<boolean> {
+  isUsed({ channelId, config, deposit }: ChannelDeposit, blockNumber?: bigint): Promise<boolean> {
     return this.#client.readContract({
       address: config.token,
       abi: depositTokenAbi,
       functionName: 'authorizationState',
       args: [config.payer, depositNonce(channelId, deposit.salt)],
+      ...(blockNumber !== undefined && { blockNumber }),
     })
   }
 
@@ -166,9 +168,9 @@ export class ChannelChain {
   /** The payer is at fault, because the estimate succeeded just before, unless its authorization was used. */
   async #countFailed(wanted: ChannelDeposit, sent: TransactionResult): Promise<void> {
     if (sent.kind !== 'reverted' || sent.transaction === undefined) return
-    const { transaction, gas = 0n } = sent
-    // Anybody can use the authorization for the payer.
-    const strikes = (await this.isUsed(wanted).catch(() => true)) ? 0 : 1
+    const { transaction, gas = 0n, blockNumber } = sent
+    // Anybody can use the authorization for the payer. A node may lag behind, so the block of the revert is asked for.
+    const strikes = (await this.isUsed(wanted, blockNumber).catch(() => true)) ? 0 : 1
     const { payer } = wanted.config
     await this.#options.payers.failed({
       ...{ payer, code: null, transaction, reserved: null, strikes, gas },
@@ -260,7 +262,7 @@ export class ChannelChain {
         ? { kind: 'mined', transaction }
         : {
             ...{ kind: 'reverted', reason: `${transaction} was mined and reverted`, transaction },
-            gas: receipt.gasUsed,
+            ...{ gas: receipt.gasUsed, blockNumber: receipt.blockNumber },
           }
     } catch (cause) {
       // It may have been dropped, and its nonce be free again.

@@ -111,7 +111,9 @@ function gasUnknown(chains: readonly ScannedChain[]): string {
   const names = chains
     .filter(({ isFresh, gasUsd }) => isFresh && Number.isNaN(gasUsd))
     .map(({ chain }) => chain)
-  return names.length === 0 ? '' : ` Not compared, gas cost unknown: ${names.join(', ')}.`
+  return names.length === 0
+    ? ''
+    : ` Not judged as dislocations, gas cost unknown: ${names.join(', ')}.`
 }
 
 /** A usual gap is no dislocation, but it stands beside the sentence. Empty below the size of a dislocation. */

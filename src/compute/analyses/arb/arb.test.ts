@@ -154,7 +154,7 @@ describe('the answer', () => {
     expect(read(documentOf(market))).toMatchObject({
       dislocations_count: 0,
       interpretation:
-        'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size. Not compared, gas cost unknown: base.',
+        'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size. Not judged as dislocations, gas cost unknown: base.',
     })
   })
 

@@ -73,15 +73,14 @@ export function coinSentiment(
   return {
     coin: name,
     bucket: coinBucketOf(name),
-    ...(isFresh ? figures(coin, market, context) : noFigures),
-    ...(isCandleFresh ? ofCandles(coin, context, hours) : noCandles),
+    ...(isFresh ? figures(coin, context) : noFigures),
+    ...(isCandleFresh ? ofCandles(coin, market, context, hours) : noCandles),
   }
 }
 
-function figures(coin: CoinMarket, market: MarketState, context: ContextEvent) {
-  const { markPrice, oraclePrice, prevDayPrice, timeExchangeMs } = context
+function figures(coin: CoinMarket, context: ContextEvent) {
+  const { markPrice, oraclePrice, prevDayPrice } = context
   const change = coin.of(interestSeries).change(context, FLOW_MS)
-  const { isWhole } = coin.of(takerFlow).volume(timeExchangeMs)
   const premiumBps = (markPrice / oraclePrice - 1) * BPS
   return {
     openInterestUsd: openInterestUsdOf(coin),
@@ -90,7 +89,6 @@ function figures(coin: CoinMarket, market: MarketState, context: ContextEvent) {
     premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
     return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,
     interestFlow: change === null ? Number.NaN : interestFlowOf(change),
-    lacksTrades: !isWhole || !areTradesReceived(coin, market),
     contextAtMs: context.timeReceivedMs,
   }
 }
@@ -98,6 +96,7 @@ function figures(coin: CoinMarket, market: MarketState, context: ContextEvent) {
 /** With the taker volumes: trades and candles share a connection, contexts arrive over another. */
 function ofCandles(
   coin: CoinMarket,
+  market: MarketState,
   { markPrice, timeExchangeMs }: ContextEvent,
   hours: SentimentHours,
 ) {
@@ -114,6 +113,7 @@ function ofCandles(
     buyUsd: taken.buyUsd * usdPerUnit,
     sellUsd: taken.sellUsd * usdPerUnit,
     takerSteps: taken.steps,
+    lacksTrades: !taken.isWhole || !areTradesReceived(coin, market),
     candlesAtMs: coin.candlesConfirmedAtMs,
   }
 }
@@ -154,7 +154,6 @@ const noFigures = {
   premiumBps: unknown,
   return24h: unknown,
   interestFlow: unknown,
-  lacksTrades: false,
   contextAtMs: unknown,
 }
 
@@ -167,5 +166,7 @@ const noCandles = {
   buyUsd: unknown,
   sellUsd: unknown,
   takerSteps: unknown,
+  // It is not in the taker flow, so it does not make it partial.
+  lacksTrades: false,
   candlesAtMs: unknown,
 }

@@ -237,6 +237,14 @@ describe('sentiment', () => {
     expect(components[5].as_of).toBe(given.status === 'live' ? confirmed : null)
   })
 
+  test('a listed coin that has figures alone makes the taker flow no less complete', () => {
+    const [listed, ...rest] = randomMarket([...COINS, 'XRP'], 2)
+    const followed = rest.flat().filter((event) => !('coin' in event) || event.coin !== 'XRP')
+    const tape = [...(listed ?? []), ...followed, context('XRP'), ...trades(2), index(50, 1)]
+    const view = documentIn(marketAfter(tape)).views['scores']
+    expect(view).toMatchObject({ kind: 'answer', warnings: [] })
+  })
+
   test('the open interest of a sector without fresh data is null', () => {
     const market = marketAfter([...randomMarket(COINS, 1).flat(), index(50, 1)])
     const laterMs = NOW_MS + 300_001

@@ -100,7 +100,7 @@ function newConfluence({ coin, nowMs }: Moment): Confluence | null {
 /**
  * Share of the coin's last days on which the price moved in a direction over the same hours of the day, shrunk to even
  * odds: the closes of a month say little about it. An unchanged close is a move in neither direction, so the odds are
- * half of the share of days with a change.
+ * half of the share of known days with a change, 0 without one.
  */
 function baseRate(
   closes: HourlyCloses,
