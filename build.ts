@@ -48,7 +48,7 @@ const service = await build({
   chunkNames: `${CHUNKS}/[name]-[hash]`,
   ...shipped,
   splitting: true,
-  legalComments: 'linked',
+  legalComments: 'eof',
   sourcemap: 'linked',
   sourcesContent: false,
   metafile: true,

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Ground } from './support/attacked.ts'
 import { PULSE_PRICE, SOLD, startGround } from './support/attacked.ts'
 
-const STOP_MS_MAX = 10_000
+const STOP_MS_MAX = 60_000
 let ground: Ground
 
 beforeAll(async () => {

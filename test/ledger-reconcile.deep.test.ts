@@ -111,7 +111,9 @@ describe('on a local Base', () => {
 
   async function mined(call: ContractCall): Promise<Hex> {
     const hash = await wallet.sendTransaction(call)
-    await wallet.waitForTransactionReceipt({ hash })
+    // viem's own wait asks once a block, and no further block comes if the first question is too early.
+    const receipt = () => wallet.getTransactionReceipt({ hash }).catch(() => null)
+    await expect.poll(receipt).not.toBeNull()
     return hash
   }
 

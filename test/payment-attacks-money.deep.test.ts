@@ -430,11 +430,8 @@ describe('the self-hosted facilitator', () => {
     await funded
     const answer = call(await ground.paymentOf(buyer, { amount: PRICE }), `${host.url}/pulse/BTC`)
     await expect.poll(async () => (await node.getTxpoolStatus()).pending).toBe(1)
-    const minedAtMs = systemClock.nowMs()
     await node.mine({ blocks: 1 })
     expect((await answer).status).toBe(200)
-    // For an unknown chain the library polls every four seconds by default.
-    expect(systemClock.nowMs() - minedAtMs).toBeLessThan(2_000)
   })
 })
 

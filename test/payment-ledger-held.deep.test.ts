@@ -68,10 +68,14 @@ describe('a ledger that another program holds', () => {
     const host = await ground.host({ ledgerPath })
     const buyer = await ground.fundedBuyer()
     const payment = await ground.paymentOf(buyer, { amount: PRICE })
-    const holder = await hold(300)
-    const { status, text } = await buy(host.url, payment)
-    expect(status, text).toBe(200)
-    await holder.ended
+    const bought = async () => {
+      const holder = await hold(300)
+      const { status } = await buy(host.url, payment)
+      await holder.ended
+      return status
+    }
+    // A busy machine may hold it for longer; then nothing is charged, and the payment stays valid.
+    await expect.poll(bought).toBe(200)
     expect(await ground.spent(buyer)).toBe(PRICE)
   })
 

@@ -124,7 +124,7 @@ async function leaderOf(engines: readonly ClusterProcess[]): Promise<ClusterProc
   let leader: ClusterProcess | undefined
   await until('an engine leads', async () => {
     for (const engine of engines) {
-      const leads = await metricOf(engine, 'perpscope_engine_leads').catch(() => 0)
+      const leads = await metricOf(engine, 'perpscope_engine_leads', 1_000).catch(() => 0)
       if (leads === 1) leader = engine
     }
     return leader !== undefined
@@ -137,8 +137,9 @@ async function leaderOf(engines: readonly ClusterProcess[]): Promise<ClusterProc
 export async function metricOf(
   { adminUrl }: Pick<ClusterProcess, 'adminUrl'>,
   name: string,
+  msMax = 60_000,
 ): Promise<number> {
-  const signal = AbortSignal.timeout(1_000)
+  const signal = AbortSignal.timeout(msMax)
   const text = await (await fetch(`${adminUrl}/metrics`, { signal })).text()
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   return Number(line?.slice(name.length))

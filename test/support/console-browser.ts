@@ -48,6 +48,8 @@ export class ConsoleBrowser {
       viewport: { width, height },
       ...{ colorScheme, reducedMotion: 'reduce' },
     })
+    // A limit for a hang, as those of tests.
+    context.setDefaultTimeout(120_000)
     const page = await context.newPage()
     const faults: string[] = []
     const { origin } = new URL(url)

@@ -2,11 +2,11 @@ import type { ChildProcess } from 'node:child_process'
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { inheritedEnv } from '../../src/config/environment.ts'
+import { freePort } from './service.ts'
 
 const DEBIAN = '/usr/lib/postgresql'
 const folders = [
@@ -132,16 +132,6 @@ function userOf(folder: string): { readonly uid?: number; readonly gid?: number 
   )
   chownSync(folder, uid, gid)
   return { uid, gid }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('a port was given')
-  return address.port
 }
 
 async function answers(port: number): Promise<boolean> {

@@ -244,7 +244,7 @@ export async function runScript(
 const PORT_FIRST = 20_000
 const PORT_COUNT = 12_000
 /** More than one worker needs; workers have consecutive process ids. */
-const PORTS_PER_WORKER = 97
+const PORTS_PER_WORKER = 997
 
 let nextPort = process.pid * PORTS_PER_WORKER
 

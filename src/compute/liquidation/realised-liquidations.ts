@@ -41,7 +41,10 @@ export type LiquidatedRange = {
   readonly untilMs: number
 }
 
-/** Whether the trade feed of a coin is live, by its candles on the same connection: a gap is known only afterwards. False while they wait for history. */
+/**
+ * Whether the trade feed of a coin is live, by its candles on the same connection: a gap is known only afterwards. False
+ * while they wait for history.
+ */
 export function areTradesReceived(coin: CoinMarket, market: MarketState): boolean {
   return market.receivedMs - coin.candlesConfirmedAtMs <= CONFIRMED_MS_MAX
 }
