@@ -145,11 +145,16 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     expect(signatures()).toBe(1)
   })
 
-  test('buys the answer of a paid path that was opened', async () => {
-    const { page, spent } = await openWithWallet('/pulse/ETH')
+  test('buys the answer of a paid path that was opened, and the view of the coin shows it', async () => {
+    const call = 'ETH?timeframes=15m,1h,4h'
+    const path = `/pulse/${call}`
+    await untilSold(rig.url, pulse.contract, call)
+    const { page, spent } = await openWithWallet(path)
     await pay(page).click()
     await answer(page).waitFor()
     expect(await spent()).toBe(PRICE)
+    await page.getByRole('link', { name: 'Show in the view of ETH' }).click()
+    await page.locator(`[data-document="${path}"][data-version^=bought]`).waitFor()
   })
 
   test('is not needed to see why a path has no answer, and what to do', async () => {

@@ -55,11 +55,13 @@ export class DelayedDocuments implements LiveSource {
     const untilMs = this.#clock.nowMs() - SAMPLE_DELAY_MS
     for (const name of this.#names.delayed) {
       const opened = this.#source.open(name)
-      const version = opened.kind === 'document' ? opened.newest() : null
+      const newest = opened.kind === 'document' ? opened.newest() : null
       const kept = this.#captured.get(name) ?? []
-      // Text is made now, because its ages are those of this instant.
-      if (version !== null && 'answer' in version.body)
-        kept.push({ version: version.version, atMs: version.atMs, body: version.body })
+      if (newest !== null) {
+        // Each read of the body makes its text, whose ages are those of this instant.
+        const { version, atMs, body } = newest
+        if ('answer' in body) kept.push({ version, atMs, body })
+      }
       const shown = kept.findLastIndex(({ atMs }) => atMs <= untilMs)
       this.#captured.set(name, kept.slice(Math.max(0, shown)))
     }

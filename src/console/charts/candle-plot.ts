@@ -17,6 +17,7 @@ import { clockTime, plain, timeLabel } from '../components/format.ts'
 import { candleLines } from './candle-lines.ts'
 import { toneColor } from './chart-color.ts'
 import type { ChartIndicator, DrawnBar } from './coin-chart.ts'
+import { haveSameClosed } from './coin-chart.ts'
 import type { LiquidationMark } from './liquidation-marks.ts'
 import { ZoneOverlay } from './zone-overlay.ts'
 
@@ -74,11 +75,10 @@ export class CandlePlot {
 
   /** Only the last bar is drawn again where the others are the same. */
   showBars(bars: readonly DrawnBar[]): void {
-    const isSame = bars.length === this.#bars.length && bars[0]?.timeMs === this.#bars[0]?.timeMs
     const before = this.#bars
     this.#bars = bars
     const last = bars.at(-1)
-    if (isSame && last !== undefined && closedEqual(before, bars)) this.#update(last)
+    if (last !== undefined && haveSameClosed(before, bars)) this.#update(last)
     else this.#setAll(bars, before.length === 0)
   }
 
@@ -119,31 +119,15 @@ export class CandlePlot {
   #update(bar: DrawnBar): void {
     this.#candles.update(candleOf(bar))
     this.#volume.update(volumeOf(bar))
-    for (const [name, line] of this.#lines) {
-      const value = bar.indicators[name]
-      if (value !== null) line.update({ time: timeOf(bar), value })
-    }
+    for (const [name, line] of this.#lines) line.update(pointOf(bar, name))
   }
 
   #setAll(bars: readonly DrawnBar[], isFirst: boolean): void {
     this.#candles.setData(bars.map(candleOf))
     this.#volume.setData(bars.map(volumeOf))
-    for (const [name, line] of this.#lines)
-      line.setData(
-        bars.map((bar) => {
-          const value = bar.indicators[name]
-          return value === null ? { time: timeOf(bar) } : { time: timeOf(bar), value }
-        }),
-      )
+    for (const [name, line] of this.#lines) line.setData(bars.map((bar) => pointOf(bar, name)))
     if (isFirst) this.#showNewest()
   }
-}
-
-function closedEqual(one: readonly DrawnBar[], other: readonly DrawnBar[]): boolean {
-  return one.slice(0, -1).every((bar, at) => {
-    const next = other[at]
-    return next?.timeMs === bar.timeMs && next.close === bar.close && next.volume === bar.volume
-  })
 }
 
 /** The library counts seconds. */
@@ -154,6 +138,12 @@ function timeOf({ timeMs }: DrawnBar): UTCTimestamp {
 function candleOf(bar: DrawnBar) {
   const { open, high, low, close } = bar
   return { time: timeOf(bar), open, high, low, close }
+}
+
+/** Without a value it is a gap in the line. */
+function pointOf(bar: DrawnBar, name: ChartIndicator) {
+  const value = bar.indicators[name]
+  return value === null ? { time: timeOf(bar) } : { time: timeOf(bar), value }
 }
 
 function volumeOf(bar: DrawnBar) {

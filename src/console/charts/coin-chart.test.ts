@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { CoinChart, PulseHour } from './coin-chart.ts'
-import { changeOver24Hours, chartIndicators, drawnBars } from './coin-chart.ts'
+import type { CoinChart, DrawnBar, PulseHour } from './coin-chart.ts'
+import { changeOver24Hours, chartIndicators, drawnBars, haveSameClosed } from './coin-chart.ts'
 
 const HOUR_MS = 3_600_000
 const FIRST_MS = 1_700_000_000_000 - (1_700_000_000_000 % HOUR_MS)
@@ -34,6 +34,24 @@ describe('drawn bars', () => {
     const chart = chartOf([100, 101, 102])
     const bars = drawnBars(chart, pulseAt(FIRST_MS + hours * HOUR_MS, 500))
     expect(bars).toEqual(drawnBars(chart, null))
+  })
+})
+
+describe('closed bars', () => {
+  const bars = drawnBars(chartOf([100, 101, 102]), null)
+  const [first, second, last] = bars as [DrawnBar, DrawnBar, DrawnBar]
+
+  test('are the same while the forming one changes, and not in another hour', () => {
+    expect(haveSameClosed(bars, [first, second, { ...last, close: 7 }])).toBe(true)
+    expect(haveSameClosed(bars, [first, second, { ...last, timeMs: 0 }])).toBe(false)
+    expect(haveSameClosed(bars, [first, second])).toBe(false)
+  })
+
+  test.each([
+    ...[{ timeMs: 7 }, { open: 7 }, { high: 7 }, { low: 7 }, { close: 7 }, { volume: 7 }],
+    ...chartIndicators.map((name) => ({ indicators: { ...indicatorsOf(0), [name]: 7 } })),
+  ])('are others after %j', (change) => {
+    expect(haveSameClosed(bars, [{ ...first, ...change }, second, last])).toBe(false)
   })
 })
 

@@ -84,6 +84,25 @@ export function drawnBars(chart: CoinChart, pulse: PulseHour | null): readonly D
   })
 }
 
+/** Whether both have the same bars except for the last one, which is of the same hour. */
+export function haveSameClosed(one: readonly DrawnBar[], other: readonly DrawnBar[]): boolean {
+  return (
+    one.length === other.length &&
+    one.at(-1)?.timeMs === other.at(-1)?.timeMs &&
+    one.slice(0, -1).every((bar, at) => isSameBar(bar, other[at]))
+  )
+}
+
+function isSameBar(one: DrawnBar, other: DrawnBar | undefined): boolean {
+  return (
+    other !== undefined &&
+    (['timeMs', 'open', 'high', 'low', 'close', 'volume'] as const).every(
+      (name) => one[name] === other[name],
+    ) &&
+    chartIndicators.every((name) => one.indicators[name] === other.indicators[name])
+  )
+}
+
 function followed(bar: DrawnBar, { price, indicators }: PulseHour): DrawnBar {
   return {
     ...bar,

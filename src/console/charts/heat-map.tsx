@@ -7,7 +7,7 @@ import { useElementWidth } from './element-width.ts'
 import type { HeatMapLayout } from './heat-map-canvas.ts'
 import { cellAt, drawHeatMap, layoutOf } from './heat-map-canvas.ts'
 import type { Cell } from './heat-scale.ts'
-import { cellAfterKey } from './heat-scale.ts'
+import { cellAfterKey, cellWithin } from './heat-scale.ts'
 
 type HeatMapProps = {
   /** What the map shows, such as `funding of the last 72 hours`. */
@@ -41,7 +41,7 @@ export function HeatMap({
   const width = useElementWidth(frame)
   const chosen = useSignal<Cell | null>(null)
   const layout: HeatMapLayout = layoutOf({ width, rowHeight, rows, columns })
-  const shown = chosen.value
+  const shown = cellWithin(chosen.value, layout)
   const colors = theme()
 
   // The colors of the style sheet change with the theme.
@@ -56,8 +56,7 @@ export function HeatMap({
   }
   const move = (event: KeyboardEvent) => {
     if (event.key === 'Enter' && shown !== null) onSelect?.(shown)
-    const size = { rows: rows.length, columns: columns.length }
-    const next = cellAfterKey(event.key, shown ?? { row: 0, column: -1 }, size)
+    const next = cellAfterKey(event.key, shown ?? { row: 0, column: -1 }, layout)
     if (next === null) return
     event.preventDefault()
     chosen.value = next

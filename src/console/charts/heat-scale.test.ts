@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cellAfterKey, heatLimit, heatOf } from './heat-scale.ts'
+import { cellAfterKey, cellWithin, heatLimit, heatOf } from './heat-scale.ts'
 
 describe('heat of a value', () => {
   test.each([
@@ -20,6 +20,13 @@ test('the limit leaves outliers of both signs out', () => {
   const values = Array.from({ length: 100 }, (_, at) => (at % 2 === 0 ? at : -at))
   expect(heatLimit([...values, null, -1e9])).toBe(98)
   expect(heatLimit([null])).toBe(0)
+})
+
+test('a chosen cell is none on a map that has become smaller', () => {
+  const cell = { row: 2, column: 3 }
+  expect(cellWithin(cell, { rows: 3, columns: 4 })).toBe(cell)
+  expect(cellWithin(cell, { rows: 2, columns: 4 })).toBeNull()
+  expect(cellWithin(cell, { rows: 3, columns: 3 })).toBeNull()
 })
 
 describe('keys', () => {

@@ -16,11 +16,18 @@ export function heatLimit(values: readonly (number | null)[]): number {
 
 export type Cell = { readonly row: number; readonly column: number }
 
+type MapSize = { readonly rows: number; readonly columns: number }
+
+/** null for a cell that a smaller map does not have any more. */
+export function cellWithin(cell: Cell | null, { rows, columns }: MapSize): Cell | null {
+  return cell !== null && cell.row < rows && cell.column < columns ? cell : null
+}
+
 /** The cell after an arrow key, Home or End; null for another key. */
 export function cellAfterKey(
   key: string,
   { row, column }: Cell,
-  { rows, columns }: { readonly rows: number; readonly columns: number },
+  { rows, columns }: MapSize,
 ): Cell | null {
   const moved: Readonly<Record<string, Cell>> = {
     ArrowLeft: { row, column: column - 1 },

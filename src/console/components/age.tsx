@@ -15,9 +15,10 @@ type AgeProps = {
 /** An age that rises every second. */
 export function Age({ seconds, instant: { atMs, origin } }: AgeProps) {
   const text = useComputed(() => {
+    // Read in every case: what reads no signal is never computed again, also not for a newer answer.
+    const sinceMs = Math.max(0, now.value - atMs)
     if (seconds == null) return NOTHING
-    const sinceMs = origin === 'example' ? 0 : Math.max(0, now.value - atMs)
-    return duration(seconds * 1_000 + sinceMs)
+    return duration(seconds * 1_000 + (origin === 'example' ? 0 : sinceMs))
   })
   return <>{text}</>
 }

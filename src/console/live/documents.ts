@@ -7,6 +7,7 @@ import type {
 } from '../../domain/console-protocol.ts'
 import { needsSignIn } from '../shell/sign-in.tsx'
 import { callOf } from '../wallet/call-path.ts'
+import { openStream } from './event-stream.ts'
 import { connection, facts, now, setServiceTime } from './service.ts'
 
 /**
@@ -33,9 +34,6 @@ export type DocumentState<Answer = unknown> =
 
 export type AnswerState = Extract<DocumentState, { readonly kind: 'answer' }>
 
-/** Without an event for so long, the connection is lost. */
-const SILENT_MS_MAX = 5_000
-const RECONNECT_MS = 1_000
 const FREE_DOCUMENT = '/track-record'
 
 type Followed = { readonly state: Signal<DocumentState>; readers: number }
@@ -120,48 +118,31 @@ function instantOf(answer: unknown): number {
 
 /** Opens the one stream of the page, and opens it again when other documents are wanted. */
 export function startStream(): void {
-  effect(() => openStream(wanted.value))
+  effect(() => {
+    const query = new URLSearchParams(wanted.value.map((name) => ['document', name]))
+    return openStream(`/console/live?${query}`, {
+      events: {
+        service: (data) => showService(JSON.parse(data)),
+        document: (data) => show(JSON.parse(data)),
+      },
+      onLost: () => {
+        connection.value = 'lost'
+      },
+      onRefused: () => {
+        if (facts().port === 'admin') void signInIfNeeded()
+      },
+    })
+  })
 }
 
-function openStream(names: readonly string[]): () => void {
-  const query = new URLSearchParams(names.map((name) => ['document', name]))
-  const source = new EventSource(`/console/live?${query}`)
-  let lastEventAtMs = Date.now()
-  source.addEventListener('service', ({ data }) => {
-    lastEventAtMs = Date.now()
-    const { engine, now: atMs } = JSON.parse(data) as ConsoleServiceEvent
-    setServiceTime(atMs)
-    connection.value = engine
-  })
-  source.addEventListener('document', ({ data }) => {
-    lastEventAtMs = Date.now()
-    show(JSON.parse(data) as ConsoleDocumentEvent)
-  })
-  let retry: ReturnType<typeof setTimeout> | undefined
-  let reopened: (() => void) | undefined
-  source.addEventListener('error', () => {
-    // The browser connects again by itself, except after a refusal.
-    if (source.readyState !== EventSource.CLOSED || retry !== undefined) return
-    clearInterval(watch)
-    connection.value = 'lost'
-    // A session ends with the process of the service.
-    if (facts().port === 'admin')
-      void needsSignIn().then((isNeeded) => {
-        if (isNeeded) location.reload()
-      })
-    retry = setTimeout(() => {
-      reopened = openStream(names)
-    }, RECONNECT_MS)
-  })
-  const watch = setInterval(() => {
-    if (Date.now() - lastEventAtMs > SILENT_MS_MAX) connection.value = 'lost'
-  }, 500)
-  return () => {
-    clearInterval(watch)
-    clearTimeout(retry)
-    source.close()
-    reopened?.()
-  }
+/** A session ends with the process of the service. */
+async function signInIfNeeded(): Promise<void> {
+  if (await needsSignIn()) location.reload()
+}
+
+function showService({ engine, now: atMs }: ConsoleServiceEvent): void {
+  setServiceTime(atMs)
+  connection.value = engine
 }
 
 function show({ name, version, at, answer, refusal }: ConsoleDocumentEvent): void {

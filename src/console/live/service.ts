@@ -1,19 +1,40 @@
 import { signal } from '@preact/signals'
 import type { ConsoleFacts } from '../../domain/console-protocol.ts'
 
-/** What the service said of itself when the page was loaded. */
-let loaded: ConsoleFacts | null = null
+const COINS_PERIOD_MS = 60_000
+
+/** What the service said of itself when the page was loaded, and the coins that it has now. */
+const loaded = signal<ConsoleFacts | null>(null)
 
 /** Loads the facts; before this {@link facts} must not be called. */
 export async function loadFacts(): Promise<void> {
-  const response = await fetch('/console/service.json')
-  if (!response.ok) throw new Error(`the service answered ${response.status}`)
-  loaded = await response.json()
+  loaded.value = await fetchedFacts()
+  // A lost connection is reported for the whole page; the next period tries again.
+  setInterval(() => void refreshCoins().catch(() => {}), COINS_PERIOD_MS)
 }
 
+/** Redraws what reads them when other coins have answers. */
 export function facts(): ConsoleFacts {
-  if (loaded === null) throw new Error('the facts of the service are not loaded')
-  return loaded
+  if (loaded.value === null) throw new Error('the facts of the service are not loaded')
+  return loaded.value
+}
+
+/** The coin of a view whose address names none. */
+export function defaultCoin(): string {
+  const { coins, sample } = facts()
+  return sample?.coin ?? (coins.includes('BTC') ? 'BTC' : (coins[0] ?? 'BTC'))
+}
+
+/** Right after its start a service has answers about no coin. */
+async function refreshCoins(): Promise<void> {
+  const { coins } = await fetchedFacts()
+  if (coins.join() !== facts().coins.join()) loaded.value = { ...facts(), coins }
+}
+
+async function fetchedFacts(): Promise<ConsoleFacts> {
+  const response = await fetch('/console/service.json')
+  if (!response.ok) throw new Error(`the service answered ${response.status}`)
+  return response.json()
 }
 
 /** Whether events arrive, and what the last one said of the engine. */

@@ -12,18 +12,29 @@ export type Call = {
 
 /** @param path such as `/pulse/BTC?view=compact` */
 export function callOf(path: string): Call {
-  const [pathname = '', query] = path.split('?')
+  const [pathname = '', ...query] = path.split('?')
   const [, analysis = '', coin = ''] = pathname.split('/')
-  return { analysis, coin: decoded(coin), search: query === undefined ? '' : `?${query}` }
+  return { analysis, coin: decoded(coin), search: ['', ...query].join('?') }
 }
 
 export function pathOfCall({ analysis, coin, search }: Call): string {
   return `/${analysis}${coin === '' ? '' : `/${encodeURIComponent(coin)}`}${search}`
 }
 
-/** @param coin for an offer about one */
-export function pathOfOffer({ id, scope }: ConsoleOffer, coin: string): string {
-  return pathOfCall({ analysis: id, coin: scope === 'coin' ? coin : '', search: '' })
+/** What the views show of analyses with parameters; each costs what the call without them does. */
+const searches: ReadonlyMap<string, string> = new Map([
+  ['pulse', '?timeframes=15m,1h,4h'],
+  ['screener', '?view=full&top_n=100'],
+  ['sentiment', '?bucket=all'],
+])
+
+/** The call of an offer, which is the one that a view shows: so the view does not offer a bought answer again. */
+export function pathOfOffer(
+  { id, scope }: Pick<ConsoleOffer, 'id' | 'scope'>,
+  coin: string,
+): string {
+  const search = searches.get(id) ?? ''
+  return pathOfCall({ analysis: id, coin: scope === 'coin' ? coin : '', search })
 }
 
 function decoded(text: string): string {

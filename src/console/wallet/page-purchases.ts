@@ -1,6 +1,6 @@
 import { showBought } from '../live/documents.ts'
 import { facts } from '../live/service.ts'
-import { PendingPayments } from './pending-payments.ts'
+import { PendingPayments, textStore } from './pending-payments.ts'
 import { Purchases } from './purchases.ts'
 
 let made: Purchases | null = null
@@ -10,7 +10,7 @@ export function pagePurchases(): Purchases {
   made ??= new Purchases({
     url: location.origin,
     payTo: facts().waysToPay.map(({ payTo }) => payTo),
-    pending: new PendingPayments(sessionStorage),
+    pending: new PendingPayments(textStore(() => sessionStorage)),
     fetch: (url, init) => fetch(url, init),
     nowMs: () => Date.now(),
     newNonce: () => {

@@ -27,8 +27,14 @@ afterEach(async () => {
 async function shop() {
   const ledger = new SqliteLedger(':memory:')
   const settled: string[] = []
-  /** Replies to payments that are lost on the way, and settlements that fail, counted from the next. */
-  const line = { losses: 0, outages: 0 }
+  const line = {
+    /** Replies to payments that are lost on the way, and settlements that fail, counted from the next. */
+    ...{ losses: 0, outages: 0 },
+    /** What the replies to calls from now on wait for. */
+    held: null as Promise<void> | null,
+    /** Whether the browser has no storage left for this key. */
+    isFull: (_key: string) => false,
+  }
   const facilitator: Facilitator = {
     verify: async () => ({ kind: 'valid' }),
     settle: async ({ nonce }) => {
@@ -56,11 +62,13 @@ async function shop() {
     reply.type('application/json').send(Buffer.from('{"coin":"ETH"}')),
   )
   const fetch = async (url: string, { headers }: { headers: Record<string, string> }) => {
+    const { held } = line
     const response = await app.inject({ url: url.slice(URL_OF_SERVICE.length), headers })
     if (headers['payment-signature'] !== undefined && line.losses > 0) {
       line.losses -= 1
       throw new TypeError('network error')
     }
+    await held
     return new Response(response.body, {
       status: response.statusCode,
       headers: response.headers as Record<string, string>,
@@ -69,7 +77,10 @@ async function shop() {
   const stored = new Map<string, string>()
   const pending = new PendingPayments({
     getItem: (key) => stored.get(key) ?? null,
-    setItem: (key, value) => void stored.set(key, value),
+    setItem: (key, value) => {
+      if (line.isFull(key)) throw new DOMException('no room', 'QuotaExceededError')
+      stored.set(key, value)
+    },
     removeItem: (key) => void stored.delete(key),
   })
   let nonces = 0
@@ -220,6 +231,49 @@ describe('a purchase in the browser', () => {
     expect(await paid(page, provider)).toMatchObject({ kind: 'bought' })
     expect(log.signatures, 'a newer answer has its own payment').toBe(2)
     expect(new Set(settled).size).toBe(2)
+  })
+
+  test('is not signed if the browser has no storage left for its payment', async () => {
+    const { openPage, line } = await shop()
+    const { provider, log } = wallet()
+    line.isFull = () => true
+    const state = await paid(openPage(), provider)
+    expect(state).toMatchObject({ kind: 'quoted', failure: { charged: false } })
+    expect(JSON.stringify(state)).toContain('no storage left')
+    expect(log.signatures).toBe(0)
+  })
+
+  test('whose signed payment was not kept may have been charged', async () => {
+    const { openPage, line } = await shop()
+    line.isFull = (key) => key.startsWith('perpscope-payment')
+    const state = await paid(openPage(), wallet().provider)
+    expect(state).toMatchObject({ kind: 'quoted', failure: { charged: null } })
+  })
+
+  test('is not replaced by an earlier quote that arrives late', async () => {
+    const { openPage, line } = await shop()
+    const page = openPage()
+    const arrival = Promise.withResolvers<void>()
+    line.held = arrival.promise
+    const late = page.quote(PATH)
+    line.held = null
+    expect(await paid(page, wallet().provider)).toMatchObject({ kind: 'bought' })
+    arrival.resolve()
+    await late
+    expect(page.stateOf(PATH).value).toMatchObject({ kind: 'bought' })
+  })
+
+  test('during another one signs nothing, and says so', async () => {
+    const { openPage } = await shop()
+    const { provider, log } = wallet()
+    const page = openPage()
+    const other = '/pulse/BTC'
+    await Promise.all([page.quote(PATH), page.quote(other)])
+    await Promise.all([page.pay(PATH, provider), page.pay(other, provider)])
+    expect(log.signatures).toBe(1)
+    expect(page.stateOf(PATH).value).toMatchObject({ kind: 'bought' })
+    expect(page.stateOf(other).value).toMatchObject({ kind: 'quoted', failure: { charged: false } })
+    expect(JSON.stringify(page.stateOf(other).value)).toContain('in progress')
   })
 
   test('that is asked for twice at once is one', async () => {

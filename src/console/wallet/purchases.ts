@@ -69,6 +69,16 @@ const unanswered =
   'A signed payment for this call has no answer yet, and it may have been charged. Send the same payment again: it ' +
   'cannot be charged twice.'
 
+const inProgress = 'Another purchase of this page is in progress. Finish it first.'
+
+const lostPayment =
+  'A signed payment has no answer, and the browser did not keep it, so it cannot be sent again. Look for the transfer ' +
+  'in the wallet before you pay again.'
+
+const noRoom =
+  'The browser has no storage left in which to keep a signed payment. Nothing was signed or charged. Open this page in ' +
+  'a new tab and pay there.'
+
 /** Buys answers with a wallet of the browser, by the client of this project. A call never has two open payments. */
 export class Purchases {
   readonly #options: PurchasesOptions
@@ -109,17 +119,29 @@ export class Purchases {
       state.value = { kind: 'open', payment, detail: unanswered }
       return
     }
-    state.value = { kind: 'quoting' }
-    state.value = await this.#quoted(path, failure).catch(unreachable)
+    const waiting: PurchaseState = { kind: 'quoting' }
+    state.value = waiting
+    const quoted = await this.#quoted(path, failure).catch(unreachable)
+    // A newer quote may have been paid since.
+    if (state.peek() === waiting) state.value = quoted
   }
 
   /** Pays the terms that `quote` has shown, once. An open payment is sent again instead. */
   async pay(path: string, provider: WalletProvider): Promise<void> {
     const state = this.stateOf(path)
     const { value } = state
-    if (this.#current !== null || value.kind !== 'quoted' || value.terms === null) return
+    if (value.kind !== 'quoted' || value.terms === null) return
+    if (this.#current !== null) {
+      const text = `${inProgress} Nothing was signed or charged for this call.`
+      state.value = { ...value, failure: { text, charged: false } }
+      return
+    }
     if (this.#pendingOf(path) !== null) {
       await this.resume(path)
+      return
+    }
+    if (!this.#options.pending.hasRoom()) {
+      state.value = { ...value, failure: { text: noRoom, charged: false } }
       return
     }
     const { nowMs, newNonce } = this.#options
@@ -136,8 +158,13 @@ export class Purchases {
   /** Sends the open payment of a call again. */
   async resume(path: string): Promise<void> {
     const payment = this.#pendingOf(path)
-    if (this.#current !== null || payment === null) return
+    if (payment === null) return
     const state = this.stateOf(path)
+    if (this.#current !== null) {
+      const detail = `${inProgress} ${unanswered}`
+      if (state.value.kind === 'open') state.value = { kind: 'open', payment, detail }
+      return
+    }
     const pay = () => Promise.reject(new TypeError('an open payment is never replaced'))
     this.#current = { state, pay }
     await this.#conclude(path, () => this.#client.resume(payment))
@@ -218,6 +245,7 @@ function failureOf(cause: unknown): PurchaseFailure {
     return { text: cause.problem.detail, charged: cause.problem.charged }
   if (cause instanceof PaymentRefusedError)
     return { text: `The service refused the payment. ${cause.diagnostics.hint}`, charged: false }
+  if (cause instanceof UnansweredError) return { text: lostPayment, charged: null }
   return { text: cause instanceof Error ? cause.message : String(cause), charged: false }
 }
 

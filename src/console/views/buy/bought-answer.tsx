@@ -4,6 +4,7 @@ import { facts } from '../../live/service.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { callOf } from '../../wallet/call-path.ts'
 import { networkName, networkOf } from '../../wallet/networks.ts'
+import { isShownOfCoin } from '../coin/coin-documents.ts'
 import { JsonTree } from './json-tree.tsx'
 import { TermsRow } from './payment-terms.tsx'
 
@@ -24,7 +25,7 @@ export function BoughtAnswer({ path, answer, receipt }: BoughtAnswerProps) {
           Answer to <code>{path}</code>
         </h2>
         <div class="actions">
-          {coin !== '' && (
+          {isShownOfCoin(path) && (
             <a class="button" href={hrefOf('coin', coin)}>
               Show in the view of {coin}
             </a>

@@ -48,11 +48,16 @@ function pathAskedFor(): string {
   const { subject } = place.value
   // A hostile link may name another host, or have a fragment, which no call has.
   const url = subject === '' ? null : URL.parse(subject, location.origin)
-  if (url?.origin === location.origin) return url.pathname + url.search
-  if (location.pathname !== '/') return location.pathname + location.search
+  if (url?.origin === location.origin) return asCalled(url)
+  if (location.pathname !== '/') return asCalled(location)
   const { offers, sample, coins } = facts()
   const [first] = offers
   return first === undefined ? '/' : pathOfOffer(first, sample?.coin ?? coins[0] ?? '')
+}
+
+/** The coin is written as the views write it, so that they show the answer. */
+function asCalled({ pathname, search }: Pick<URL, 'pathname' | 'search'>): string {
+  return pathOfCall(callOf(pathname + search))
 }
 
 const steps = {

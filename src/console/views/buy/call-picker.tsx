@@ -1,19 +1,15 @@
 import { facts } from '../../live/service.ts'
 import { hrefOf, navigate } from '../../shell/router.ts'
 import type { Call } from '../../wallet/call-path.ts'
-import { pathOfCall } from '../../wallet/call-path.ts'
+import { pathOfOffer } from '../../wallet/call-path.ts'
 
 /** Chooses an analysis and its coin. */
 export function CallPicker({ call }: { readonly call: Call }) {
   const { offers, coins, sample } = facts()
   const offer = offers.find(({ id }) => id === call.analysis)
-  const choose = (changed: Partial<Call>) => {
-    navigate(hrefOf('buy', pathOfCall({ ...call, search: '', ...changed })))
-  }
-  const chooseAnalysis = (analysis: string) => {
-    const isOfCoin = offers.find(({ id }) => id === analysis)?.scope === 'coin'
-    const coin = call.coin || sample?.coin || coins[0] || ''
-    choose({ analysis, coin: isOfCoin ? coin : '' })
+  const choose = (analysis: string, coin: string) => {
+    const chosen = offers.find(({ id }) => id === analysis)
+    if (chosen !== undefined) navigate(hrefOf('buy', pathOfOffer(chosen, coin)))
   }
   return (
     <form class="picker" onSubmit={(event) => event.preventDefault()}>
@@ -21,7 +17,9 @@ export function CallPicker({ call }: { readonly call: Call }) {
         Analysis
         <select
           value={call.analysis}
-          onChange={({ currentTarget }) => chooseAnalysis(currentTarget.value)}
+          onChange={({ currentTarget }) =>
+            choose(currentTarget.value, call.coin || sample?.coin || coins[0] || '')
+          }
         >
           {offers.map(({ id, priceUsdc }) => (
             <option key={id} value={id}>
@@ -35,7 +33,7 @@ export function CallPicker({ call }: { readonly call: Call }) {
           Coin
           <select
             value={call.coin}
-            onChange={({ currentTarget }) => choose({ coin: currentTarget.value })}
+            onChange={({ currentTarget }) => choose(call.analysis, currentTarget.value)}
           >
             {[...new Set([call.coin, ...coins])].map((name) => (
               <option key={name}>{name}</option>

@@ -7,6 +7,7 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { documentName } from './coin-documents.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -15,7 +16,7 @@ type Basis = AnswerOf<'basis'>['basis']
 /** How far the venue's prices are from independent oracle networks, and what of it is noise. */
 export function BasisPanel({ coin }: { readonly coin: string }) {
   return (
-    <Panel<AnswerOf<'basis'>> title="Basis" name={`/basis/${encodeURIComponent(coin)}`}>
+    <Panel<AnswerOf<'basis'>> title="Basis" name={documentName('basis', coin)}>
       {({ basis }) => (
         <>
           <Figures>

@@ -17,13 +17,14 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { documentName } from './coin-documents.ts'
 
 type Book = AnswerOf<'spread'>['spread']
 
 /** What it costs to trade: spread, cost of both sides by size, and depth. */
 export function BookPanel({ coin }: { readonly coin: string }) {
   return (
-    <Panel<AnswerOf<'spread'>> title="Book" name={`/spread/${encodeURIComponent(coin)}`}>
+    <Panel<AnswerOf<'spread'>> title="Book" name={documentName('spread', coin)}>
       {({ spread }) => (
         <>
           <BookFigures spread={spread} />

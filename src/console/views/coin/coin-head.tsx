@@ -5,18 +5,18 @@ import { price, signedPercent } from '../../components/format.ts'
 import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
-import { chartName, pulseName } from './coin-documents.ts'
+import { chartName, documentName } from './coin-documents.ts'
 import { CoinPicker } from './coin-picker.tsx'
 
 /** The coin with its price, and the way to another one. */
 export function CoinHead({ coin }: { readonly coin: string }) {
-  const pulse = useDocument<AnswerOf<'pulse'>>(pulseName(coin)).value
+  const pulse = useDocument<AnswerOf<'pulse'>>(documentName('pulse', coin)).value
   const chart = useDocument<CoinChart>(chartName(coin)).value
   const current = pulse.kind === 'answer' ? pulse.answer.price.current : null
   const change =
     current === null || pulse.kind !== 'answer' || chart.kind !== 'answer'
       ? null
-      : changeOver24Hours(chart.answer, current, pulse.atMs)
+      : changeOver24Hours(chart.answer, current, Date.parse(pulse.answer.timestamp_iso))
   return (
     <header class="coin-head">
       <h1>

@@ -1,4 +1,4 @@
-import { facts } from '../../live/service.ts'
+import { defaultCoin } from '../../live/service.ts'
 import { place } from '../../shell/router.ts'
 import { BasisPanel } from './basis-panel.tsx'
 import { BookPanel } from './book-panel.tsx'
@@ -26,8 +26,7 @@ const rows = [
 
 /** Everything about one coin. */
 export function Coin() {
-  const { coins, sample } = facts()
-  const coin = place.value.subject || sample?.coin || coins[0] || 'BTC'
+  const coin = place.value.subject || defaultCoin()
   return (
     <>
       <CoinHead key={coin} coin={coin} />

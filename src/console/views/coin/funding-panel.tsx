@@ -7,6 +7,7 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { documentName } from './coin-documents.ts'
 import { fundingBars } from './funding-bars.ts'
 
 type Funding = AnswerOf<'funding'>['funding']
@@ -14,7 +15,7 @@ type Funding = AnswerOf<'funding'>['funding']
 /** What holding the coin costs: now, over the last days, and on other exchanges. */
 export function FundingPanel({ coin }: { readonly coin: string }) {
   return (
-    <Panel<AnswerOf<'funding'>> title="Funding" name={`/funding/${encodeURIComponent(coin)}`}>
+    <Panel<AnswerOf<'funding'>> title="Funding" name={documentName('funding', coin)}>
       {({ funding, venues, venue_spread }) => (
         <>
           <FigureList

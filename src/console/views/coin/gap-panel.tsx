@@ -6,13 +6,17 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { documentName } from './coin-documents.ts'
 import { gapDots } from './gap-dots.ts'
 
 /** Prices of the same coin on exchanges, pools and oracle networks. */
 export function GapPanel({ coin }: { readonly coin: string }) {
-  const name = `/cex-dex/${encodeURIComponent(coin)}`
   return (
-    <Panel<AnswerOf<'cex-dex'>> title="Prices elsewhere" name={name} width="wide">
+    <Panel<AnswerOf<'cex-dex'>>
+      title="Prices elsewhere"
+      name={documentName('cex-dex', coin)}
+      width="wide"
+    >
       {(answer) => (
         <>
           <Figures>

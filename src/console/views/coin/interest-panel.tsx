@@ -15,12 +15,13 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { documentName } from './coin-documents.ts'
 import { Quadrant } from './quadrant.tsx'
 
 /** Open interest, and whether positions are opened or closed with the price. */
 export function InterestPanel({ coin }: { readonly coin: string }) {
   return (
-    <Panel<AnswerOf<'oi'>> title="Open interest" name={`/oi/${encodeURIComponent(coin)}`}>
+    <Panel<AnswerOf<'oi'>> title="Open interest" name={documentName('oi', coin)}>
       {({ oi }) => (
         <>
           <Figures>

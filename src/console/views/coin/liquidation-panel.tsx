@@ -7,7 +7,7 @@ import { Panel } from '../../components/panel.tsx'
 import { ShareBar } from '../../components/share-bar.tsx'
 import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
-import { liquidationsName } from './coin-documents.ts'
+import { documentName } from './coin-documents.ts'
 
 type Liquidations = AnswerOf<'liquidations'>
 
@@ -16,7 +16,11 @@ const levelTones: Readonly<Record<string, Tone>> = { HIGH: 'warn', EXTREME: 'dow
 /** Where positions are liquidated, and the risk that one liquidation causes others. */
 export function LiquidationPanel({ coin }: { readonly coin: string }) {
   return (
-    <Panel<Liquidations> title="Liquidations" name={liquidationsName(coin)} width="wide">
+    <Panel<Liquidations>
+      title="Liquidations"
+      name={documentName('liquidations', coin)}
+      width="wide"
+    >
       {(answer) => {
         const { cascade_risk, coverage, summary, total_at_risk_usd, beyond } = answer
         const { nearest_cluster: nearest } = cascade_risk

@@ -7,7 +7,7 @@ import { Panel } from '../../components/panel.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
 import { place, setParameter } from '../../shell/router.ts'
-import { chartName, liquidationsName, pulseName } from './coin-documents.ts'
+import { chartName, documentName } from './coin-documents.ts'
 
 const PARAMETER = 'liquidations'
 /** The chart is rendered once a minute. */
@@ -28,8 +28,10 @@ export function PricePanel({ coin }: { readonly coin: string }) {
 }
 
 function Candles({ coin, chart }: { readonly coin: string; readonly chart: CoinChart }) {
-  const pulse = useDocument<AnswerOf<'pulse'>>(pulseName(coin)).value
-  const liquidations = useDocument<AnswerOf<'liquidations'>>(liquidationsName(coin)).value
+  const pulse = useDocument<AnswerOf<'pulse'>>(documentName('pulse', coin)).value
+  const liquidations = useDocument<AnswerOf<'liquidations'>>(
+    documentName('liquidations', coin),
+  ).value
   const isAll = place.value.query.get(PARAMETER) === 'all'
   const hour = pulse.kind === 'answer' ? pulse.answer : null
   const map = liquidations.kind === 'answer' ? liquidations.answer : null

@@ -6,7 +6,7 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
-import { pulseName } from './coin-documents.ts'
+import { documentName } from './coin-documents.ts'
 
 type Pulse = AnswerOf<'pulse'>
 
@@ -15,7 +15,7 @@ const biasTones: Readonly<Record<string, Tone>> = { bullish: 'up', bearish: 'dow
 /** Prices, regime and the vote of the indicators by timeframe. */
 export function PulsePanel({ coin }: { readonly coin: string }) {
   return (
-    <Panel<Pulse> title="Pulse" name={pulseName(coin)} width="wide">
+    <Panel<Pulse> title="Pulse" name={documentName('pulse', coin)} width="wide">
       {(pulse) => (
         <div class="pulse">
           <Figures>
@@ -58,9 +58,8 @@ export function PulsePanel({ coin }: { readonly coin: string }) {
 
 /** Mark and oracle price, where other documents have them. */
 function VenuePrices({ coin }: { readonly coin: string }) {
-  const path = encodeURIComponent(coin)
-  const interest = useDocument<AnswerOf<'oi'>>(`/oi/${path}`).value
-  const basis = useDocument<AnswerOf<'basis'>>(`/basis/${path}`).value
+  const interest = useDocument<AnswerOf<'oi'>>(documentName('oi', coin)).value
+  const basis = useDocument<AnswerOf<'basis'>>(documentName('basis', coin)).value
   return (
     <>
       {interest.kind === 'answer' && (

@@ -7,14 +7,14 @@ import { ShareBar } from '../../components/share-bar.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { documentName } from './coin-documents.ts'
 
 type Volatility = AnswerOf<'volatility'>
 
 /** How much the price moved, by window and estimator, and the forecast with its errors. */
 export function VolatilityPanel({ coin }: { readonly coin: string }) {
-  const name = `/volatility/${encodeURIComponent(coin)}`
   return (
-    <Panel<Volatility> title="Volatility" name={name} width="wide">
+    <Panel<Volatility> title="Volatility" name={documentName('volatility', coin)} width="wide">
       {({
         volatility_24h_pct,
         percentile_30d,

@@ -3,15 +3,14 @@ import { Figure, Figures, toneOf } from '../../components/figure.tsx'
 import { duration, NOTHING, plain, signed, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { TableHead } from '../../components/table-head.tsx'
-import { facts, now } from '../../live/service.ts'
+import { defaultCoin, now } from '../../live/service.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 
 type Regime = AnswerOf<'pulse'>['regime']
 
 /** Drivers of the market regime. Every /pulse contains them, so the free one of the sample coin is read. */
 export function RegimePanel() {
-  const { coins, sample } = facts()
-  const coin = sample?.coin ?? (coins.includes('BTC') ? 'BTC' : (coins[0] ?? 'BTC'))
+  const coin = defaultCoin()
   return (
     <Panel<AnswerOf<'pulse'>> title="Regime drivers" name={`/pulse/${encodeURIComponent(coin)}`}>
       {({ regime }) => (

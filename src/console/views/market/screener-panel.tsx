@@ -6,6 +6,7 @@ import { facts } from '../../live/service.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
 import { place } from '../../shell/router.ts'
+import { pathOfOffer } from '../../wallet/call-path.ts'
 import type { Overview } from './overview.ts'
 import { screenerColumns } from './screener-columns.tsx'
 import { ScreenerFilterBar } from './screener-filter-bar.tsx'
@@ -16,7 +17,9 @@ type Screener = AnswerOf<'screener'>
 
 /** One answer is a purchase; the operator sees all coins. */
 export function screenerName(): string {
-  return facts().port === 'admin' ? '/screener?view=all' : '/screener?view=full&top_n=100'
+  return facts().port === 'admin'
+    ? '/screener?view=all'
+    : pathOfOffer({ id: 'screener', scope: 'market' }, '')
 }
 
 /** Every coin in a table; sort and filters are in the address. */

@@ -25,7 +25,10 @@ export function Offers() {
             subscription. Each answer states its age, its coverage and its grade, and errors are not
             charged.
           </p>
-          <CommandLine label="Try it" text={`curl -s ${location.origin}/pulse/${coin}`} />
+          <CommandLine
+            label="Try it"
+            text={`curl -s ${location.origin}/pulse/${encodeURIComponent(coin)}`}
+          />
           <ul class="links">
             <li>
               <a href="/llms.txt">Guide for agents</a>

@@ -17,9 +17,10 @@ const BOX = { width: 480, height: 96 }
 
 /** The free coin: its price over the known hours, and the main figures of three analyses. */
 export function SamplePanel({ coin }: { readonly coin: string }) {
-  const state = useDocument<AnswerOf<'pulse'>>(`/pulse/${coin}`)
-  const spread = useDocument<AnswerOf<'spread'>>(`/spread/${coin}`).value
-  const volatility = useDocument<AnswerOf<'volatility'>>(`/volatility/${coin}`).value
+  const name = encodeURIComponent(coin)
+  const state = useDocument<AnswerOf<'pulse'>>(`/pulse/${name}`)
+  const spread = useDocument<AnswerOf<'spread'>>(`/spread/${name}`).value
+  const volatility = useDocument<AnswerOf<'volatility'>>(`/volatility/${name}`).value
   const current = state.value
   return (
     <section class="panel sample" aria-labelledby="sample">
@@ -76,7 +77,7 @@ export function SamplePanel({ coin }: { readonly coin: string }) {
 }
 
 function PriceLine({ coin }: { readonly coin: string }) {
-  const chart = useDocument<Bars>(`/chart/${coin}`).value
+  const chart = useDocument<Bars>(`/chart/${encodeURIComponent(coin)}`).value
   if (chart.kind !== 'answer') return null
   const { close } = chart.answer.bars
   const [first = Number.NaN] = close

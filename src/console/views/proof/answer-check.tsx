@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { useRef } from 'preact/hooks'
 import { AnswerFileError, answerText, readAnswerFile } from '../../../proof/answer-file.ts'
 import type { CheckStep } from '../../../proof/check-answer.ts'
 import type { CheckVerdict } from '../../../proof/check-verdict.ts'
@@ -25,12 +26,28 @@ export function AnswerCheck() {
   const header = useSignal('')
   const result = useSignal<Result | null>(null)
   const { receiptSigner } = facts()
+  const turn = useRef(0)
+  /** Drops the result, and that of a check that is still running: it is about another text. */
+  const begin = () => {
+    result.value = null
+    turn.current += 1
+    return turn.current
+  }
   const check = async () => {
-    result.value = await checked(text.value, header.value, receiptSigner)
+    const own = begin()
+    const found = await checked(text.value, header.value, receiptSigner)
+    if (own === turn.current) result.value = found
   }
   const take = async (file: File | undefined) => {
     if (file === undefined) return
-    text.value = await file.text()
+    const own = begin()
+    const read = await file.text().catch(() => null)
+    if (own !== turn.current) return
+    if (read === null) {
+      result.value = { problem: 'The file could not be read.' }
+      return
+    }
+    text.value = read
     header.value = ''
     await check()
   }
@@ -85,7 +102,7 @@ export function AnswerCheck() {
             value={text.value}
             onInput={({ currentTarget }) => {
               text.value = currentTarget.value
-              result.value = null
+              begin()
             }}
           />
         </label>
@@ -97,7 +114,7 @@ export function AnswerCheck() {
             value={header.value}
             onInput={({ currentTarget }) => {
               header.value = currentTarget.value
-              result.value = null
+              begin()
             }}
           />
         </label>
@@ -144,6 +161,7 @@ async function checked(text: string, header: string, signer: string | null): Pro
     return { steps: [...steps, checkInclusion(answerText(file), response.status, proof)] }
   } catch (cause) {
     if (cause instanceof AnswerFileError) return { problem: cause.message }
-    throw cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return { problem: `The check could not be completed: ${reason}` }
   }
 }

@@ -5,7 +5,7 @@ import { historyInstants } from './history-hours.ts'
 type SentimentHistoryProps = {
   /** The oldest first. */
   readonly scores: readonly (number | null)[]
-  /** Instant of the answer, Unix ms. */
+  /** When the answer was made, not when it was sent, Unix ms. */
   readonly atMs: number
 }
 

@@ -17,6 +17,7 @@ import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
+import { pathOfOffer } from '../../wallet/call-path.ts'
 import { Band } from './band.tsx'
 import { SentimentHistory } from './sentiment-history.tsx'
 import { SentimentSectors } from './sentiment-sectors.tsx'
@@ -24,20 +25,20 @@ import { SentimentSectors } from './sentiment-sectors.tsx'
 type Sentiment = AnswerOf<'sentiment'>['sentiment']
 
 /** With all figures of every sector. */
-const NAME = '/sentiment?bucket=all'
+const NAME = pathOfOffer({ id: 'sentiment', scope: 'market' }, '')
 
 /** Fear and greed, and what they are made of. */
 export function SentimentPanel() {
   return (
     <Panel<AnswerOf<'sentiment'>> title="Sentiment" name={NAME} width="wide">
-      {({ sentiment }, instant) => (
+      {({ sentiment, timestamp_iso }, instant) => (
         <>
           <Overall sentiment={sentiment} />
           <Score sentiment={sentiment} />
           <div class="halves">
             <Components components={sentiment.components} instant={instant} />
             <div>
-              <SentimentHistory scores={sentiment.history_3h} atMs={instant.atMs} />
+              <SentimentHistory scores={sentiment.history_3h} atMs={Date.parse(timestamp_iso)} />
               <Distribution sentiment={sentiment} />
               <ExternalIndex index={sentiment.external_index} instant={instant} />
             </div>
