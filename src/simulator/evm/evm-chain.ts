@@ -5,6 +5,7 @@ import {
   http,
   parseAbi,
   publicActions,
+  TransactionReceiptNotFoundError,
   toHex,
   walletActions,
 } from 'viem'
@@ -76,13 +77,25 @@ export async function startEvmChain({ clock }: EvmChainOptions): Promise<EvmChai
       functionName: 'balanceOf',
       args: [address],
     })
+  /** viem's own wait asks once a block, and without a further block for ever if its first question comes too early. */
+  const mined = async (hash: Hex) => {
+    while (!(await hasReceipt(hash))) await new Promise<void>((resolve) => clock.after(50, resolve))
+  }
+  const hasReceipt = (hash: Hex) =>
+    client.getTransactionReceipt({ hash }).then(
+      () => true,
+      (cause) => {
+        if (cause instanceof TransactionReceiptNotFoundError) return false
+        throw cause
+      },
+    )
   const mint = async (address: Address, atomic: bigint) => {
     const hash = await client.sendTransaction({
       account: devAccount(0).address,
       to: USDC,
       data: encodeFunctionData({ abi: tokenAbi, functionName: 'mint', args: [address, atomic] }),
     })
-    await client.waitForTransactionReceipt({ hash })
+    await mined(hash)
   }
   // One after the other: anvil assigns one nonce twice to concurrent calls.
   let minted: Promise<unknown> = Promise.resolve()
