@@ -1,4 +1,6 @@
+import { createClient } from '@redis/client'
 import { afterEach, describe, expect, test } from 'vitest'
+import { KEYS } from '../src/link/broker/scripts.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { HeldProxy, LinkEngineProcess, LinkGateway } from './support/link-rig.ts'
 import type { RedisServer } from './support/redis.ts'
@@ -80,6 +82,22 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
       await expectEqual(reader, standby)
     },
   )
+
+  test('a leader that is asked to end releases its lease, which does not run out', async () => {
+    const own = await server(['notify-keyspace-events KEgx'])
+    const { leader, standby } = await running(own)
+    const watch = createClient({ url: own.url })
+    cleanups.push(() => watch.destroy())
+    await watch.connect()
+    const ends: string[] = []
+    for (const event of ['del', 'expired'])
+      await watch.subscribe(`__keyevent@0__:${event}`, (key) => {
+        if (key === KEYS.lease) ends.push(event)
+      })
+    leader.signal('SIGTERM')
+    await standby.leads()
+    await expect.poll(() => ends[0]).toBe('del')
+  })
 
   test('a frozen leader that continues publishes nothing', async () => {
     const own = await server()

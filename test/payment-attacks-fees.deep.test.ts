@@ -20,6 +20,7 @@ test('wallets on Solana that are emptied after the simulation are barred by the 
   expect(new Set(attack.failures.map(({ lamports }) => lamports))).toEqual(new Set([10_001n]))
   expect(attack.ourLamports, report).toBe(9n * 10_001n)
   expect([...attack.reasons].toSorted()).toEqual(['invalid_exact_svm_insufficient_funds', BARRED])
+  expect(attack.honest.duringMs, report).toBeLessThanOrEqual(2 * attack.honest.idleMs)
 })
 
 test('twenty payments at once of a wallet with money for one fail on Solana twice, not nineteen times', async () => {

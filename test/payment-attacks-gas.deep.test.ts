@@ -79,6 +79,7 @@ describe('strangers who burn our gas', () => {
       expect(attack.gasBurnt, report).toBeLessThanOrEqual(attack.gasPerHourMax)
       expect(attack.gasBurnt, 'or it was no attack').toBeGreaterThan(0n)
       expect(attack.statuses[200], report).toBeUndefined()
+      expect(attack.honest.duringMs, report).toBeLessThanOrEqual(2 * attack.honest.idleMs)
     }
   })
 

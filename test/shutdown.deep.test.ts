@@ -54,8 +54,10 @@ describe('a service that is asked to end', () => {
     await node('evm_setAutomine', true)
     await node('evm_mine')
     const [response] = await answered
+    const soldAtMs = Date.now()
     expect(response.statusCode, await text(response)).toBe(200)
     expect(await stopped).toBe(0)
+    expect(Date.now() - soldAtMs).toBeLessThan(5_000)
   })
 
   test('loses no paid call over restarts under load', async () => {

@@ -23,7 +23,7 @@ const TRADE_LATE_MS_MAX = 15_000
 const RATIO_MAX = 1.5
 
 const LAYOUT = 2
-/** Followed every reading. Without it the volume profile would begin anew, which nothing rebuilds. */
+/** Followed every reading. A volume profile that is not restored is never rebuilt. */
 const FIRST_LAYOUT = 1
 const HEADER_FIELDS = 14
 
@@ -244,7 +244,7 @@ export class LiquidationFlow implements CoinTracker {
 
   /**
    * Closes what a reading shows to be closed. A reading that differs too much from the confirmed one counts only if the
-   * next one agrees with it: a single wrong one would close the flow for good.
+   * next one agrees with it: a single wrong one would close the flow permanently.
    * @returns what was opened since the confirmed reading, in the coin's unit
    */
   #confirm(openInterestBase: number): number {

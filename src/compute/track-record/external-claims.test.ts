@@ -161,10 +161,10 @@ describe('rules abstain', () => {
       if (chain !== 'base') remember(market, arbSeries.gap('BTC', chain), () => 0)
     const firstMs = BOUNDARY_MS + 10_000
     for (let nowMs = firstMs; nowMs <= firstMs + 70_000; nowMs += 10_000) {
-      const told = poolEvents(nowMs, (asset, chain) =>
+      const pools = poolEvents(nowMs, (asset, chain) =>
         asset === 'BTC' && chain === 'base' ? 60 : 0,
       ).filter((event) => !('chain' in event) || chains.indexOf(event.chain) < fresh)
-      for (const event of [...rateEvents(nowMs), ...told]) market.apply(event)
+      for (const event of [...rateEvents(nowMs), ...pools]) market.apply(event)
       market.advance(nowMs)
     }
     const rule = gapRules.find(({ id }) => id === 'gap.arb@2')

@@ -147,10 +147,10 @@ describe('the answer', () => {
 
   test('names the chains whose gaps it cannot judge for lack of a gas cost', () => {
     const market = newMarket(new PulsePool(3))
-    const told = poolEvents(START_MS, (asset, chain) =>
+    const pools = poolEvents(START_MS, (asset, chain) =>
       asset === 'ETH' && chain === 'base' ? 40 : 0,
     ).filter((event) => !(event.kind === 'chain' && event.chain === 'base'))
-    apply(market, START_MS, [...rateEvents(START_MS), ...told])
+    apply(market, START_MS, [...rateEvents(START_MS), ...pools])
     expect(read(documentOf(market))).toMatchObject({
       dislocations_count: 0,
       interpretation:
@@ -217,10 +217,10 @@ describe('missing data', () => {
   test('five fresh chains without an asset on three of them give no answer', () => {
     const market = newMarket(new PulsePool(3))
     const assetsOn = ['ETH', 'ETH', 'BTC', 'BTC', 'USDC']
-    const told = poolEvents(START_MS).filter(
+    const pools = poolEvents(START_MS).filter(
       (event) => event.kind !== 'pool' || event.asset === assetsOn[chains.indexOf(event.chain)],
     )
-    apply(market, START_MS, [...rateEvents(START_MS), ...told])
+    apply(market, START_MS, [...rateEvents(START_MS), ...pools])
     expect(documentOf(market).views['']).toEqual({
       kind: 'low-coverage',
       missing: 'assets with fresh prices on 3 chains',
@@ -298,8 +298,8 @@ describe('missing data', () => {
 type GapBps = (asset: ArbAsset, chain: Chain) => number
 
 function eventsOf(nowMs: number, isAlive: (chain: Chain) => boolean = () => true) {
-  const told = poolEvents(nowMs).filter((event) => 'chain' in event && isAlive(event.chain))
-  return [...rateEvents(nowMs), ...told]
+  const pools = poolEvents(nowMs).filter((event) => 'chain' in event && isAlive(event.chain))
+  return [...rateEvents(nowMs), ...pools]
 }
 
 function apply(market: MarketState, nowMs: number, events: readonly ExternalEvent[]): void {
