@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { AnalysisContract } from '../domain/contract.ts'
 import type { Slot } from '../domain/document.ts'
+import { isRecord } from '../domain/json.ts'
 import type { JsonSchema } from './discovery/published-schema.ts'
 import { publishedSchema } from './discovery/published-schema.ts'
 import { compactOmitsAlways, compactSchema, hasPath } from './discovery/schema-parts.ts'
@@ -92,19 +93,12 @@ function pathsOf(raw: string | null, schema: JsonSchema): string[] | SelectionFa
 }
 
 function treeOf(paths: readonly (readonly string[])[]): Paths {
-  const tree = new Map<string, Paths>()
-  const below = new Map<string, (readonly string[])[]>()
-  for (const [name, ...rest] of paths) {
-    if (name === undefined) continue
-    const others = below.get(name)
-    if (others === undefined) below.set(name, [rest])
-    else others.push(rest)
-  }
-  for (const [name, rests] of below) {
-    const isWhole = rests.some((rest) => rest.length === 0)
-    tree.set(name, isWhole ? everything : treeOf(rests))
-  }
-  return tree
+  const byName = Map.groupBy(paths, ([name = '']) => name)
+  const below = Array.from(byName, ([name, found]): [string, Paths] => {
+    const isWhole = found.some((path) => path.length === 1)
+    return [name, isWhole ? everything : treeOf(found.map(([, ...rest]) => rest))]
+  })
+  return new Map(below)
 }
 
 const everything: Paths = new Map()
@@ -149,7 +143,7 @@ const groupMembers = ['data_age_seconds', 'warning', 'warnings', 'quality', 'sam
 
 function regrouped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(regrouped)
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   const members = Object.entries(value).map(([name, member]) => [name, regrouped(member)] as const)
   if (!Object.hasOwn(value, 'quality')) return Object.fromEntries(members)
   const isGrouped = ([name]: readonly [string, unknown]) => groupMembers.includes(name)
@@ -161,7 +155,7 @@ function regrouped(value: unknown): unknown {
 
 function ungrouped(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ungrouped)
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, member]) =>
       name === GROUP ? Object.entries(member as object) : [[name, ungrouped(member)]],
@@ -195,7 +189,7 @@ function unmarked(text: string, slots: readonly Slot[]): readonly (string | Slot
 
 function omitted(value: unknown, omits: Paths): unknown {
   if (Array.isArray(value)) return value.map((item) => omitted(item, omits))
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   const members: [string, unknown][] = []
   for (const [name, member] of Object.entries(value)) {
     const below = omits.get(name)
@@ -208,7 +202,7 @@ function omitted(value: unknown, omits: Paths): unknown {
 function chosen(value: unknown, paths: Paths): unknown {
   if (paths.size === 0) return value
   if (Array.isArray(value)) return value.map((item) => chosen(item, paths))
-  if (!isObject(value)) return value
+  if (!isRecord(value)) return value
   const members: [string, unknown][] = []
   for (const [name, member] of Object.entries(value)) {
     const isKept = SUBJECTS.includes(name) || (isMark(name) && holdsSlot(value, paths))
@@ -216,10 +210,6 @@ function chosen(value: unknown, paths: Paths): unknown {
     if (below !== undefined) members.push([name, chosen(member, below)])
   }
   return Object.fromEntries(members)
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
 }
 
 function isMark(name: string): boolean {

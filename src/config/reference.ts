@@ -88,10 +88,7 @@ function code(text: string | null): string {
 
 /** Options of the file by concern, in the order of their definition. */
 function sections(): readonly (readonly [title: string, options: readonly SettingOption[]])[] {
-  const found = new Map<string, SettingOption[]>()
-  for (const option of serveOptions) {
-    const title = (option.helpGroupHeading ?? '').replace(/:$/, '')
-    found.set(title, [...(found.get(title) ?? []), option])
-  }
-  return [...found]
+  return [
+    ...Map.groupBy(serveOptions, ({ helpGroupHeading: title = '' }) => title.replace(/:$/, '')),
+  ]
 }

@@ -39,7 +39,7 @@ export class InFlightPayments {
   ): InFlightPayment {
     assert(!this.#inFlightPayments.has(key), 'a payment is in flight once')
     assert(!this.full, 'payments in flight are bounded')
-    const { promise, resolve } = deferred<BufferedResponse>()
+    const { promise, resolve } = Promise.withResolvers<BufferedResponse>()
     const { binding, payloadHash, access } = purchase
     const inFlight: InFlightPayment = {
       binding,
@@ -54,12 +54,4 @@ export class InFlightPayments {
     this.#inFlightPayments.set(key, inFlight)
     return inFlight
   }
-}
-
-function deferred<T>(): { readonly promise: Promise<T>; readonly resolve: (value: T) => void } {
-  let resolve: (value: T) => void = () => undefined
-  const promise = new Promise<T>((settle) => {
-    resolve = settle
-  })
-  return { promise, resolve }
 }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
+import { isRecord } from '../domain/json.ts'
 import type { Extensions } from './extensions/extensions.ts'
-import { isRecord } from './is-record.ts'
 
 /** A decoded payment header of version 1 or 2. Their inner payloads are identical. */
 export type PaymentEnvelope = {

@@ -1,6 +1,5 @@
-import { Client } from 'pg'
 import type { Clock } from '../domain/clock.ts'
-import type { Postgres } from './ledger/postgres.ts'
+import { Postgres } from './ledger/postgres.ts'
 import type { PostgresTables } from './ledger/postgres-schema.ts'
 
 export const maintenanceTables: PostgresTables = {
@@ -25,37 +24,41 @@ export type StoredMaintenance = {
 
 export type SharedMaintenanceOptions = {
   readonly db: Postgres
-  /** For a connection of its own, on which PostgreSQL reports changes. */
+  /** For a connection of its own, so that sales never delay a reading. */
   readonly url: string
   readonly clock: Clock
   /** The state cannot be read; the last known one stays. Called once until it can be read again. */
   readonly onFailure: (cause: unknown) => void
 }
 
-const CHANNEL = 'perpscope_maintenance'
-/** Changes are followed within a second, also without a report of PostgreSQL. */
+/** Changes are followed within a second. */
 const POLL_MS = 500
-const REPLY_MS_MAX = 2_000
+const STATEMENT_MS_MAX = 1_000
+
+type Row = { readonly is_on: boolean; readonly since_ms: bigint; readonly revision: bigint }
 
 /** @param db with the tables of maintenance */
 export async function readMaintenance(db: Postgres): Promise<StoredMaintenance> {
-  return stateOf(await db.query<Row>(SELECT))
+  const [row] = await db.query<Row>('SELECT is_on, since_ms, revision FROM perpscope.maintenance')
+  if (row === undefined) return { isOn: false, sinceMs: null, revision: 0n }
+  return { isOn: row.is_on, sinceMs: Number(row.since_ms), revision: row.revision }
 }
 
 /** @returns whether the state changed */
-export function writeMaintenance(db: Postgres, isOn: boolean, nowMs: number): Promise<boolean> {
-  return db.transaction(async (query) => {
-    const changed = await query(
-      `INSERT INTO perpscope.maintenance AS stored VALUES (1, $1, $2, 1)
-         ON CONFLICT (id) DO UPDATE
-           SET is_on = excluded.is_on, since_ms = excluded.since_ms, revision = stored.revision + 1
-           WHERE stored.is_on <> excluded.is_on
-         RETURNING 1`,
-      [isOn, Math.round(nowMs)],
-    )
-    if (changed.length > 0) await query('SELECT pg_notify($1, $2)', [CHANNEL, ''])
-    return changed.length > 0
-  })
+export async function writeMaintenance(
+  db: Postgres,
+  isOn: boolean,
+  nowMs: number,
+): Promise<boolean> {
+  const changed = await db.query(
+    `INSERT INTO perpscope.maintenance AS stored VALUES (1, $1, $2, 1)
+       ON CONFLICT (id) DO UPDATE
+         SET is_on = excluded.is_on, since_ms = excluded.since_ms, revision = stored.revision + 1
+         WHERE stored.is_on <> excluded.is_on
+       RETURNING 1`,
+    [isOn, Math.round(nowMs)],
+  )
+  return changed.length > 0
 }
 
 /**
@@ -64,15 +67,21 @@ export function writeMaintenance(db: Postgres, isOn: boolean, nowMs: number): Pr
  */
 export class SharedMaintenance {
   readonly #options: SharedMaintenanceOptions
+  readonly #reader: Postgres
   readonly #startMs: number
   #state: StoredMaintenance
-  #listener: Client | null = null
   #isFailing = false
   #isClosed = false
   #cancel = () => {}
 
   private constructor(options: SharedMaintenanceOptions, state: StoredMaintenance) {
     this.#options = options
+    this.#reader = new Postgres({
+      url: options.url,
+      applicationName: 'perpscope maintenance',
+      connectionsMax: 1,
+      statementMsMax: STATEMENT_MS_MAX,
+    })
     this.#startMs = options.clock.nowMs()
     this.#state = state
     void this.#follow()
@@ -102,62 +111,23 @@ export class SharedMaintenance {
   close(): void {
     this.#isClosed = true
     this.#cancel()
-    this.#drop()
+    void this.#reader.close()
   }
 
   async #follow(): Promise<void> {
     const { clock, onFailure } = this.#options
     try {
-      const listener = this.#listener ?? (await this.#listening())
-      const { rows } = await listener.query<Row>(SELECT)
-      this.#apply(stateOf(rows))
+      this.#apply(await readMaintenance(this.#reader))
       this.#isFailing = false
     } catch (cause) {
-      this.#drop()
       if (!this.#isFailing && !this.#isClosed) onFailure(cause)
       this.#isFailing = true
     }
     if (!this.#isClosed) this.#cancel = clock.after(POLL_MS, () => void this.#follow())
   }
 
-  async #listening(): Promise<Client> {
-    const listener = new Client({
-      connectionString: this.#options.url,
-      application_name: 'perpscope maintenance',
-      connectionTimeoutMillis: REPLY_MS_MAX,
-      query_timeout: REPLY_MS_MAX,
-      keepAlive: true,
-    })
-    this.#listener = listener
-    // The next statement fails as well and opens another connection.
-    listener.on('error', () => undefined)
-    listener.on('notification', () => {
-      listener.query<Row>(SELECT).then(
-        ({ rows }) => this.#apply(stateOf(rows)),
-        () => undefined,
-      )
-    })
-    await listener.connect()
-    await listener.query(`LISTEN ${CHANNEL}`)
-    return listener
-  }
-
-  #drop(): void {
-    this.#listener?.end().catch(() => undefined)
-    this.#listener = null
-  }
-
   /** Replies can overtake each other. */
   #apply(state: StoredMaintenance): void {
     if (state.revision >= this.#state.revision) this.#state = state
   }
-}
-
-type Row = { readonly is_on: boolean; readonly since_ms: unknown; readonly revision: unknown }
-
-const SELECT = 'SELECT is_on, since_ms, revision FROM perpscope.maintenance'
-
-function stateOf([row]: readonly Row[]): StoredMaintenance {
-  if (row === undefined) return { isOn: false, sinceMs: null, revision: 0n }
-  return { isOn: row.is_on, sinceMs: Number(row.since_ms), revision: BigInt(String(row.revision)) }
 }

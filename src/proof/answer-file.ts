@@ -1,4 +1,5 @@
 import type { SettleResponse } from '../client/client.ts'
+import { isRecord, parsedJson } from '../domain/json.ts'
 
 /** An answer with its receipt: what "Save" writes, and a subset of what `perpscope buy --json` prints. */
 export type AnswerFile = {
@@ -64,15 +65,7 @@ function receiptOf(value: unknown): SettleResponse {
 }
 
 function parsed(text: string, message: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (isRecord(value)) return value
-  } catch {
-    // Reported below.
-  }
+  const value = parsedJson(text)
+  if (isRecord(value)) return value
   throw new AnswerFileError(message)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { Counter, Gauge } from 'prom-client'
+import { Counter } from 'prom-client'
 import { zeroAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
-import { ConfigError } from '../config/config-error.ts'
+import { readGauge } from '../api/metrics/read-gauge.ts'
 import type { EvmPaymentSettings } from '../config/payment.ts'
 import type { ProofLog } from '../domain/answer-proof.ts'
 import type { ClockCheck } from '../payment/clock-check.ts'
@@ -29,8 +29,8 @@ import { nodeReason } from '../payment/node-error.ts'
 import type { PaymentMethod } from '../payment/payment.ts'
 import { publicNodes } from '../payment/public-nodes.ts'
 import { Screening } from '../payment/screening.ts'
-import { countDecreases } from './balance-decreases.ts'
-import { knownNode, unanswered } from './outcome-node.ts'
+import { measureBalance } from './balance-decreases.ts'
+import { acceptNode, knownNode, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
 import { gasAccountOf } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
@@ -83,8 +83,19 @@ export async function evmPayment(
   const gasAccount = facilitator?.gasAccount ?? null
   log.info({ payTo, network: network.network }, 'USDC is paid to this address')
   if (node !== null && known !== null)
-    await examine(node, network, gasAccount, log, unanswered(known, facilitator !== null))
-  if (facilitator !== null) measureGas(facilitator, metrics)
+    await acceptNode(
+      () => examineChain(node, network, gasAccount),
+      unanswered(known, facilitator !== null),
+      log,
+    )
+  if (facilitator !== null)
+    measureBalance(metrics, {
+      left: 'perpscope_gas_balance_ether',
+      leftHelp: 'Balance of the account that pays gas. NaN: the node did not answer.',
+      spent: 'perpscope_gas_spent_ether_total',
+      spentHelp: 'Sum of the decreases of the gas balance between readings.',
+      read: async () => Number(await facilitator.gasBalance()) / WEI_PER_ETHER,
+    })
   const anchoring = options.anchorProofs === 'on' ? watching?.anchoring : undefined
   if (facilitator !== null && anchoring !== undefined)
     anchoring.anchors.push(anchorOf(facilitator, anchoring.proofs, log))
@@ -142,29 +153,6 @@ function probeOf(
   })
 }
 
-/** A node of another chain refuses the start; a node that is down is a warning. */
-async function examine(
-  node: NodeClient,
-  network: PaymentNetwork,
-  gasAccount: LocalFacilitator['gasAccount'] | null,
-  log: Logger,
-  unreached: string,
-): Promise<void> {
-  let findings: Awaited<ReturnType<typeof examineChain>>
-  try {
-    findings = await examineChain(node, network, gasAccount)
-  } catch (err) {
-    log.warn({ err }, unreached)
-    return
-  }
-  refuse(findings.faults)
-  for (const warning of findings.warnings) log.warn(warning)
-}
-
-function refuse(faults: readonly string[]): void {
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-}
-
 function hostedOn(
   { network, asset }: PaymentNetwork,
   { node, own }: { readonly node: NodeClient | null; readonly own: NodeClient | null },
@@ -213,45 +201,12 @@ function logSuspension(log: Logger, untilMs: number): void {
 }
 
 function watchSuspension({ payers }: LocalFacilitator, metrics: Registry, log: Logger): void {
-  new Gauge({
-    name: 'perpscope_contract_wallets_suspended',
-    help: '1 while contract wallets are refused because their failed transactions have burnt the gas of the hour.',
-    registers: [metrics],
-    collect() {
-      this.set(payers.suspendedUntilMs === null ? 0 : 1)
-    },
-  })
+  readGauge(
+    metrics,
+    'perpscope_contract_wallets_suspended',
+    '1 while contract wallets are refused because their failed transactions have burnt the gas of the hour.',
+    () => (payers.suspendedUntilMs === null ? 0 : 1),
+  )
   // Failed gas from before a restart still counts.
   if (payers.suspendedUntilMs !== null) logSuspension(log, payers.suspendedUntilMs)
-}
-
-/** Reports the last known balance and requests it again, so that reading metrics does not wait for a node. */
-function measureGas(facilitator: LocalFacilitator, metrics: Registry): void {
-  let ether = Number.NaN
-  const countSpent = countDecreases(
-    new Counter({
-      name: 'perpscope_gas_spent_ether_total',
-      help: 'Sum of the decreases of the gas balance between readings.',
-      registers: [metrics],
-    }),
-  )
-  const gauge = new Gauge({
-    name: 'perpscope_gas_balance_ether',
-    help: 'Balance of the account that pays gas. NaN: the node did not answer.',
-    registers: [metrics],
-    collect() {
-      this.set(ether)
-      void ask()
-    },
-  })
-  const ask = async () => {
-    try {
-      ether = Number(await facilitator.gasBalance()) / WEI_PER_ETHER
-    } catch {
-      ether = Number.NaN
-    }
-    countSpent(ether)
-    gauge.set(ether)
-  }
-  void ask()
 }

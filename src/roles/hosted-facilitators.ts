@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { Gauge } from 'prom-client'
+import { readGauges } from '../api/metrics/read-gauge.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { FacilitatorOptions } from '../config/payment.ts'
 import type { Examination, FacilitatorChange } from '../payment/facilitators/hosted-facilitators.ts'
@@ -43,26 +43,23 @@ export function problemOf({ name, can, cannot }: Examination): string | null {
 }
 
 export function measureFacilitators(hosted: HostedFacilitators, metrics: Registry): void {
-  new Gauge({
-    name: 'perpscope_facilitator_up',
-    help: 'Whether payments are sent to a facilitator: 1, or 0 while it is down, rejects our authorization or does not support what is sold.',
-    labelNames: ['facilitator'],
-    registers: [metrics],
-    collect() {
-      for (const { name, state } of hosted.reports())
-        this.set({ facilitator: name }, state === 'up' || state === 'untried' ? 1 : 0)
-    },
-  })
-  new Gauge({
-    name: 'perpscope_facilitator_in_use',
-    help: 'Whether a facilitator is the most preferred of those that are up.',
-    labelNames: ['facilitator'],
-    registers: [metrics],
-    collect() {
-      for (const { name, isInUse } of hosted.reports())
-        this.set({ facilitator: name }, isInUse ? 1 : 0)
-    },
-  })
+  readGauges(
+    metrics,
+    'perpscope_facilitator_up',
+    'Whether payments are sent to a facilitator: 1, or 0 while it is down, rejects our authorization or does not support what is sold.',
+    'facilitator',
+    () =>
+      hosted
+        .reports()
+        .map(({ name, state }) => [name, state === 'up' || state === 'untried' ? 1 : 0]),
+  )
+  readGauges(
+    metrics,
+    'perpscope_facilitator_in_use',
+    'Whether a facilitator is the most preferred of those that are up.',
+    'facilitator',
+    () => hosted.reports().map(({ name, isInUse }) => [name, isInUse ? 1 : 0]),
+  )
 }
 
 /** A rejected authorization is an error of configuration, so it has the highest level. */

@@ -16,6 +16,7 @@ import { version } from '../config/environment.ts'
 import type { McpOptions } from '../config/mcp.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import { OperatingError } from '../domain/errors.ts'
+import { parsedJson } from '../domain/json.ts'
 import { buyerWallet } from './buyer-wallet.ts'
 import { checkedFrames } from './checked-frames.ts'
 import { systemClock } from './system-clock.ts'
@@ -171,15 +172,7 @@ function answerIn(result: CallToolResult): CallToolResult {
   if (result.isError !== true) return result
   const [first] = result.content
   const text = first?.type === 'text' ? first.text : ''
-  throw readRefusal(parsed(text)) ?? new Error(text)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
+  throw readRefusal(parsedJson(text)) ?? new Error(text)
 }
 
 /** The message for the model if a payment was refused; other errors are thrown. */

@@ -1,4 +1,7 @@
 import type { Logger } from 'pino'
+import { ConfigError } from '../config/config-error.ts'
+import type { ChainFindings } from '../payment/evm/chain-checks.ts'
+import type { ClusterFindings } from '../payment/solana/cluster-checks.ts'
 
 /** A node that is asked for outcomes of payments. */
 export type KnownNode = {
@@ -6,6 +9,8 @@ export type KnownNode = {
   /** For logs, because the URL of a provider may contain a key. */
   readonly name: string
 }
+
+type NodeFindings = ChainFindings | ClusterFindings
 
 /** The configured node of a network, and the public one that is used without it. */
 export type NodeOption = {
@@ -38,4 +43,26 @@ export function unanswered({ name }: KnownNode, settlesItself: boolean): string 
   return settlesItself
     ? `${name} does not answer; payments fail until it does`
     : `${name} does not answer; until it does, a buyer whose settlement's reply is lost has paid and waits for the answer`
+}
+
+/** A node of another chain would make every payment fail, so it refuses the start; one that is down is a warning. */
+export async function acceptNode(
+  examine: () => Promise<NodeFindings>,
+  unreached: string,
+  log: Logger,
+): Promise<void> {
+  let findings: NodeFindings
+  try {
+    findings = await examine()
+  } catch (err) {
+    log.warn({ err }, unreached)
+    return
+  }
+  refuse(findings.faults)
+  for (const warning of findings.warnings) log.warn(warning)
+}
+
+/** @throws ConfigError if there are faults */
+export function refuse(faults: readonly string[]): void {
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
 }

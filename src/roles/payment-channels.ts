@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { Gauge } from 'prom-client'
 import { privateKeyToAccount } from 'viem/accounts'
+import { readGauge } from '../api/metrics/read-gauge.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { ChannelOptions } from '../config/payment.ts'
 import { reasonOf } from '../domain/errors.ts'
@@ -126,22 +126,19 @@ async function checkDeployed(chain: ChannelChain, log: Logger): Promise<void> {
 }
 
 function measureUnclaimed(collector: Collector, metrics: Registry): void {
-  const registers = [metrics]
-  new Gauge({
-    name: 'perpscope_channels_unclaimed_usdc',
-    help: 'Sum of vouchers that is not claimed on chain yet.',
-    registers,
-    async collect() {
-      this.set(Number((await collector.unclaimed()).amount) / 1e6)
-    },
-  })
-  new Gauge({
-    name: 'perpscope_channels_unclaimed_age_seconds',
-    help: 'Age of the oldest unclaimed voucher; a quarter of the withdrawal delay is normal.',
-    registers,
-    async collect() {
+  readGauge(
+    metrics,
+    'perpscope_channels_unclaimed_usdc',
+    'Sum of vouchers that is not claimed on chain yet.',
+    async () => Number((await collector.unclaimed()).amount) / 1e6,
+  )
+  readGauge(
+    metrics,
+    'perpscope_channels_unclaimed_age_seconds',
+    'Age of the oldest unclaimed voucher; a quarter of the withdrawal delay is normal.',
+    async () => {
       const { oldestMs } = await collector.unclaimed()
-      this.set(oldestMs === null ? 0 : (systemClock.nowMs() - oldestMs) / 1_000)
+      return oldestMs === null ? 0 : (systemClock.nowMs() - oldestMs) / 1_000
     },
-  })
+  )
 }

@@ -1,6 +1,7 @@
 import type { Registry } from 'prom-client'
 import { Counter, Gauge, Histogram } from 'prom-client'
 import { reusedFor } from '../api/desk/reused.ts'
+import { readGauge, readGauges } from '../api/metrics/read-gauge.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { InFlightPayments } from '../payment/in-flight-payments.ts'
 import type { Ledger } from '../payment/ledger/ledger.ts'
@@ -158,36 +159,25 @@ function measureLedger(
   metrics: Registry,
   { ledger, inFlightPayments, clock }: MeasuredSales,
 ): void {
-  const registers = [metrics]
-  new Gauge({
-    name: 'perpscope_payments',
-    help: 'Payments in the ledger by state. Check payments that stay unknown.',
-    labelNames: ['state'],
-    registers,
-    async collect() {
-      this.reset()
-      const counts = await ledger.counts().catch(() => ({}))
-      for (const [state, count] of Object.entries(counts)) this.set({ state }, count)
-    },
-  })
-  new Gauge({
-    name: 'perpscope_payment_claims',
-    help: 'Payments in progress.',
-    registers,
-    collect() {
-      this.set(inFlightPayments.size)
-    },
-  })
-  new Gauge({
-    name: 'perpscope_payment_exposure_usdc',
-    help: 'Sum of answers that were sent before their transfers were confirmed.',
-    registers,
-    async collect() {
-      const exposure = await ledger.exposure().catch(() => null)
-      if (exposure === null) this.remove()
-      else this.set(usdc(exposure))
-    },
-  })
+  readGauges(
+    metrics,
+    'perpscope_payments',
+    'Payments in the ledger by state. Check payments that stay unknown.',
+    'state',
+    async () => Object.entries(await ledger.counts().catch(() => ({}))),
+  )
+  readGauge(
+    metrics,
+    'perpscope_payment_claims',
+    'Payments in progress.',
+    () => inFlightPayments.size,
+  )
+  readGauge(
+    metrics,
+    'perpscope_payment_exposure_usdc',
+    'Sum of answers that were sent before their transfers were confirmed.',
+    () => ledger.exposure().then(usdc, () => null),
+  )
   measureUnsettled(metrics, ledger, clock)
 }
 

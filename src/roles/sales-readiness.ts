@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
+import { readGauges } from '../api/metrics/read-gauge.ts'
 import type { SteadyClock } from '../domain/steady-clock.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { ClockCheck } from '../payment/clock-check.ts'
@@ -67,34 +68,28 @@ export function measureReadiness(
   { checks, methods, clock }: ReadinessFacts,
   metrics: Registry,
 ): void {
-  const registers = [metrics]
-  new Gauge({
-    name: 'perpscope_ready',
-    help: 'Result of each readiness check of /readyz: 1, or 0 while nothing is quoted.',
-    labelNames: ['check'],
-    registers,
-    collect() {
-      for (const { check, fault } of checks()) this.set({ check }, fault === null ? 1 : 0)
-    },
-  })
+  readGauges(
+    metrics,
+    'perpscope_ready',
+    'Result of each readiness check of /readyz: 1, or 0 while nothing is quoted.',
+    'check',
+    () => checks().map(({ check, fault }) => [check, fault === null ? 1 : 0]),
+  )
   new Gauge({
     name: 'perpscope_can_settle',
     help: 'Whether payments by a method can be settled: 1, or 0 while it is not offered.',
     labelNames: ['scheme', 'network'],
-    registers,
+    registers: [metrics],
     collect() {
       for (const { scheme, network, readiness } of methods)
         this.set({ scheme, network }, (readiness?.() ?? null) === null ? 1 : 0)
     },
   })
-  new Gauge({
-    name: 'perpscope_clock_behind_seconds',
-    help: 'How far the clock of this machine is behind the venue and the chains.',
-    labelNames: ['reference'],
-    registers,
-    collect() {
-      this.reset()
-      for (const [reference, ms] of clock.offsets()) this.set({ reference }, ms / 1_000)
-    },
-  })
+  readGauges(
+    metrics,
+    'perpscope_clock_behind_seconds',
+    'How far the clock of this machine is behind the venue and the chains.',
+    'reference',
+    () => [...clock.offsets()].map(([reference, ms]) => [reference, ms / 1_000]),
+  )
 }

@@ -2,7 +2,7 @@ import type { Address } from '@solana/kit'
 import { address, isAddress } from '@solana/kit'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { Counter, Gauge } from 'prom-client'
+import { Counter } from 'prom-client'
 import { ConfigError } from '../config/config-error.ts'
 import type { SolanaPaymentSettings } from '../config/payment.ts'
 import type { HostedFacilitators } from '../payment/facilitators/hosted-facilitators.ts'
@@ -26,8 +26,8 @@ import { solanaDevnet, solanaMainnet } from '../payment/solana/networks.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { screenHoldings } from '../payment/solana/payer-holdings.ts'
 import { SolanaNode } from '../payment/solana/solana-node.ts'
-import { countDecreases } from './balance-decreases.ts'
-import { knownNode, unanswered } from './outcome-node.ts'
+import { measureBalance } from './balance-decreases.ts'
+import { acceptNode, knownNode, refuse, unanswered } from './outcome-node.ts'
 import type { Watching } from './payment-watching.ts'
 import { watchOf } from './sales-readiness.ts'
 import { systemClock } from './system-clock.ts'
@@ -63,8 +63,15 @@ export async function solanaPayment(
   const node = known === null ? null : new SolanaNode({ rpcUrl: known.url, clock: systemClock })
   if (node !== null && known !== null) {
     const settings = { network, payTo, feePayer: own?.address ?? null }
-    await examine(node, settings, log, unanswered(known, own !== null))
-    if (own !== null) measureFees(node, own.address, metrics)
+    await acceptNode(() => examineCluster(node, settings), unanswered(known, own !== null), log)
+    if (own !== null)
+      measureBalance(metrics, {
+        left: 'perpscope_fee_balance_sol',
+        leftHelp: 'Balance of the account that pays fees on Solana. NaN: the node did not answer.',
+        spent: 'perpscope_fee_spent_sol_total',
+        spentHelp: 'Sum of the decreases of the balance that pays fees on Solana between readings.',
+        read: async () => ((await node.account(own.address))?.lamports ?? 0) / LAMPORTS_PER_SOL,
+      })
   }
   const isOwn = own !== null && rpcUrl !== undefined
   const watch =
@@ -175,57 +182,4 @@ async function hostedSettler(
       ...(screening && { screen: (payment) => screening.screen(payment) }),
     },
   }
-}
-
-/** A node of another cluster would make every payment fail; one that is down now may be up for the first. */
-async function examine(
-  node: SolanaNode,
-  settings: Parameters<typeof examineCluster>[1],
-  log: Logger,
-  unreached: string,
-): Promise<void> {
-  let findings: Awaited<ReturnType<typeof examineCluster>>
-  try {
-    findings = await examineCluster(node, settings)
-  } catch (err) {
-    log.warn({ err }, unreached)
-    return
-  }
-  refuse(findings.faults)
-  for (const warning of findings.warnings) log.warn(warning)
-}
-
-/** Reports the last known balance and requests it again, so that reading metrics does not wait for a node. */
-function measureFees(node: SolanaNode, feePayer: Address, metrics: Registry): void {
-  let sol = Number.NaN
-  const countSpent = countDecreases(
-    new Counter({
-      name: 'perpscope_fee_spent_sol_total',
-      help: 'Sum of the decreases of the balance that pays fees on Solana between readings.',
-      registers: [metrics],
-    }),
-  )
-  const gauge = new Gauge({
-    name: 'perpscope_fee_balance_sol',
-    help: 'Balance of the account that pays fees on Solana. NaN: the node did not answer.',
-    registers: [metrics],
-    collect() {
-      this.set(sol)
-      void ask()
-    },
-  })
-  const ask = async () => {
-    try {
-      sol = ((await node.account(feePayer))?.lamports ?? 0) / LAMPORTS_PER_SOL
-    } catch {
-      sol = Number.NaN
-    }
-    countSpent(sol)
-    gauge.set(sol)
-  }
-  void ask()
-}
-
-function refuse(faults: readonly string[]): void {
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
 }

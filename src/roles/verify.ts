@@ -6,6 +6,7 @@ import { UsageError } from '../config/usage.ts'
 import type { VerifyOptions } from '../config/verify.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import { hostOf } from '../domain/host-of.ts'
+import { parsedJson } from '../domain/json.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { AnswerFile } from '../proof/answer-file.ts'
 import { AnswerFileError, answerText, readAnswerFile } from '../proof/answer-file.ts'
@@ -137,7 +138,7 @@ async function receiptSigner(url: string): Promise<string | undefined> {
 async function fetched(url: string): Promise<{ status: number; body: unknown }> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) })
-    return { status: response.status, body: parsed(await boundedText(response)) }
+    return { status: response.status, body: parsedJson(await boundedText(response)) }
   } catch (cause) {
     throw new OperatingError('unverifiable', `${url} does not answer: ${reasonOf(cause)}`)
   }
@@ -152,14 +153,6 @@ async function boundedText({ body }: Response): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
 }
 
 function rendered(verdict: string, steps: readonly CheckStep[]): string {

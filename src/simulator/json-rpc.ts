@@ -1,3 +1,5 @@
+import { parsedJson } from '../domain/json.ts'
+
 export type RpcAnswer =
   | { readonly result: unknown }
   | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } }
@@ -9,12 +11,9 @@ const BATCH_MAX = 100
 
 /** The reply of a JSON-RPC 2.0 server to one request or a batch: https://www.jsonrpc.org/specification */
 export function rpcReply(answer: RpcMethods, body: string): unknown {
-  let request: unknown
-  try {
-    request = JSON.parse(body)
-  } catch {
+  const request = parsedJson(body)
+  if (request === undefined)
     return { jsonrpc: '2.0', ...rpcFailure(-32700, 'Parse error'), id: null }
-  }
   if (!Array.isArray(request)) return replyToOne(answer, request)
   if (request.length === 0 || request.length > BATCH_MAX)
     return { jsonrpc: '2.0', ...rpcFailure(-32600, 'Invalid request'), id: null }

@@ -1,4 +1,5 @@
 import type { Message } from '@a2a-js/sdk'
+import { isRecord, parsedJson } from '../../domain/json.ts'
 import type { AnalysisTool } from '../mcp/mcp-tools.ts'
 
 const PARTS_MAX = 8
@@ -35,26 +36,18 @@ type RequestedAnalysis = {
 }
 
 function fromData(value: unknown): RequestedAnalysis | null {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return null
-  const { analysis, ...args } = value as Readonly<Record<string, unknown>>
+  if (!isRecord(value)) return null
+  const { analysis, ...args } = value
   return typeof analysis === 'string' ? { analysis, args } : null
 }
 
 function fromText(whole: string): RequestedAnalysis | null {
   const text = whole.slice(0, TEXT_CHARS_MAX).trim()
-  if (text.startsWith('{')) return fromJson(text)
+  if (text.startsWith('{')) return fromData(parsedJson(text))
   // Accepts a path too, and a pair with a slash.
   const [, analysis = '', rest = ''] = /^\/?([^\s/]*)[\s/]*(.*)$/s.exec(text) ?? []
   const [coin, ...others] = rest.split(/\s+/).filter((word) => word !== '')
   // The path refuses further words, which may be meant as parameters.
   const args = Object.fromEntries(others.map((word) => [word, '']))
   return { analysis: analysis.toLowerCase(), args: coin === undefined ? args : { ...args, coin } }
-}
-
-function fromJson(text: string): RequestedAnalysis | null {
-  try {
-    return fromData(JSON.parse(text))
-  } catch {
-    return null
-  }
 }

@@ -6,17 +6,19 @@ export function readGauge(
   metrics: Registry,
   name: string,
   help: string,
-  read: () => number | null,
+  read: () => number | null | Promise<number | null>,
 ): void {
   new Gauge({
     ...{ name, help, registers: [metrics] },
-    collect() {
-      const value = read()
+    async collect() {
+      const value = await read()
       if (value === null) this.remove()
       else this.set(value)
     },
   })
 }
+
+type LabelledValues = Iterable<readonly [label: string, value: number]>
 
 /** A gauge with one label that is read at each scrape. `read` gives the value of each label that exists now. */
 export function readGauges(
@@ -24,13 +26,14 @@ export function readGauges(
   name: string,
   help: string,
   label: string,
-  read: () => Iterable<readonly [label: string, value: number]>,
+  read: () => LabelledValues | Promise<LabelledValues>,
 ): void {
   new Gauge({
     ...{ name, help, labelNames: [label], registers: [metrics] },
-    collect() {
+    async collect() {
+      const values = await read()
       this.reset()
-      for (const [of, value] of read()) this.set({ [label]: of }, value)
+      for (const [of, value] of values) this.set({ [label]: of }, value)
     },
   })
 }

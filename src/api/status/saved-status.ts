@@ -1,8 +1,9 @@
+import { isRecord } from '../../domain/json.ts'
 import type { Incident, SavedStatus, StatusDay } from './status-history.ts'
 
 /** Reads what an earlier process saved. @returns null if it has another form */
 export function savedStatusFrom(document: unknown): SavedStatus | null {
-  if (!isObject(document)) return null
+  if (!isRecord(document)) return null
   const { sinceMs, lastMs, days, incidents } = document
   const isRead =
     isTime(sinceMs) &&
@@ -16,20 +17,20 @@ export function savedStatusFrom(document: unknown): SavedStatus | null {
 
 function isDay(one: unknown): one is StatusDay {
   return (
-    isObject(one) &&
+    isRecord(one) &&
     isTime(one['day']) &&
     isTime(one['elapsedMs']) &&
     isTime(one['soldMs']) &&
-    isObject(one['sources']) &&
+    isRecord(one['sources']) &&
     Object.values(one['sources']).every(
-      (time) => isObject(time) && isTime(time['elapsedMs']) && isTime(time['upMs']),
+      (time) => isRecord(time) && isTime(time['elapsedMs']) && isTime(time['upMs']),
     )
   )
 }
 
 function isIncident(one: unknown): one is Incident {
   return (
-    isObject(one) &&
+    isRecord(one) &&
     typeof one['kind'] === 'string' &&
     (one['subject'] === null || typeof one['subject'] === 'string') &&
     isTime(one['beginMs']) &&
@@ -40,8 +41,4 @@ function isIncident(one: unknown): one is Incident {
 /** Within the range of a date, so that every value can be shown. */
 function isTime(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= 8.64e15
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,7 @@
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
 import { viewOf } from '../../domain/document.ts'
+import { isRecord } from '../../domain/json.ts'
 import { selectionReader } from '../answer-selection.ts'
 import { fillDocument } from '../fill-document.ts'
 
@@ -41,7 +42,7 @@ export function unsoundParts(
 /** Dotted paths of all members, through lists. */
 function pathsOf(value: unknown, prefix = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => pathsOf(item, prefix))
-  if (!isObject(value)) return []
+  if (!isRecord(value)) return []
   return Object.entries(value).flatMap(([name, member]) => {
     // No path can go through it: a dot parts names.
     if (name.includes('.') || name.includes(',')) return []
@@ -54,12 +55,8 @@ function pathsOf(value: unknown, prefix = ''): string[] {
 function lostSubjects(whole: unknown, part: unknown, path: string): string[] {
   if (Array.isArray(whole) && Array.isArray(part))
     return part.flatMap((item, at) => lostSubjects(whole[at], item, path))
-  if (!isObject(whole) || !isObject(part)) return []
+  if (!isRecord(whole) || !isRecord(part)) return []
   const lost = SUBJECTS.filter((name) => whole[name] !== undefined && part[name] === undefined)
   const below = Object.keys(part).flatMap((name) => lostSubjects(whole[name], part[name], path))
   return [...lost.map((name) => `${path}: a part without its ${name}`), ...below]
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,4 @@
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '../../domain/json.ts'
 
 /** `extensions` of a quote or a payment: by name, with the data in `info`. Version 2 of x402 only. */
 export type Extensions = Readonly<Record<string, unknown>>

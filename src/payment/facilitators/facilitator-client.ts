@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
-import { isRecord } from '../is-record.ts'
+import { isRecord, parsedJson } from '../../domain/json.ts'
 
 export type FacilitatorClientOptions = {
   readonly url: string
@@ -56,9 +56,10 @@ export async function askFacilitator(
       signal: abort.signal,
     })
     const text = await boundedText(response, bytesMax)
+    const reply = text === null ? null : parsedJson(text)
     return {
       status: response.status,
-      body: text === null ? null : parsed(text),
+      body: isRecord(reply) ? reply : null,
       excerpt: text === null ? `(longer than ${bytesMax} bytes)` : excerptOf(text),
       retryAfterSeconds: retryAfterOf(response, clock.nowMs()),
       extensionResponses: extensionResponsesOf(response),
@@ -83,15 +84,6 @@ async function boundedText(response: Response, bytesMax: number): Promise<string
   return Buffer.concat(chunks).toString('utf8')
 }
 
-function parsed(text: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRecord(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
 function excerptOf(text: string): string {
   const printable = text.slice(0, 2 * EXCERPT_CHARS_MAX).replace(/[^\x21-\x7e]+/g, ' ')
   return printable.trim().slice(0, EXCERPT_CHARS_MAX) || '(empty)'
@@ -109,5 +101,5 @@ function extensionResponsesOf({ headers }: Response): string | null {
   const text = headers.get('extension-responses') ?? ''
   if (text.length > EXTENSION_RESPONSES_CHARS_MAX) return null
   if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) return null
-  return parsed(Buffer.from(text, 'base64').toString('utf8')) === null ? null : text
+  return isRecord(parsedJson(Buffer.from(text, 'base64').toString('utf8'))) ? text : null
 }

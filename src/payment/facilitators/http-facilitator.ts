@@ -1,7 +1,7 @@
 import { isSignature } from '@solana/kit'
 import type { SupportedResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '../../domain/json.ts'
 import { nodeReason } from '../node-error.ts'
 import type {
   DecodedPayment,

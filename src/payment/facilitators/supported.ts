@@ -1,5 +1,5 @@
 import type { Network, SupportedKind, SupportedResponse } from '@x402/core/types'
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '../../domain/json.ts'
 
 /** Reads a `/supported` response; null if it is invalid. */
 export function readSupported(

@@ -96,17 +96,14 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
 
   test('is continued after an interruption', async () => {
     const { files, db } = await written(250)
-    const { query } = db
     let pages = 0
-    const cut = Object.assign(Object.create(db) as Postgres, {
-      query,
-      transaction: async (work: Parameters<Postgres['transaction']>[0]) => {
-        pages += 1
-        // The first four create the tables.
-        if (pages === 6) throw new Error('interrupted')
-        return db.transaction(work)
-      },
-    })
+    const query: Postgres['query'] = async (text, values) => {
+      if (text.startsWith('INSERT INTO perpscope.payments')) pages += 1
+      if (pages === 2) throw new Error('interrupted')
+      return db.query(text, values)
+    }
+    const transaction: Postgres['transaction'] = (work) => db.transaction(work)
+    const cut = Object.assign(Object.create(db) as Postgres, { query, transaction })
     await expect(moveLedger(files, cut)).rejects.toThrow('interrupted')
     expect(await db.query('SELECT count(*) FROM perpscope.payments')).toEqual([{ count: 100n }])
     expect(await moveLedger(files, db)).toMatchObject({ payments: 250 })
@@ -206,10 +203,13 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
     }
   })
 
-  test('is not marked if the copy differs', async () => {
+  test.each([
+    ['UPDATE perpscope.payments SET amount = 1 WHERE id = 5'],
+    [`UPDATE perpscope.answers SET body = '' WHERE payment_id = 5`],
+  ])('is not marked after %s', async (change) => {
     const second = await written(120)
     await moveLedger(second.files, second.db)
-    await second.db.query(`UPDATE perpscope.payments SET amount = 1 WHERE id = 5`)
+    await second.db.query(change)
     const third = await written(120)
     await expect(moveLedger(third.files, second.db)).rejects.toMatchObject({
       code: 'ledger_move_differs',

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../../domain/errors.ts'
@@ -20,40 +19,36 @@ export type LedgerFiles = {
   readonly channels: string
 }
 
-export type MovedLedger = MovedPayments & {
+export type MovedLedger = {
+  readonly payments: number
+  /** Sum of all payments, in USDC atoms. */
+  readonly amount: bigint
+  /** SHA-256 over all payments, equal in both stores. */
+  readonly digest: string
   readonly failedSettlements: number
   readonly channels: number
   readonly vouchers: number
 }
 
-type MovedPayments = {
-  readonly payments: number
-  /** Sum of all payments, in USDC atoms. */
-  readonly amount: bigint
-  /** SHA-256 over all payments and answers, equal in both stores. */
-  readonly digest: string
-}
-
-/** Of a payment and its answer, in this order in both stores. */
-type Row = Readonly<Record<string, bigint | string | Buffer | null>> & {
-  readonly id: bigint
-  readonly amount: bigint
-}
-
-const PAGE_ROWS = 100
-/** Of rows that were moved, in the column `claim`. */
+/** Of payments that were moved, in the column `claim`. */
 const MOVED = 'moved'
 
-const paymentColumns =
-  'id network asset payer nonce state route binding payload_hash identifier amount finality transaction_hash payment valid_before_ms begun_ms updated_ms access caller_until_ms'.split(
-    ' ',
-  )
-const answerColumns = 'status headers body answer_hash expires_ms'.split(' ')
-const columns = [...paymentColumns, ...answerColumns]
-const insertPayment = `INSERT INTO perpscope.payments (${paymentColumns.join(', ')}, gateway, claim)
-  VALUES (${paymentColumns.map((_, index) => `$${index + 1}`).join(', ')}, '${MOVED}', '${MOVED}')`
-const insertAnswer = `INSERT INTO perpscope.answers VALUES ($1, $2, $3, $4, $5, $6)`
-
+const payments: MovedTable = {
+  from: 'payments',
+  to: 'perpscope.payments',
+  columns:
+    'id network asset payer nonce state route binding payload_hash identifier amount finality transaction_hash payment valid_before_ms begun_ms updated_ms access caller_until_ms'.split(
+      ' ',
+    ),
+  added: { gateway: `'${MOVED}'`, claim: `'${MOVED}'` },
+  order: { from: 'id', to: 'id' },
+}
+const answers: MovedTable = {
+  from: 'answers',
+  to: 'perpscope.answers',
+  columns: 'payment_id status headers body answer_hash expires_ms'.split(' '),
+  order: { from: 'payment_id', to: 'payment_id' },
+}
 const costs: MovedTable = {
   from: 'transaction_costs',
   to: 'perpscope.transaction_costs',
@@ -92,7 +87,7 @@ const vouchers: MovedTable = {
 
 /**
  * Copies the files of a ledger into an empty ledger in PostgreSQL, compares both, and marks the files, which are not
- * served again. An interrupted move continues where it ended.
+ * served again. An interrupted move can be repeated.
  * @throws OperatingError if a service has the files, if the database has other payments, or if both differ in the end
  */
 export async function moveLedger(files: LedgerFiles, db: Postgres): Promise<MovedLedger> {
@@ -106,30 +101,18 @@ export async function moveLedger(files: LedgerFiles, db: Postgres): Promise<Move
   try {
     for (const tables of [ledgerTables, failedSettlementTables, costTables, channelTables])
       await migrateTables(db, tables)
-    for (let after = await lastMoved(db); ; ) {
-      const rows = pageOf(file, after)
-      await insertAll(db, rows)
-      const last = rows.at(-1)
-      if (last === undefined) break
-      after = last.id
-    }
-    await continueIds(db, 'perpscope.payments')
-    const [ours, theirs] = [
-      await summed(async (after) => pageOf(file, after)),
-      await summed((after) => movedPage(db, after)),
-    ]
-    if (ours.digest !== theirs.digest)
-      throw new OperatingError(
-        'ledger_move_differs',
-        `the copy in PostgreSQL differs from ${path}: ${theirs.payments} of ${ours.payments} payments, sum ` +
-          `${theirs.amount} of ${ours.amount}. Empty the schema perpscope of the database, and move again.`,
-      )
+    await checkUnused(db)
+    const sum = file.prepare<[], bigint | null>('SELECT sum(amount) FROM payments').pluck()
+    const amount = sum.safeIntegers().get() ?? 0n
+    const { rows, digest } = await moveTable(file, db, payments)
+    await continueIds(db, payments.to)
+    await moveTable(file, db, answers)
     await moveTable(file, db, costs)
     const failed = await moveTable(file, db, failedSettlements)
     await continueIds(db, failedSettlements.to)
     const moved = await moveChannels(files.channels, db)
     file.pragma(`user_version = ${MOVED_VERSION}`)
-    return { ...ours, ...moved, failedSettlements: failed }
+    return { payments: rows, amount, digest, ...moved, failedSettlements: failed.rows }
   } finally {
     file.close()
     lock.close()
@@ -145,8 +128,8 @@ async function moveChannels(path: string, db: Postgres) {
     const isMarked = file.pragma('user_version', { simple: true }) === MOVED_VERSION
     if (!isMarked) new SqliteChannelStore(path).close()
     const moved = {
-      channels: await moveTable(file, db, channels),
-      vouchers: await moveTable(file, db, vouchers),
+      channels: (await moveTable(file, db, channels)).rows,
+      vouchers: (await moveTable(file, db, vouchers)).rows,
     }
     file.pragma(`user_version = ${MOVED_VERSION}`)
     return moved
@@ -163,10 +146,10 @@ async function continueIds(db: Postgres, table: string): Promise<void> {
   )
 }
 
-/** The last payment of an interrupted move; 0 for an empty ledger. */
-async function lastMoved(db: Postgres): Promise<bigint> {
-  const [found] = await db.query<{ others: bigint; gateways: bigint; last: bigint }>(`
-    SELECT count(*) FILTER (WHERE claim <> '${MOVED}') AS others, coalesce(max(id), 0) AS last,
+/** @throws OperatingError unless the ledger is empty, or an interrupted move wrote all that it has */
+async function checkUnused(db: Postgres): Promise<void> {
+  const [found] = await db.query<{ others: bigint; gateways: bigint }>(`
+    SELECT count(*) FILTER (WHERE claim <> '${MOVED}') AS others,
         (SELECT count(*) FROM perpscope.gateways WHERE seen > now() - interval '15 s') AS gateways
       FROM perpscope.payments`)
   if (found === undefined || found.others > 0n || found.gateways > 0n)
@@ -174,59 +157,4 @@ async function lastMoved(db: Postgres): Promise<bigint> {
       'ledger_in_use',
       'the ledger in this database has payments of its own or a gateway at work: move into an empty one, before the first gateway starts',
     )
-  return found.last
-}
-
-function pageOf(file: Database.Database, after: bigint): readonly Row[] {
-  return file
-    .prepare<[bigint], Row>(
-      `SELECT ${columns.join(', ')} FROM payments LEFT JOIN answers ON payment_id = id
-         WHERE id > ? ORDER BY id LIMIT ${PAGE_ROWS}`,
-    )
-    .safeIntegers()
-    .all(after)
-}
-
-function movedPage(db: Postgres, after: bigint): Promise<readonly Row[]> {
-  return db.query<Row>(
-    `SELECT ${columns.join(', ')} FROM perpscope.payments
-         LEFT JOIN perpscope.answers ON payment_id = id
-       WHERE id > $1 ORDER BY id LIMIT ${PAGE_ROWS}`,
-    [after],
-  )
-}
-
-/** A page is moved entirely or not at all. */
-async function insertAll(db: Postgres, rows: readonly Row[]): Promise<void> {
-  if (rows.length === 0) return
-  await db.transaction(async (query) => {
-    for (const row of rows) {
-      await query(
-        insertPayment,
-        paymentColumns.map((name) => row[name]),
-      )
-      if (row['status'] !== null)
-        await query(insertAnswer, [row.id, ...answerColumns.map((name) => row[name])])
-    }
-  })
-}
-
-async function summed(pageAfter: (id: bigint) => Promise<readonly Row[]>): Promise<MovedPayments> {
-  const digest = createHash('sha256')
-  let [payments, amount, after] = [0, 0n, 0n]
-  for (;;) {
-    const rows = await pageAfter(after)
-    for (const row of rows) {
-      digest.update(JSON.stringify(columns.map((name) => textOf(row[name] ?? null))))
-      payments += 1
-      amount += row.amount
-      after = row.id
-    }
-    if (rows.length < PAGE_ROWS) return { payments, amount, digest: digest.digest('hex') }
-  }
-}
-
-function textOf(value: bigint | number | string | Buffer | null): string | null {
-  if (value === null) return null
-  return Buffer.isBuffer(value) ? value.toString('base64') : String(value)
 }

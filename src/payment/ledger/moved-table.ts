@@ -14,21 +14,22 @@ export type MovedTable = {
   readonly added?: Readonly<Record<string, string>>
 }
 
-type Row = Readonly<Record<string, bigint | number | string | null>>
+type Value = bigint | number | string | Buffer | null
+type Row = Readonly<Record<string, Value>>
 
 const PAGE_ROWS = 100
 
 /**
  * Copies the rows that are missing in PostgreSQL, a page at a time, and compares both. A page is copied entirely or not
  * at all, so an interrupted move can be repeated.
- * @returns the number of rows
+ * @returns the number of rows, and the SHA-256 over them
  * @throws OperatingError if both differ in the end
  */
 export async function moveTable(
   file: Database.Database,
   db: Postgres,
   table: MovedTable,
-): Promise<number> {
+): Promise<{ readonly rows: number; readonly digest: string }> {
   const { from, to, columns, order } = table
   let page: Row[] = []
   const insert = async () => {
@@ -54,7 +55,8 @@ export async function moveTable(
       if (rows.length < PAGE_ROWS) return
     }
   })
-  if (ours.text() === theirs.text()) return ours.rows
+  const digest = ours.text()
+  if (digest === theirs.text()) return { rows: ours.rows, digest }
   throw new OperatingError(
     'ledger_move_differs',
     `the copy of ${from} in PostgreSQL differs: ${theirs.rows} of ${ours.rows} rows. Empty the schema perpscope of the database, and move again.`,
@@ -98,6 +100,7 @@ class Digest {
   }
 }
 
-function textOf(value: bigint | number | string | null): string | null {
+function textOf(value: Value): string | null {
+  if (Buffer.isBuffer(value)) return value.toString('base64')
   return value === null ? null : String(value)
 }

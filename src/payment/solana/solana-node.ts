@@ -1,5 +1,5 @@
 import type { Clock } from '../../domain/clock.ts'
-import { isRecord } from '../is-record.ts'
+import { isRecord } from '../../domain/json.ts'
 
 /** Status of a transaction. */
 export type SignatureStatus = {

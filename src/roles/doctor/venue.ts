@@ -4,6 +4,7 @@ import { request } from 'undici'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { hostOf } from '../../domain/host-of.ts'
+import { isRecord, parsedJson } from '../../domain/json.ts'
 import type { VenueUrls } from '../../engine/engine.ts'
 import { connectWebSocket } from '../system-runtime.ts'
 import type { Finding } from './finding.ts'
@@ -76,9 +77,9 @@ async function checkRest(
 
 /** Names of those that trade. */
 function coinsOf(meta: unknown): string[] {
-  const universe = isObject(meta) && Array.isArray(meta['universe']) ? meta['universe'] : []
+  const universe = isRecord(meta) && Array.isArray(meta['universe']) ? meta['universe'] : []
   return universe.flatMap((row: unknown) =>
-    isObject(row) && typeof row['name'] === 'string' && row['isDelisted'] !== true
+    isRecord(row) && typeof row['name'] === 'string' && row['isDelisted'] !== true
       ? [row['name']]
       : [],
   )
@@ -115,7 +116,7 @@ async function checkClock(infoUrl: string, clock: Clock): Promise<Finding> {
 
 /** The time in the reply, otherwise its Date header plus the average rounding of half a second. */
 function timeOf({ body, date }: Reply): number | null {
-  if (isObject(body) && typeof body['time'] === 'number') return body['time']
+  if (isRecord(body) && typeof body['time'] === 'number') return body['time']
   const dateMs = date === null ? Number.NaN : Date.parse(date)
   return Number.isNaN(dateMs) ? null : dateMs + 500
 }
@@ -152,8 +153,8 @@ function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promis
     frames = connectWebSocket(wsUrl, of(order)).subscribe({
       next: (text) => {
         // Some servers greet with a text that is not JSON.
-        const frame = parsed(text)
-        if (isObject(frame) && frame['channel'] === 'subscriptionResponse') end(resolve)
+        const frame = parsedJson(text)
+        if (isRecord(frame) && frame['channel'] === 'subscriptionResponse') end(resolve)
       },
       error: (cause) => end(() => reject(cause)),
     })
@@ -181,19 +182,7 @@ async function ask(infoUrl: string, body: object): Promise<Reply> {
   const { date } = reply.headers
   return {
     status: reply.statusCode,
-    body: parsed(text),
+    body: parsedJson(text),
     date: typeof date === 'string' ? date : null,
   }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }

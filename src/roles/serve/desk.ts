@@ -54,7 +54,8 @@ export function deskOf(
       canRestartEngine: restartEngine !== null,
     }),
   }
-  return { desk: { reports, doctor }, doctor }
+  // As a part it has no `start`: it runs on request alone.
+  return { desk: { reports, doctor }, doctor: { stop: () => doctor.stop() } }
 }
 
 /** @param ledger null if answers are free */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import { Counter, Gauge } from 'prom-client'
+import { Counter } from 'prom-client'
+import { readGauge } from '../../api/metrics/read-gauge.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { Broker } from '../../link/broker/broker.ts'
 import type { MirrorNotice } from '../../link/broker/mirror.ts'
@@ -68,14 +69,8 @@ function clockDifference({ origin }: EngineReplica): string | undefined {
 }
 
 function measure(mirror: Mirror, replica: EngineReplica, { metrics }: Foundation): void {
-  const registers = [metrics]
   const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      ...{ name, help, registers },
-      collect() {
-        this.set(read())
-      },
-    })
+    readGauge(metrics, name, help, read)
   gauge('perpscope_mirror_ready', '1 while the documents are complete and fresh.', () =>
     mirror.isReady ? 1 : 0,
   )
@@ -93,7 +88,7 @@ function measure(mirror: Mirror, replica: EngineReplica, { metrics }: Foundation
   new Counter({
     name: 'perpscope_mirror_refused_frames_total',
     help: 'Frames of the broker that were damaged or of another format.',
-    registers,
+    registers: [metrics],
     collect() {
       this.reset()
       this.inc(mirror.refusedFrames)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { Counter, Gauge } from 'prom-client'
+import { Counter } from 'prom-client'
+import { readGauge } from '../../api/metrics/read-gauge.ts'
 import type { Broker } from '../../link/broker/broker.ts'
 import { Leadership } from '../../link/broker/leadership.ts'
 import { Publisher } from '../../link/broker/publisher.ts'
@@ -64,28 +65,23 @@ export function publishing(
 }
 
 function measure(leadership: Leadership, publisher: Publisher, { metrics }: Foundation): void {
-  const registers = [metrics]
-  new Gauge({
-    name: 'perpscope_engine_leads',
-    help: '1 while this engine publishes, 0 while it stands by.',
-    registers,
-    collect() {
-      this.set(leadership.lease === null ? 0 : 1)
-    },
-  })
-  new Gauge({
-    name: 'perpscope_engine_epoch',
-    help: 'Epoch of the lease of this engine; 0 while it stands by.',
-    registers,
-    collect() {
-      this.set(leadership.lease?.epoch ?? 0)
-    },
-  })
+  readGauge(
+    metrics,
+    'perpscope_engine_leads',
+    '1 while this engine publishes, 0 while it stands by.',
+    () => (leadership.lease === null ? 0 : 1),
+  )
+  readGauge(
+    metrics,
+    'perpscope_engine_epoch',
+    'Epoch of the lease of this engine; 0 while it stands by.',
+    () => leadership.lease?.epoch ?? 0,
+  )
   new Counter({
     name: 'perpscope_publications_total',
     help: 'Publications of this engine by outcome: published, older (a newer one is stored), incomplete (what it continues is not stored, so everything follows), fenced (another engine leads), failed (no reply of the broker).',
     labelNames: ['outcome'],
-    registers,
+    registers: [metrics],
     collect() {
       this.reset()
       for (const [outcome, count] of Object.entries(publisher.counts()))

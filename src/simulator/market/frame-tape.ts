@@ -1,3 +1,4 @@
+import { isRecord, parsedJson } from '../../domain/json.ts'
 import type { Book, Level, Trade } from './market.ts'
 import { bits, noiseKey } from './noise.ts'
 import type { CoinTape } from './recorded-tape.ts'
@@ -68,7 +69,7 @@ function addTrade(tapes: Map<string, Growing>, row: Row): void {
 
 /** @returns false where it is no whole book. */
 function addBook(tapes: Map<string, Growing>, text: string, data: unknown): boolean {
-  const { coin, time, fast } = isRow(data) ? data : {}
+  const { coin, time, fast } = isRecord(data) ? data : {}
   if (typeof coin !== 'string' || typeof time !== 'number' || fast === true) return false
   const { bids, asks } = bookOf(data)
   if (bids[0] === undefined || asks[0] === undefined || bids[0].price >= asks[0].price) return false
@@ -86,7 +87,7 @@ function tapeOf(tapes: Map<string, Growing>, coin: string): Growing {
 }
 
 function bookOf(data: unknown): Book {
-  const levels: unknown = isRow(data) ? data['levels'] : undefined
+  const levels: unknown = isRecord(data) ? data['levels'] : undefined
   const [bids, asks] = (Array.isArray(levels) ? levels : []).map(sideOf)
   return { bids: bids ?? [], asks: asks ?? [] }
 }
@@ -99,21 +100,13 @@ function sideOf(rows: unknown): readonly Level[] {
 }
 
 function rowOf(text: string): Row {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isRow(value) ? value : {}
-  } catch {
-    // It was recorded as it came, and it came broken.
-    return {}
-  }
+  const value = parsedJson(text)
+  // It was recorded as it came, which may be broken.
+  return isRecord(value) ? value : {}
 }
 
 function rowsOf(value: unknown): readonly Row[] {
-  return Array.isArray(value) ? value.filter(isRow) : []
-}
-
-function isRow(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return Array.isArray(value) ? value.filter(isRecord) : []
 }
 
 function decimalsOf(text: string): number {

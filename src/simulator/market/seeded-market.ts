@@ -44,6 +44,11 @@ export function seededMarket(options: {
   })
 }
 
+type CoinFigures = Pick<NewListing, 'priceUsd' | 'dayNotionalUsd'> & {
+  readonly openInterestUsd: number
+  readonly delistedAtMs: number
+}
+
 /** Makes coins that share the factors of one seed and start, funded by the rule of one dex. */
 export function modelCoins(
   seed: number,
@@ -93,73 +98,46 @@ export function modelCoins(
     ]
   }
 
+  const coinOf = (instrument: Instrument, firstQuarter: number, figures: CoinFigures) => {
+    const { coin, sizeDecimals } = instrument
+    const { priceUsd: price, dayNotionalUsd } = figures
+    const key = noiseKey(seed, 'coin', coin)
+    const exposures = exposuresOf(coin, key)
+    const source = new SeededBars({
+      ...{ key, firstQuarter, sizeDecimals, price, exposures, dayNotionalUsd },
+    })
+    return new SimulatedCoin({ instrument, source, key, funding, ...figures })
+  }
+
   return {
     ofCatalog(row) {
       const [coin, sizeDecimals, marginTableId, priceUsd, dayNotionalUsd, openInterestUsd] = row
       const isDelisted = row[6] === true
-      const key = noiseKey(seed, 'coin', coin)
-      const delistedDays = DELISTED_DAYS_MIN + Math.floor(DELISTED_DAYS_SPAN * uniform(key, 5))
+      const chance = uniform(noiseKey(seed, 'coin', coin), 5)
+      const delistedDays = DELISTED_DAYS_MIN + Math.floor(DELISTED_DAYS_SPAN * chance)
       const delistedAtQuarter = startQuarter - delistedDays * QUARTERS_A_DAY
-      return new SimulatedCoin({
-        instrument: instrumentOf(coin, sizeDecimals, marginTableId, isDelisted),
-        source: new SeededBars({
-          key,
-          firstQuarter: startQuarter - HISTORY_QUARTERS,
-          sizeDecimals,
-          price: priceUsd,
-          exposures: exposuresOf(coin, key),
-          dayNotionalUsd,
-        }),
-        key,
-        priceUsd,
-        dayNotionalUsd,
-        openInterestUsd,
-        delistedAtMs: isDelisted ? delistedAtQuarter * QUARTER_MS : Number.POSITIVE_INFINITY,
-        funding,
-      })
+      const delistedAtMs = isDelisted ? delistedAtQuarter * QUARTER_MS : Number.POSITIVE_INFINITY
+      const maxLeverage = maxLeverageOf(marginTableId)
+      const isStrictlyIsolated = strictlyIsolatedCoins.has(coin)
+      return coinOf(
+        { coin, sizeDecimals, maxLeverage, marginTableId, isDelisted, isStrictlyIsolated },
+        startQuarter - HISTORY_QUARTERS,
+        { priceUsd, dayNotionalUsd, openInterestUsd, delistedAtMs },
+      )
     },
     ofListing({ coin, sizeDecimals, maxLeverage, priceUsd, dayNotionalUsd }, atMs) {
-      const key = noiseKey(seed, 'coin', coin)
-      return new SimulatedCoin({
-        instrument: {
-          coin,
-          sizeDecimals,
-          maxLeverage,
-          marginTableId: maxLeverage,
-          isDelisted: false,
-          isStrictlyIsolated: false,
+      const marginTableId = maxLeverage
+      return coinOf(
+        {
+          ...{ coin, sizeDecimals, maxLeverage, marginTableId },
+          ...{ isDelisted: false, isStrictlyIsolated: false },
         },
-        source: new SeededBars({
-          key,
-          firstQuarter: Math.floor(atMs / QUARTER_MS),
-          sizeDecimals,
-          price: priceUsd,
-          exposures: exposuresOf(coin, key),
-          dayNotionalUsd,
-        }),
-        key,
-        priceUsd,
-        dayNotionalUsd,
-        openInterestUsd: dayNotionalUsd,
-        delistedAtMs: Number.POSITIVE_INFINITY,
-        funding,
-      })
+        Math.floor(atMs / QUARTER_MS),
+        {
+          ...{ priceUsd, dayNotionalUsd, openInterestUsd: dayNotionalUsd },
+          delistedAtMs: Number.POSITIVE_INFINITY,
+        },
+      )
     },
-  }
-}
-
-function instrumentOf(
-  coin: string,
-  sizeDecimals: number,
-  marginTableId: number,
-  isDelisted: boolean,
-): Instrument {
-  return {
-    coin,
-    sizeDecimals,
-    maxLeverage: maxLeverageOf(marginTableId),
-    marginTableId,
-    isDelisted,
-    isStrictlyIsolated: strictlyIsolatedCoins.has(coin),
   }
 }

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../domain/json.ts'
 import { bits } from '../market/noise.ts'
 
 const OVERSIZED_DIGITS = 100_000
@@ -80,7 +81,7 @@ function longLeaf(text: string, key: number): string {
 
 /** The first list of rows is repeated until the text is far too long; where there is none, a leaf grows. */
 function manyRows(text: string, key: number): string {
-  const json = parsed(text)
+  const json = parsedJson(text)
   if (json === undefined) return truncated(text, key)
   const copies = Math.max(2, Math.floor(OVERSIZED_BYTES / text.length))
   let isRepeated = false
@@ -94,7 +95,7 @@ function manyRows(text: string, key: number): string {
 
 /** The text with one leaf replaced by one of `jsons`, never by what it is already. */
 function withOtherLeaf(text: string, key: number, jsons: readonly string[]): string {
-  const value = parsed(text)
+  const value = parsedJson(text)
   if (value === undefined) return truncated(text, key)
   let leaves = 0
   JSON.stringify(value, (_, part: unknown) => {
@@ -112,15 +113,6 @@ function withOtherLeaf(text: string, key: number, jsons: readonly string[]): str
   const candidates = jsons.filter((json) => json !== replaced)
   const other = candidates[bits(key, 2) % candidates.length] ?? 'null'
   return marked.replace(MARK_JSON, () => other)
-}
-
-/** @returns undefined for a text that another fault has broken already. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function isLeaf(value: unknown): boolean {

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../domain/json.ts'
 import { bits } from '../market/noise.ts'
 import type { ActiveFaults } from './active-faults.ts'
 import type { AddressUse } from './allowance.ts'
@@ -56,12 +57,8 @@ export class InfoEndpoint {
   }
 
   #httpAnswer(use: AddressUse, text: string, nowMs: number): HttpAnswer {
-    let body: unknown
-    try {
-      body = JSON.parse(text)
-    } catch {
-      return plainAnswer(400, 'Failed to parse the request body as JSON')
-    }
+    const body = parsedJson(text)
+    if (body === undefined) return plainAnswer(400, 'Failed to parse the request body as JSON')
     const answer = this.#answer(use, body, nowMs)
     if (answer === undefined) return plainAnswer(429, TOO_MANY_REQUESTS)
     switch (answer.kind) {

@@ -1,3 +1,5 @@
+import { isRecord, parsedJson } from '../../domain/json.ts'
+
 /** An object of a text, and the line that it begins on. */
 export type TextObject = {
   readonly value: Readonly<Record<string, unknown>>
@@ -39,20 +41,12 @@ export function jsonObjects(
     } else if (character === '}') {
       depth--
       if (depth === 0) {
-        const value = parsed(text.slice(start, at + 1))
-        if (value === undefined) throw problemAt(startLine, 'this is not JSON')
+        const value = parsedJson(text.slice(start, at + 1))
+        if (!isRecord(value)) throw problemAt(startLine, 'this is not JSON')
         objects.push({ value, line: startLine })
       }
     }
   }
   if (depth > 0) throw problemAt(startLine, 'this object does not end')
   return objects
-}
-
-function parsed(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    return JSON.parse(json)
-  } catch {
-    return undefined
-  }
 }

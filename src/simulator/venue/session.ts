@@ -1,3 +1,4 @@
+import { parsedJson } from '../../domain/json.ts'
 import type { AddressUse } from './allowance.ts'
 import type { CloseCode } from './fault.ts'
 import { LateFrames } from './late-frames.ts'
@@ -138,7 +139,7 @@ export class Session {
       const { messagesPerMinute } = this.#host.limits
       return `Cannot send more than ${messagesPerMinute} messages per minute.`
     }
-    const frame = parseJson(text)
+    const frame = parsedJson(text)
     if (!isRecord(frame)) return unparsable(text)
     const { method, subscription } = frame
     switch (method) {
@@ -222,15 +223,6 @@ export class Session {
   #acknowledge(method: 'subscribe' | 'unsubscribe', subscription: string): void {
     const data = `{"method":"${method}","subscription":${subscription}}`
     this.send(`{"channel":"subscriptionResponse","data":${data}}`)
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    // Not JSON is one more frame that the venue cannot parse; the caller answers it as such.
-    return undefined
   }
 }
 

@@ -1,14 +1,11 @@
+import { parsedJson } from '../../domain/json.ts'
+
 /** A JSON object of an external source: every member may be missing or of any type. */
 export type UntrustedObject = Readonly<Record<string, unknown>>
 
 /** @returns undefined for text that is not JSON or is longer than `charsMax` */
 export function parseUntrusted(text: string, charsMax: number): unknown {
-  if (text.length > charsMax) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return text.length > charsMax ? undefined : parsedJson(text)
 }
 
 export function isUntrustedObject(value: unknown): value is UntrustedObject {

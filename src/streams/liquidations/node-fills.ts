@@ -1,6 +1,7 @@
+import { parsedJson } from '../../domain/json.ts'
 import type { LiquidationFill } from '../hyperliquid/wire/liquidation-fills.ts'
 import { decodeFillPairs } from '../hyperliquid/wire/liquidation-fills.ts'
-import { isVenueObject, parsedJson } from '../hyperliquid/wire/values.ts'
+import { isVenueObject } from '../hyperliquid/wire/values.ts'
 
 /** Both accounts of a trade are within few blocks of each other. */
 const TRADES_KEPT_MAX = 65_536

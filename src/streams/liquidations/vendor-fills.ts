@@ -1,10 +1,11 @@
 import { OperatingError } from '../../domain/errors.ts'
 import type { LiquidationEvent } from '../../domain/event.ts'
+import { parsedJson } from '../../domain/json.ts'
 import type { LiquidationFill } from '../hyperliquid/wire/liquidation-fills.ts'
 import { decodeFillPairs, liquidationEvents } from '../hyperliquid/wire/liquidation-fills.ts'
 import type { Drop, DropReason } from '../hyperliquid/wire/rejection.ts'
 import { drop } from '../hyperliquid/wire/rejection.ts'
-import { isVenueObject, parsedJson } from '../hyperliquid/wire/values.ts'
+import { isVenueObject } from '../hyperliquid/wire/values.ts'
 
 export const CHANNEL = 'liquidationFills'
 /** Frames that prove the subscription: its data, and acknowledgements as Hydromancer and as the venue name them. */

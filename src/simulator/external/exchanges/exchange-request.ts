@@ -1,19 +1,15 @@
+import { isRecord, parsedJson } from '../../../domain/json.ts'
+
 /** A JSON object of a client. */
 export type ExchangeRequest = { readonly [name: string]: unknown }
 
 export function requestObject(value: unknown): ExchangeRequest | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as ExchangeRequest)
-    : null
+  return isRecord(value) ? value : null
 }
 
 /** @returns null for text that is no JSON object */
 export function parseRequest(text: string): ExchangeRequest | null {
-  try {
-    return requestObject(JSON.parse(text))
-  } catch {
-    return null
-  }
+  return requestObject(parsedJson(text))
 }
 
 export function stringsOf(value: unknown): readonly string[] {

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../../domain/json.ts'
 import type { Drop, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { VenueObject } from './values.ts'
@@ -5,7 +6,6 @@ import {
   AMOUNT_MAX,
   isVenueObject,
   PRICE_MAX,
-  parsedJson,
   readDecimal,
   readInteger,
   readPrice,

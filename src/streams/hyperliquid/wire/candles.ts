@@ -1,5 +1,6 @@
 import type { Bar } from '../../../domain/bar.ts'
 import { barFault } from '../../../domain/bar.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import { timeframeMs, timeframes } from '../../../domain/timeframe.ts'
 import {
@@ -14,7 +15,7 @@ import type { Drop, DropReason, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { Row } from './row-fields.ts'
 import { RowFields } from './row-fields.ts'
-import { isVenueObject, parsedJson } from './values.ts'
+import { isVenueObject } from './values.ts'
 
 type BarsReply = {
   readonly kind: 'bars'

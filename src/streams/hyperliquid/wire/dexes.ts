@@ -1,6 +1,7 @@
+import { parsedJson } from '../../../domain/json.ts'
 import type { Rejected } from './rejection.ts'
 import { rejected } from './rejection.ts'
-import { isVenueObject, parsedJson } from './values.ts'
+import { isVenueObject } from './values.ts'
 
 /** The prefix of a dex's perpetuals. Occurs in URLs and keys. */
 export const DEX_NAME = /^[a-z0-9]{1,16}$/

@@ -1,4 +1,5 @@
 import type { Batch, MarkEvent, MarketEvent } from '../../../domain/event.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import type { VenueChannel } from './channels.ts'
 import { venueChannels } from './channels.ts'
 import type { Frame } from './frame.ts'
@@ -10,7 +11,7 @@ import { drop, rejected } from './rejection.ts'
 import type { Universe } from './universe.ts'
 import { isFollowedName, MAIN_DEX } from './universe.ts'
 import type { VenueObject } from './values.ts'
-import { isVenueObject, parsedJson } from './values.ts'
+import { isVenueObject } from './values.ts'
 
 /** Older servers send this text first. */
 const GREETING = 'Websocket connection established.'

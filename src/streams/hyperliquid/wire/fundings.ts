@@ -1,11 +1,12 @@
 import type { VenueFunding } from '../../../domain/event.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import { FUNDING_MAX, PREMIUM_MAX } from './contexts.ts'
 import type { Drop, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { VenueObject } from './values.ts'
-import { isVenueObject, parsedJson, readFraction, readInteger, readTimeMs } from './values.ts'
+import { isVenueObject, readFraction, readInteger, readTimeMs } from './values.ts'
 
 type FundingsReply = {
   readonly kind: 'fundings'

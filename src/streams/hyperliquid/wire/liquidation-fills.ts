@@ -1,12 +1,12 @@
 import type { LiquidationEvent, Stamped } from '../../../domain/event.ts'
 import { liquidationMethods } from '../../../domain/event.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import type { Drop, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { VenueObject } from './values.ts'
 import {
   AMOUNT_MAX,
   isVenueObject,
-  parsedJson,
   readAddress,
   readAmount,
   readPrice,

@@ -1,4 +1,5 @@
 import type { Batch, ContextEvent, MarkEvent, MarketEvent } from '../../../domain/event.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import { contextFields, contextOf } from './contexts.ts'
 import { absentOr, optionalField, priceField } from './field-types.ts'
 import type { Frame } from './frame.ts'
@@ -18,7 +19,7 @@ import type { Row, RowScope } from './row-fields.ts'
 import { RowFields } from './row-fields.ts'
 import type { Universe } from './universe.ts'
 import { isFollowedName, joinContexts, MAIN_DEX } from './universe.ts'
-import { isVenueObject, parsedJson } from './values.ts'
+import { isVenueObject } from './values.ts'
 
 /** What frames about all coins are joined with. */
 export type ListedCoins = RowScope & { readonly universes: ReadonlyMap<string, Universe> }

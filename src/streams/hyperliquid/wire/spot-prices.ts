@@ -1,9 +1,10 @@
 import type { TokenPrice } from '../../../domain/event.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import { USDC_TOKEN } from '../../../domain/listing.ts'
 import type { Drop, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { VenueObject } from './values.ts'
-import { isVenueObject, parsedJson, readAmount, readInteger, readPrice } from './values.ts'
+import { isVenueObject, readAmount, readInteger, readPrice } from './values.ts'
 
 /** The venue has about 450 spot tokens. */
 export const TOKEN_INDEX_MAX = 65_535

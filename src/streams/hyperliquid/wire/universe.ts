@@ -1,4 +1,5 @@
 import type { ContextEvent } from '../../../domain/event.ts'
+import { parsedJson } from '../../../domain/json.ts'
 import type { Listing, MarginTier } from '../../../domain/listing.ts'
 import { LISTINGS_MAX, singleMarginTier, UNKNOWN_TOKEN } from '../../../domain/listing.ts'
 import { parseContext } from './contexts.ts'
@@ -7,7 +8,7 @@ import { drop, rejected } from './rejection.ts'
 import type { RowScope } from './row-fields.ts'
 import { TOKEN_INDEX_MAX } from './spot-prices.ts'
 import type { VenueObject } from './values.ts'
-import { isVenueObject, parsedJson, readAmount, readInteger } from './values.ts'
+import { isVenueObject, readAmount, readInteger } from './values.ts'
 
 /** The perpetuals of one dex in the venue's order, by which contexts are joined. null: the row is unreadable. */
 export type Universe = readonly (Listing | null)[]

@@ -18,15 +18,6 @@ export function isVenueObject(value: unknown): value is VenueObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** @returns undefined for text that is not JSON */
-export function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** Bounds beyond which a number is an error of the sender. */
 export const PRICE_MAX = 1e9
 export const AMOUNT_MAX = 1e18

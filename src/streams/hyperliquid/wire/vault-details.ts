@@ -1,6 +1,7 @@
+import { parsedJson } from '../../../domain/json.ts'
 import type { Rejected } from './rejection.ts'
 import { rejected } from './rejection.ts'
-import { isVenueObject, parsedJson, readAddress } from './values.ts'
+import { isVenueObject, readAddress } from './values.ts'
 
 export type VaultDetails = {
   readonly kind: 'vault'
