@@ -4,7 +4,7 @@
  * needs `npm run build`.
  *
  * `tsx bench/memory.ts` exits with 1 when a bar is missed. `--coins 14,230`; 0 for a venue that does not answer;
- * `--seconds N` after all coins have answers; `--days N` of history; `--quick` 14 coins, two days of history.
+ * `--seconds N` after all coins have answers; `--days N` of history; `--quick` 5 coins, two days of history.
  */
 import assert from 'node:assert/strict'
 import type { ChildProcess } from 'node:child_process'
@@ -30,7 +30,7 @@ const { values: given } = parseArgs({
   },
 })
 const isQuick = given.quick
-const COUNTS = (given.coins ?? (isQuick ? '14' : '0,14,180,230')).split(',').map(Number)
+const COUNTS = (given.coins ?? (isQuick ? '5' : '0,14,180,230')).split(',').map(Number)
 const SECONDS = Number(given.seconds ?? (isQuick ? 20 : 300))
 const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
 /** Days of stored measures. */

@@ -12,7 +12,9 @@ const SEED = 7
 const COINS = 4
 const VERSION = '0.0.0'
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
-const RUN_SECONDS = 150
+/** Every analysis has an answer by then, at a REST weight at which history comes at once, and documents are kept once. */
+const RUN_SECONDS = 90
+const WEIGHT_PER_MINUTE = 50_000
 const PAUSE_SECONDS = 3
 /** Every document is rendered again within this time ... */
 const RENDERED_MS_MAX = 6_000
@@ -26,7 +28,11 @@ let endedMs: number
 
 beforeAll(() => {
   dataDir = mkdtempSync(join(tmpdir(), 'perpscope-again-'))
-  const service = started(join(dataDir, 'stopped'), START_MS, true)
+  const service = new SimulatedService({
+    ...options(join(dataDir, 'stopped'), START_MS),
+    hasPast: true,
+    weightPerMinute: WEIGHT_PER_MINUTE,
+  })
   service.run(RUN_SECONDS)
   before = answersOf(service.replica)
   endedMs = service.clock.nowMs()
@@ -38,39 +44,44 @@ beforeAll(() => {
 afterAll(() => rmSync(dataDir, { recursive: true }))
 
 describe.each(['stopped', 'killed'])('an engine that was %s and started again', (how) => {
+  /** At its start. */
+  let replica: EngineReplica
+
+  beforeAll(() => {
+    restarted(how, (service) => {
+      replica = service.replica
+    })
+  })
+
   test('gives the same answers as before, without new data', () => {
     const analyses = new Set(Array.from(before.keys(), (key) => key.split('/')[0]))
     expect(analyses.size, 'includes analyses that a checkpoint cannot restore').toBe(
       contracts.length,
     )
-    restarted(how, ({ replica }) => expect(missing(replica)).toEqual([]))
+    expect(missing(replica)).toEqual([])
   })
 
   test('knows the coin of every answer', () => {
-    restarted(how, ({ replica }) => {
-      for (const coin of replica.coins()) expect(replica.resolve(coin)?.coin).toBe(coin)
-    })
+    for (const coin of replica.coins()) expect(replica.resolve(coin)?.coin).toBe(coin)
   })
 
   test('does not state a later time than that of its data', () => {
-    restarted(how, ({ replica }) => {
-      const after = answersOf(replica)
-      const renewed = [...before].flatMap(([key, document]) => {
-        const again = after.get(key)
-        const instants = again === undefined ? [] : [...instantsOf(again)]
-        const known = new Map(instantsOf(document))
-        // A new rendering may include the seconds since the previous document.
-        const latestMs = (input: string) =>
-          Math.min(
-            endedMs,
-            (known.get(input) ?? endedMs) +
-              RENDERED_MS_MAX +
-              (input.includes('candles') ? BOOK_MS_MAX : 0),
-          )
-        return instants.filter(([input, ms]) => ms > latestMs(input))
-      })
-      expect(renewed).toEqual([])
+    const after = answersOf(replica)
+    const renewed = [...before].flatMap(([key, document]) => {
+      const again = after.get(key)
+      const instants = again === undefined ? [] : [...instantsOf(again)]
+      const known = new Map(instantsOf(document))
+      // A new rendering may include the seconds since the previous document.
+      const latestMs = (input: string) =>
+        Math.min(
+          endedMs,
+          (known.get(input) ?? endedMs) +
+            RENDERED_MS_MAX +
+            (input.includes('candles') ? BOOK_MS_MAX : 0),
+        )
+      return instants.filter(([input, ms]) => ms > latestMs(input))
     })
+    expect(renewed).toEqual([])
   })
 
   test('does not take back what it needs some seconds to remember', () => {
@@ -103,7 +114,7 @@ function restarted(
 ): void {
   const copy = mkdtempSync(join(dataDir, 'copy-'))
   cpSync(join(dataDir, how), copy, { recursive: true })
-  const service = started(copy, startMs)
+  const service = new SimulatedService(options(copy, startMs))
   try {
     look(service)
   } finally {
@@ -116,15 +127,8 @@ function missing(replica: EngineReplica): readonly string[] {
   return [...before.keys()].filter((key) => !after.has(key))
 }
 
-function started(folder: string, startMs: number, hasPast = false): SimulatedService {
-  return new SimulatedService({
-    seed: SEED,
-    coins: COINS,
-    dataDir: folder,
-    version: VERSION,
-    startMs,
-    hasPast,
-  })
+function options(folder: string, startMs: number) {
+  return { seed: SEED, coins: COINS, dataDir: folder, version: VERSION, startMs }
 }
 
 function answersOf(replica: EngineReplica): ReadonlyMap<string, Document> {

@@ -4,8 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
+import { buyOptions } from '../src/config/buy.ts'
+import { SettingsCommand } from '../src/config/settings-command.ts'
+import { UsageError } from '../src/config/usage.ts'
+import { buy as roleOfBuy } from '../src/roles/buy.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
 import type { Rig } from './support/service.ts'
 import { freePort, runCommand, startRig, untilSold } from './support/service.ts'
 
@@ -33,8 +38,30 @@ async function wallet() {
   return { key, spent: async () => FUNDS - (await rig.chain.balanceOf(address)) }
 }
 
+/** The built command. */
 const buy = (args: readonly string[], env: Record<string, string> = {}) =>
   runCommand(['buy', ...args], { env: { PERPSCOPE_URL: rig.url, ...env } })
+
+/** The same in this process, without a terminal. @throws what ends the command with 1, or with 2 if it is a UsageError */
+async function buyHere(args: readonly string[]) {
+  const variables = { PERPSCOPE_URL: rig.url }
+  const command = new SettingsCommand('buy', { variables, fileOptions: [] }).argument('<path>')
+  for (const option of buyOptions) command.addOption(option)
+  command.parse(args, { from: 'user' })
+  let [output, errors] = ['', '']
+  const shell = {
+    write: (text: string) => {
+      output += text
+    },
+    tell: (text: string) => {
+      errors += text
+    },
+    isPretty: false,
+    canAsk: false,
+  }
+  const code = await roleOfBuy(command.args[0] ?? '', command.opts(), shell)
+  return { code, output, errors: errors.trimEnd() }
+}
 
 describe('perpscope buy', () => {
   test('buys with a key, the answer on standard output and the report on standard error', async () => {
@@ -68,7 +95,7 @@ describe('perpscope buy', () => {
     const { key, spent } = await wallet()
     const file = join(folder, 'base.key')
     await writeFile(file, `${key}\n`)
-    const { output } = await buy(['funding/BTC', '--key-file', file, '--yes', '--json'])
+    const { output } = await buyHere(['funding/BTC', '--key-file', file, '--yes', '--json'])
     expect(JSON.parse(output)).toMatchObject({
       path: '/funding/BTC',
       charged: true,
@@ -91,9 +118,9 @@ describe('perpscope buy', () => {
   })
 
   test('without a key states the price and how to set a key', async () => {
-    const { code, errors } = await buy(['/pulse/BTC', '--yes'])
-    expect(code).toBe(2)
-    expect(errors).toContain(
+    const refused = buyHere(['/pulse/BTC', '--yes'])
+    await expect(refused).rejects.toThrow(UsageError)
+    await expect(refused).rejects.toThrow(
       'the call costs 0.025 USDC on Base, or 0.025 USDC on Solana: give a key',
     )
   })
@@ -103,7 +130,7 @@ describe('perpscope buy', () => {
     ['another payee', ['--payee', `0x${'a'.repeat(40)}`], 'not an accepted payee'],
   ])('signs nothing for %s', async (_what, flags, says) => {
     const { key, spent } = await wallet()
-    const { code, errors } = await buy(['/pulse/BTC', '--key', key, '--yes', ...flags])
+    const { code, errors } = await buyHere(['/pulse/BTC', '--key', key, '--yes', ...flags])
     expect(code).toBe(1)
     expect(errors).toContain(says)
     expect(errors).toContain('Nothing was charged.')
@@ -111,27 +138,27 @@ describe('perpscope buy', () => {
   })
 
   test('with an empty wallet states the reason, and that nothing was charged', async () => {
-    const { code, errors } = await buy(['/pulse/BTC', '--key', generatePrivateKey(), '--yes'])
+    const { code, errors } = await buyHere(['/pulse/BTC', '--key', generatePrivateKey(), '--yes'])
     expect(code).toBe(1)
     expect(errors).toMatch(/the payment was refused: .*insufficient.*\nNothing was charged\./)
   })
 
   test('prints a refusal with its suggestion', async () => {
-    const { code, output, errors } = await buy(['/pulse/BCT'])
+    const { code, output, errors } = await buyHere(['/pulse/BCT'])
     expect({ code, output }).toEqual({ code: 1, output: '' })
     expect(errors.split('\n')).toEqual([
       expect.stringMatching(/^perpscope: Unknown coin: No perpetual is listed as "BCT"/),
       expect.stringMatching(/^Did you mean .*BTC/),
       'Nothing was charged.',
     ])
-    const report = JSON.parse((await buy(['/pulse', '--json'])).output)
+    const report = JSON.parse((await buyHere(['/pulse', '--json'])).output)
     expect(report).toMatchObject({ charged: false, problem: { did_you_mean: ['/pulse/{coin}'] } })
   })
 
   test.each(['/coins', '/llms.txt', '/sample/pulse?view=compact'])(
     'just prints %s',
     async (path) => {
-      const { code, output, errors } = await buy([path])
+      const { code, output, errors } = await buyHere([path])
       expect({ code, errors }).toEqual({ code: 0, errors: '' })
       const response = await fetch(rig.url + path)
       if (path === '/coins') expect(JSON.parse(output).coins).toContain('BTC')
@@ -161,7 +188,13 @@ describe('perpscope buy', () => {
     })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-    const lost = await buy(['/oi/BTC', '--url', url, '--key', key, '--yes'])
+    // Its retries are seconds apart.
+    vi.spyOn(systemClock, 'after').mockImplementation((_ms, then) => {
+      setImmediate(then)
+      return () => undefined
+    })
+    const lost = await buyHere(['/oi/BTC', '--url', url, '--key', key, '--yes'])
+    vi.restoreAllMocks()
     proxy.close()
     expect({ code: lost.code, output: lost.output }).toEqual({ code: 3, output: '' })
     expect(await spent()).toBe(0n)
@@ -177,8 +210,8 @@ describe('perpscope buy', () => {
     ['is not there', join(tmpdir(), 'absent.key'), 'cannot be read'],
     ['contains no key', import.meta.filename, 'contains neither'],
   ])('with a key file that %s is wrong usage', async (_what, file, says) => {
-    const { code, errors } = await buy(['/pulse/BTC', '--key-file', file])
-    expect(code).toBe(2)
-    expect(errors).toContain(says)
+    const refused = buyHere(['/pulse/BTC', '--key-file', file])
+    await expect(refused).rejects.toThrow(UsageError)
+    await expect(refused).rejects.toThrow(says)
   })
 })

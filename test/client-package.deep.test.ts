@@ -32,6 +32,11 @@ export const nothing = answer.not_a_member
 client.about('no-analysis', 'BTC')
 `
 
+const BUYING_IN_COMMONJS = `
+import { PerpscopeClient } from 'perpscope/client'
+export const made: PerpscopeClient = new PerpscopeClient({ url: '' })
+`
+
 /** The declared types equal those inferred by TypeBox, and the x402 messages those of the public client. */
 const SAME = `
 import type * as Core from '${ROOT}/node_modules/@x402/core/dist/esm/types/index.mjs'
@@ -59,21 +64,17 @@ beforeAll(() => {
 afterAll(() => user.remove())
 
 test.each([
-  ['node16', 'node16'],
-  ['nodenext', 'nodenext'],
-  ['esnext', 'bundler'],
-])('strict types resolve under module %s and moduleResolution %s', (module, resolution) => {
+  ['node16', 'node16', ['buying.ts']],
+  // A user of CommonJS gets the types too.
+  ['nodenext', 'nodenext', ['buying.ts', 'buying.cts']],
+  ['esnext', 'bundler', ['buying.ts']],
+])('strict types resolve under module %s and moduleResolution %s', (module, resolution, files) => {
   writeFileSync(join(user.folder, 'buying.ts'), BUYING)
-  expect(compiled(['buying.ts', '--module', module, '--moduleResolution', resolution])).toEqual({
+  writeFileSync(join(user.folder, 'buying.cts'), BUYING_IN_COMMONJS)
+  expect(compiled([...files, '--module', module, '--moduleResolution', resolution])).toEqual({
     status: 0,
     stdout: '',
   })
-})
-
-test('a user of CommonJS gets the types too', () => {
-  const code = `import { PerpscopeClient } from 'perpscope/client'\nexport const made: PerpscopeClient = new PerpscopeClient({ url: '' })\n`
-  writeFileSync(join(user.folder, 'buying.cts'), code)
-  expect(compiled(['buying.cts', '--module', 'nodenext'])).toEqual({ status: 0, stdout: '' })
 })
 
 test('the types of the answers equal those of the schemas', () => {

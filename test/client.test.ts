@@ -13,25 +13,17 @@ import {
   UnansweredError,
   UnpayableError,
 } from '../src/client/errors.ts'
-import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { problem } from '../src/domain/problem.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
-import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import type { Facilitator } from '../src/payment/payment.ts'
-import { newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import type { PaidHost } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import {
-  discoveryGateway,
-  PAY_TO,
-  PUBLIC_URL,
-  standingMarket,
-} from './support/discovery-gateway.ts'
+import type { Ground } from './support/attacked.ts'
+import { PULSE_PRICE, startGround } from './support/attacked.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
 const FUNDS = 1_000_000n
@@ -43,21 +35,22 @@ const MARGIN_MS = 60_000
 const CLOCKS_APART_MS = 60_000
 const LIE = { instance: '/pulse/BTC', requestId: 'test' }
 
+let ground: Ground
 let chain: EvmChain
 let local: Facilitator<ExactEvmPayment>
 const opened: { close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
-  chain = await startEvmChain({ clock: systemClock })
-  const { privateKey } = chain.accounts.facilitator
-  local = localFacilitator({ network: base, rpcUrl: chain.rpcUrl, privateKey, clock: systemClock })
+  ground = await startGround()
+  chain = ground.chain
+  local = ground.facilitator
 })
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((thing) => thing.close()))
 })
 
-afterAll(() => chain?.close())
+afterAll(() => ground?.close())
 
 async function hosted(facilitator = local): Promise<PaidHost> {
   const host = await startPaidHost({
@@ -442,45 +435,16 @@ describe('a service that lies', () => {
 
 describe('an answer that is asked for again', () => {
   test('is given from memory while the service has nothing newer, and is not paid for', async () => {
-    const market = standingMarket()
-    const gateway = discoveryGateway(market, 'x402')
-    opened.push(gateway)
-    const { contract } = pulse
-    let signed = 0
-    const client = clientOf(
-      { url: PUBLIC_URL },
-      {
-        nowMs: () => market.nowMs,
-        pay: () => {
-          signed += 1
-          const amount = contract.priceUsdcAtomic
-          const terms = {
-            amount,
-            payTo: PAY_TO as `0x${string}`,
-            nowMs: market.nowMs,
-            network: base,
-          }
-          return signedPayload(newBuyer(), terms) as ReturnType<Payer>
-        },
-        fetch: async (url, { headers }) => {
-          const {
-            statusCode,
-            payload,
-            headers: received,
-          } = await gateway.app.inject({ url, headers })
-          return new Response(statusCode === 304 ? null : payload, {
-            status: statusCode,
-            headers: received as Record<string, string>,
-          })
-        },
-      },
-    )
+    const gateway = await ground.gateway()
+    const { pay, signatures, spent } = await wallet()
+    const client = clientOf(gateway, { pay })
     const first = await client.about('pulse', 'BTC', {}, { reuse: true })
     const again = await client.about('pulse', 'BTC', {}, { reuse: true })
     expect(first.isReused).toBe(false)
     expect(again).toEqual({ ...first, isReused: true })
-    expect(signed).toBe(1)
-    expect(client.spentUsd).toBe(Number(contract.priceUsdcAtomic) / 1e6)
+    expect(signatures()).toBe(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+    expect(client.spentUsd).toBe(Number(PULSE_PRICE) / 1e6)
   })
 
   test('is bought again without a confirmation of the old one', async () => {

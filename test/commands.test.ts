@@ -1,18 +1,40 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import type { AddressInfo, Server } from 'node:net'
-import { createServer } from 'node:net'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import { OperatingError } from '../src/domain/errors.ts'
+import { program } from '../src/program.ts'
+import { printIndicators } from '../src/roles/indicators.ts'
+import { maintenanceCommand } from '../src/roles/maintenance.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
-import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { hasPostgres, startPostgres } from './support/postgres.ts'
 import { runCommand, runDemo } from './support/service.ts'
 
 const TABLE = join(import.meta.dirname, '../src/compute/indicators/fixtures/flat-stretch-table.csv')
 const SHARED = join(import.meta.dirname, '../../shared/data/hl-candles-2025-07/coins/BTC/1h.csv.gz')
+
+/** `perpscope indicators` in this process. @throws what ends the command */
+function printed(path: string, gaps: 'join' | 'refuse' = 'join') {
+  let [output, errors] = ['', '']
+  const write = (text: string) => {
+    output += text
+  }
+  const warn = (text: string) => {
+    errors += text
+  }
+  printIndicators(path, { gaps }, { write, warn }, systemClock.nowMs())
+  return { output, errors }
+}
+
+function refusalOf(path: string): unknown {
+  try {
+    return printed(path)
+  } catch (cause) {
+    return cause
+  }
+}
 
 describe('perpscope indicators', () => {
   let folder: string
@@ -46,23 +68,27 @@ describe('perpscope indicators', () => {
       bollinger: { upper: null },
     })
     expect(rows.at(-1)?.indicators.ema_200).toBeTypeOf('number')
-    expect((await runCommand(['indicators', zipped])).output).toBe(output)
+    expect(printed(zipped).output).toBe(output)
+  })
+
+  test('says what is wrong with a missing file, and fails', async () => {
+    const { code, errors } = await runCommand(['indicators', join(folder, 'absent.csv')])
+    expect(code).toBe(1)
+    expect(errors).toContain('absent.csv')
   })
 
   test.each([
-    ['a missing file', null],
     ['a time of no unit', 'time,open,high,low,close,volume\n1,1,1,1,1,1'],
     ['a row that is not numbers', 't,o,h,l,c,v\n1,1,1,1,x,1'],
     ['bars out of order', 't,o,h,l,c,v\n2,1,1,1,1,1\n1,1,1,1,1,1'],
     ['a high below the low', 't,o,h,l,c,v\n1,1,1,2,1,1'],
     ['an open above the high', 't,o,h,l,c,v\n1,9,2,1,1,1'],
-  ])('says what is wrong with %s, and fails', async (_what, text) => {
+  ])('says what is wrong with %s', async (_what, text) => {
     const path = join(folder, 'bad.csv')
-    await rm(path, { force: true })
-    if (text !== null) await writeFile(path, text)
-    const { code, errors } = await runCommand(['indicators', path])
-    expect(code).toBe(1)
-    expect(errors).toContain('bad.csv')
+    await writeFile(path, text)
+    const refusal = refusalOf(path)
+    expect(refusal, 'the command ends with 1').toBeInstanceOf(OperatingError)
+    expect(refusal).toHaveProperty('message', expect.stringContaining('bad.csv'))
   })
 
   test('reports missing bars on standard error, and refuses them on request', async () => {
@@ -73,46 +99,113 @@ describe('perpscope indicators', () => {
     expect(joined.code).toBe(0)
     expect(joined.output.trim().split('\n')).toHaveLength(lines.length - 1 - 3)
     expect(joined.errors).toContain('bars are not consecutive (missing: 3, places: 1)')
-    expect(await runCommand(['indicators', path, '--gaps', 'join'])).toEqual(joined)
+    expect(printed(path, 'join').output).toBe(joined.output)
     const refused = await runCommand(['indicators', path, '--gaps', 'refuse'])
     expect(refused).toMatchObject({ code: 1, output: '' })
     expect(refused.errors).toContain('missing: 3')
     await writeFile(path, lines.join('\n'))
-    expect((await runCommand(['indicators', path, '--gaps', 'refuse'])).errors).toBe('')
+    expect(printed(path, 'refuse').errors).toBe('')
   })
 
   test.skipIf(!existsSync(SHARED))('reads real candles (needs ../shared/data)', async () => {
-    const { code, output } = await runCommand(['indicators', SHARED])
-    expect(code).toBe(0)
+    const { output } = printed(SHARED)
     const last = JSON.parse(output.trim().split('\n').at(-1) ?? '') as Row
     // TA-Lib over the last 800 bars; by then the longer history makes no difference to RSI.
     expect(last.indicators.rsi_14).toBeCloseTo(56.08664830094544, 6)
   })
 })
 
+class Exit extends Error {
+  readonly code: unknown
+
+  constructor(code: unknown) {
+    super(`exit ${code}`)
+    this.code = code
+  }
+}
+
+/** What a command line that runs no command leads to, in this process. */
+async function parsed(args: readonly string[]) {
+  let [output, errors] = ['', '']
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
+    output += text
+    return true
+  })
+  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
+    errors += text
+    return true
+  })
+  vi.spyOn(process, 'exit').mockImplementation((code) => {
+    throw new Exit(code)
+  })
+  const cause: unknown = await program.parseAsync(args, { from: 'user' }).catch((thrown) => thrown)
+  vi.restoreAllMocks()
+  if (!(cause instanceof Exit)) throw new Error(`${args.join(' ')} was accepted`, { cause })
+  return { code: cause.code, output, errors }
+}
+
 describe('a command line that is not understood', () => {
   test.each([
     [[], 'Usage: perpscope'],
-    [['sreve'], "unknown command 'sreve'"],
     [['serve', '--prot', '1'], "unknown option '--prot'"],
-    [['serve', '--port'], "option '--port <port>' argument missing"],
-    [['indicators'], "missing required argument 'file'"],
-    [['indicators', 'a.csv', 'b.csv'], 'too many arguments'],
-    [['record'], "required option '--out <file>' not specified"],
-    [['maintenance', 'maybe'], "command-argument value 'maybe' is invalid"],
-  ])('%j ends with 2', async (args, says) => {
+  ])('%j ends the process with 2', async (args, says) => {
     const { code, output, errors } = await runCommand(args)
     expect({ code, output }).toEqual({ code: 2, output: '' })
     expect(errors).toContain(says)
   })
 
-  test('also for the demo', async () => {
-    expect(await runDemo(['--onec'])).toMatchObject({ code: 2, output: '' })
+  test.each([
+    [['sreve'], "unknown command 'sreve'"],
+    [['serve', '--port'], "option '--port <port>' argument missing"],
+    [['indicators'], "missing required argument 'file'"],
+    [['indicators', 'a.csv', 'b.csv'], 'too many arguments'],
+    [['record'], "required option '--out <file>' not specified"],
+    [['maintenance', 'maybe'], "command-argument value 'maybe' is invalid"],
+    [['demo', '--onec'], "unknown option '--onec'"],
+  ])('%j ends with 2', async (args, says) => {
+    const { code, output, errors } = await parsed(args)
+    expect({ code, output }).toEqual({ code: 2, output: '' })
+    expect(errors).toContain(says)
   })
 
-  test.each([[['--help']], [['serve', '--help']], [['--version']], [['help', 'serve']]])(
-    '%j is understood',
-    async (args) => expect((await runCommand(args)).code).toBe(0),
+  test.each([
+    ['--port', '99999'],
+    ['--pay-to', '0x123'],
+    ['--payment', 'later'],
+    ['--facilitator-url', 'ftp://x'],
+    ['--facilitator-auth', 'Bearer a\nb'],
+    ['--access-log', 'maybe'],
+    ['--trust-proxy', '10.0.0.0/33'],
+    ['--trust-proxy', 'everybody'],
+  ])('serve %s %s ends with 2', async (flag, value) => {
+    const { code, errors } = await parsed(['serve', flag, value])
+    expect(code).toBe(2)
+    expect(errors).toContain(flag)
+  })
+})
+
+describe('help', () => {
+  test('is printed, and ends the process with 0', async () => {
+    const { code, output } = await runCommand(['serve', '--help'])
+    expect(code).toBe(0)
+    expect(output).toContain('Usage: perpscope serve ')
+  })
+
+  test.each(program.commands.map((command) => command.name()))('of %s is there', async (name) => {
+    const { code, output } = await parsed([name, '--help'])
+    expect({ code, output }).toEqual({
+      code: 0,
+      output: expect.stringContaining(`Usage: perpscope ${name} `),
+    })
+  })
+
+  test.each([[['--help']], [['--version']], [['help', 'serve']]])(
+    '%j ends with 0',
+    async (args) => {
+      const { code, output } = await parsed(args)
+      expect(code).toBe(0)
+      expect(output).not.toBe('')
+    },
   )
 })
 
@@ -143,21 +236,6 @@ describe('perpscope serve', () => {
     expect(code).toBe(78)
     expect(errors).toContain('PERPSCOPE_PAY_TO')
     expect(errors).toContain('--facilitator-url')
-  })
-
-  test.each([
-    ['--port', '99999'],
-    ['--pay-to', '0x123'],
-    ['--payment', 'later'],
-    ['--facilitator-url', 'ftp://x'],
-    ['--facilitator-auth', 'Bearer a\nb'],
-    ['--access-log', 'maybe'],
-    ['--trust-proxy', '10.0.0.0/33'],
-    ['--trust-proxy', 'everybody'],
-  ])('refuses %s %s', async (flag, value) => {
-    const { code, errors } = await runCommand(['serve', flag, value])
-    expect(code).toBe(2)
-    expect(errors).toContain(flag)
   })
 })
 
@@ -247,98 +325,6 @@ describe('a configuration file', () => {
   })
 })
 
-describe('perpscope serve, started on a misconfigured machine,', () => {
-  let busy: Server
-  let busyPort: string
-  let dataDir: string
-
-  beforeAll(async () => {
-    busy = createServer()
-    await new Promise<void>((resolve) => busy.listen(0, '127.0.0.1', resolve))
-    busyPort = String((busy.address() as AddressInfo).port)
-    dataDir = await mkdtemp(join(tmpdir(), 'perpscope-serve-'))
-  })
-
-  afterAll(async () => {
-    busy.close()
-    await rm(dataDir, { recursive: true })
-  })
-
-  const open = () => ['serve', '--payment', 'open', '--data-dir', dataDir, '--log-level', 'silent']
-  const settling = (rpcUrl: string) => [
-    ...['serve', '--pay-to', `0x${'a'.repeat(40)}`, '--facilitator-key', `0x${'1'.repeat(64)}`],
-    ...['--rpc-url', rpcUrl, '--data-dir', dataDir],
-  ]
-
-  test.each([
-    ['its port', '--port', (port: string) => [...open(), '--port', port, '--admin-port', '0']],
-    [
-      'its admin port',
-      '--admin-port',
-      (port: string) => [...open(), '--port', '0', '--admin-port', port],
-    ],
-    ['the port of a simulator', '--port', (port: string) => ['simulate', '--port', port]],
-  ])('says in one line that %s is busy, before the engine starts', async (_what, option, args) => {
-    const { code, errors } = await runCommand(args(busyPort))
-    expect(code).toBe(1)
-    expect(errors.split('\n')).toEqual([
-      expect.stringMatching(
-        `^perpscope: the port is in use; give another port with ${option}: .*EADDRINUSE.* 127.0.0.1:${busyPort}$`,
-      ),
-    ])
-    expect(existsSync(join(dataDir, 'engine.db'))).toBe(false)
-  })
-
-  test('starts without the settling node, with a warning', async () => {
-    const { errors } = await runCommand([...settling('http://127.0.0.1:1'), '--port', busyPort])
-    expect(errors).toContain('does not answer')
-    expect(errors, 'it got as far as listening').toContain('EADDRINUSE')
-  })
-
-  test('warns of unclaimed money in payment channels that are off', async () => {
-    const folder = join(dataDir, 'channels')
-    await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, 'channels.db'), '')
-    const args = ['serve', '--payment', 'open', '--data-dir', folder, '--port', busyPort]
-    const { errors } = await runCommand(args)
-    expect(errors).toContain('payment channels are off')
-  })
-
-  test('does not settle on a chain other than the quoted one', async () => {
-    const chain = await startEvmChain({ clock: systemClock })
-    try {
-      const args = [...settling(chain.rpcUrl), '--port', busyPort, '--network', 'base-sepolia']
-      const { code, errors } = await runCommand(args)
-      expect(code).toBe(78)
-      expect(errors).toContain('serves chain 8453; --network base-sepolia is chain 84532')
-    } finally {
-      await chain.close()
-    }
-  })
-
-  test.each([
-    ['serve', (folder: string) => ['serve', '--payment', 'open', '--data-dir', folder]],
-    [
-      'record',
-      (folder: string) => ['record', '--out', join(folder, 'x.plog'), '--data-dir', folder],
-    ],
-  ])('does not %s the venue from a folder that a simulator filled', async (_what, args) => {
-    const folder = join(dataDir, 'simulated')
-    await mkdir(folder, { recursive: true })
-    await writeFile(join(folder, 'market'), 'this machine\n')
-    const { code, errors } = await runCommand(args(folder))
-    expect(code).toBe(78)
-    expect(errors).toMatch(/market at this machine, not at .*: give another --data-dir/)
-    expect(existsSync(join(folder, 'engine.db'))).toBe(false)
-  })
-
-  test('does not quote an address that buyers cannot reach', async () => {
-    const { code, errors } = await runCommand([...settling('http://x'), '--host', '0.0.0.0'])
-    expect(code).toBe(78)
-    expect(errors).toContain('--host 0.0.0.0 needs --public-url')
-  })
-})
-
 describe('perpscope maintenance', () => {
   test('reports that no service answers', async () => {
     const { code, errors } = await runCommand(['maintenance', 'on', '--admin-port', '1'])
@@ -349,14 +335,15 @@ describe('perpscope maintenance', () => {
   test.skipIf(!hasPostgres)('sets and shows the mode of a ledger without a gateway', async () => {
     const server = await startPostgres()
     onTestFinished(() => server.close())
-    const ledger = ['--ledger', await server.createDatabase()]
-    const run = async (state: string) =>
-      (await runCommand(['maintenance', state, ...ledger])).output
-    expect(await run('status')).toBe('maintenance mode is off and was never on\n')
-    expect(await run('on')).toMatch(/is on/)
-    expect(await run('status')).toMatch(/^maintenance mode is on since 20.*Z\n$/)
+    const ledger = await server.createDatabase()
+    const run = (state: 'on' | 'off' | 'status') =>
+      maintenanceCommand(state, { ledger, adminHost: '127.0.0.1', adminPort: 1 })
+    expect(await run('status')).toBe('maintenance mode is off and was never on')
+    const { output } = await runCommand(['maintenance', 'on', '--ledger', ledger])
+    expect(output).toMatch(/is on/)
+    expect(await run('status')).toMatch(/^maintenance mode is on since 20.*Z$/)
     expect(await run('off')).toMatch(/is off/)
-    expect(await run('status')).toMatch(/^maintenance mode is off since 20.*Z\n$/)
+    expect(await run('status')).toMatch(/^maintenance mode is off since 20.*Z$/)
     const lost = await runCommand([
       'maintenance',
       'on',

@@ -201,7 +201,7 @@ describe('our connector and engine at the simulated venue, in virtual time', () 
     const model = modelCoins(7, START_MS)
     return new CoinMarkets({
       clockShiftMs: 0,
-      coins: catalog.slice(0, 6).map((row) => model.ofCatalog(row)),
+      coins: catalog.slice(0, 5).map((row) => model.ofCatalog(row)),
       newCoin: model.ofListing,
     })
   }

@@ -4,8 +4,9 @@ import { liquidations } from '../src/compute/analyses/liquidations/liquidations.
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
-import { marketCoins, startRig, untilSold } from './support/service.ts'
+import { mainMarketOnly, startRig, untilSold } from './support/service.ts'
 
+const BTC_AND_ETH = ['--coins', '2']
 const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
 const INDICATORS = ['ema_20', 'ema_50', 'ema_200', 'rsi_14'] as const
 
@@ -16,7 +17,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
   let faults: readonly string[]
 
   beforeAll(async () => {
-    rig = await startRig({ coins: marketCoins })
+    rig = await startRig({ coins: BTC_AND_ETH, flags: mainMarketOnly })
     browser = await ConsoleBrowser.start()
     await untilSold(rig.url, pulse.contract, 'BTC')
     await untilSold(rig.url, liquidations.contract, 'BTC')
@@ -166,7 +167,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     await other.page.keyboard.press('Enter')
     await other.page.locator('h1', { hasText: 'ETH' }).waitFor()
     expect(other.page.url()).toContain('#/coin/ETH')
-    await other.page.context().close()
+    await other.page.close()
   })
 })
 

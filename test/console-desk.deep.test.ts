@@ -1,11 +1,11 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { ConsoleBrowser, chromiumPath, inaccessible } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, until, untilSold } from './support/service.ts'
+import { mainMarketOnly, oneCoin, startRig, until, untilSold } from './support/service.ts'
 
 const TOKEN = 'f'.repeat(40)
 
@@ -19,10 +19,15 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     folder = await mkdtemp(join(tmpdir(), 'perpscope-desk-'))
     const tokenFile = join(folder, 'token')
     await writeFile(tokenFile, `${TOKEN}\n`)
-    rig = await startRig({ flags: ['--admin-token-file', tokenFile] })
+    rig = await startRig({
+      coins: oneCoin,
+      flags: [...mainMarketOnly, '--admin-token-file', tokenFile],
+    })
     browser = await ConsoleBrowser.start()
     await untilSold(rig.url, pulse.contract, 'BTC')
   })
+
+  afterEach(() => browser?.closePages())
 
   afterAll(async () => {
     await browser?.close()
@@ -55,7 +60,6 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     await page.getByLabel('Admin token').fill('a wrong token')
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByText('The admin token is wrong.').waitFor()
-    await page.context().close()
   })
 
   test('begins and ends maintenance after a question', async () => {
@@ -74,7 +78,6 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     await begin.waitFor()
     await until('it sells again', async () => (await fetch(`${rig.url}/pulse/BTC`)).status === 402)
     expect(faults).toEqual([])
-    await page.context().close()
   })
 
   test('runs the doctor and shows its findings', async () => {
@@ -85,7 +88,6 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     await page.getByText('It has been running').waitFor()
     await page.getByRole('rowheader', { name: 'data directory' }).waitFor({ timeout: 60_000 })
     expect(await inaccessible(page)).toEqual([])
-    await page.context().close()
   })
 
   test('ends the session', async () => {
@@ -94,7 +96,6 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     await page.getByLabel('Admin token').waitFor()
     const status = await page.evaluate(async () => (await fetch('/desk/control')).status)
     expect(status).toBe(404)
-    await page.context().close()
   })
 
   test('restarts the engine, which Health shows', async () => {
@@ -106,6 +107,5 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     await page.getByRole('link', { name: 'Health' }).click()
     await page.getByRole('rowheader', { name: 'venue' }).waitFor()
     await untilSold(rig.url, pulse.contract, 'BTC')
-    await page.context().close()
   })
 })

@@ -1,5 +1,5 @@
 import type { Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { Answers } from '../src/client/answers.ts'
 import { correlation } from '../src/compute/analyses/correlation/correlation.ts'
 import { depeg } from '../src/compute/analyses/depeg/depeg.ts'
@@ -8,13 +8,14 @@ import { plain, price, usd } from '../src/console/components/format.ts'
 import { sectorMatrix } from '../src/console/views/market/matrix-order.ts'
 import { pegPosition } from '../src/console/views/world/peg-scale.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
+import { examineView, untilFilled } from './support/examined-view.ts'
 import type { Rig } from './support/service.ts'
 import { marketCoins, startRig, untilSold } from './support/service.ts'
 
 const OVERVIEW_PERIOD_MS = 60_000
 const SCREENER = '/screener?view=all'
 
-describe.skipIf(chromiumPath === null)('the views of the market in a browser', () => {
+describe.skipIf(chromiumPath === null)('the market in a browser', () => {
   let rig: Rig
   let browser: ConsoleBrowser
 
@@ -24,6 +25,8 @@ describe.skipIf(chromiumPath === null)('the views of the market in a browser', (
     for (const { contract } of [screener, correlation, depeg])
       await untilSold(rig.url, contract, '')
   })
+
+  afterEach(() => browser?.closePages())
 
   afterAll(async () => {
     await browser?.close()
@@ -159,6 +162,18 @@ describe.skipIf(chromiumPath === null)('the views of the market in a browser', (
     )
   })
 
+  test('the peg is drawn at its place between the levels', async () => {
+    const page = await opened('world')
+    const panel = page.locator('[data-document="/depeg"]')
+    const boxOf = (part: string) => panel.locator(part).boundingBox()
+    const { shown, sold } = await shownAndSold<Answers['depeg'], number>(panel, async () => {
+      const [band, value] = [await boxOf('.band-parts'), await boxOf('.band-value')]
+      if (band === null || value === null) throw new Error('the band is not drawn')
+      return (value.x + value.width / 2 - band.x) / band.width
+    })
+    expect(shown).toBeCloseTo(pegPosition(sold.deviation_adjusted_bps), 3)
+  })
+
   test('the funding map has a row for each of its coins, the largest mean first', async () => {
     const page = await opened('market')
     const panel = page.locator('[data-document="/overview"]')
@@ -181,15 +196,17 @@ describe.skipIf(chromiumPath === null)('the views of the market in a browser', (
       expect(mean).toBeLessThanOrEqual((means[at] ?? 0) + 0.001)
   })
 
-  test('the peg is drawn at its place between the levels', async () => {
-    const page = await opened('world')
-    const panel = page.locator('[data-document="/depeg"]')
-    const boxOf = (part: string) => panel.locator(part).boundingBox()
-    const { shown, sold } = await shownAndSold<Answers['depeg'], number>(panel, async () => {
-      const [band, value] = [await boxOf('.band-parts'), await boxOf('.band-value')]
-      if (band === null || value === null) throw new Error('the band is not drawn')
-      return (value.x + value.width / 2 - band.x) / band.width
-    })
-    expect(shown).toBeCloseTo(pegPosition(sold.deviation_adjusted_bps), 3)
-  })
+  test.each([
+    ['market', '[data-document="/overview"] canvas'],
+    ['world', '.band-value'],
+  ])(
+    'the view %s has no error, no foreign request, no barrier and no sideways scroll',
+    async (place, drawnLast) => {
+      const { page, faults } = await browser.open(`${rig.adminUrl}/#/${place}`)
+      await untilFilled(page)
+      await page.locator(drawnLast).first().waitFor()
+      await examineView(page, place, { isForBarriers: true })
+      expect(faults).toEqual([])
+    },
+  )
 })

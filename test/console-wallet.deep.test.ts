@@ -12,8 +12,9 @@ import {
   sidewaysScroll,
 } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, untilSold } from './support/service.ts'
+import { mainMarketOnly, startRig, untilSold } from './support/service.ts'
 
+const BTC_AND_ETH = ['--coins', '2']
 const FUNDS = 1_000_000n
 const PRICE = 25_000n
 /** Signs receipts; holds nothing. */
@@ -22,28 +23,31 @@ const RECEIPT_KEY = `0x${'5e'.repeat(32)}` as const
 describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
   let rig: Rig
   let browser: ConsoleBrowser
-  const pages: Page[] = []
 
   beforeAll(async () => {
-    rig = await startRig({ flags: ['--receipt-key', RECEIPT_KEY] })
+    rig = await startRig({
+      coins: BTC_AND_ETH,
+      flags: [...mainMarketOnly, '--receipt-key', RECEIPT_KEY],
+    })
     browser = await ConsoleBrowser.start()
     for (const coin of ['BTC', 'ETH']) await untilSold(rig.url, pulse.contract, coin)
   })
-  afterEach(async () => {
-    for (const page of pages.splice(0)) await page.context().close()
-  })
+
+  afterEach(() => browser?.closePages())
+
   afterAll(async () => {
     await browser?.close()
     await rig?.close()
   })
 
   /** A page with a wallet of its own, which signs with a local key, on another network at first. */
-  async function openWithWallet(place: string, { declines = false } = {}) {
+  async function openWithWallet(place: string, { declines = false, hasOwnTime = false } = {}) {
     const buyer = newBuyer()
     await rig.chain.fundUsdc(buyer.address, FUNDS)
-    const watched: WatchedPage = await browser.open(`${rig.url}/favicon.svg`)
+    const watched: WatchedPage = await browser.open(`${rig.url}/favicon.svg`, {
+      hasOwnTime,
+    })
     const { page } = watched
-    pages.push(page)
     let signatures = 0
     await page.exposeFunction('signTyped', async (text: string) => {
       if (declines) return null
@@ -123,7 +127,9 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
   })
 
   test('pays once, also when the answer is lost and the page is loaded again', async () => {
-    const { page, spent, signatures } = await openWithWallet('/#/buy/%2Fpulse%2FETH')
+    const { page, spent, signatures } = await openWithWallet('/#/buy/%2Fpulse%2FETH', {
+      hasOwnTime: true,
+    })
     await pay(page).waitFor()
     // The payment reaches the service, and no reply comes back.
     await page.route('**/pulse/ETH', async (route) => {
@@ -133,7 +139,10 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     })
     await pay(page).click()
     const again = page.getByRole('button', { name: 'Send the same payment again' })
-    await again.waitFor({ timeout: 60_000 })
+    // The page sends it six times, in growing intervals.
+    await expect
+      .poll(() => page.clock.runFor(1_000).then(() => again.count()), { timeout: 60_000 })
+      .toBe(1)
     expect(await spent()).toBe(PRICE)
     await page.unroute('**/pulse/ETH')
     await page.reload()
@@ -166,7 +175,6 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
 
   test('that is missing leaves the ways of an agent', async () => {
     const { page, faults } = await browser.open(`${rig.url}/#/buy/%2Fpulse%2FETH`)
-    pages.push(page)
     await page.getByText('No browser wallet was found.').waitFor()
     expect(await page.locator('.command code').allTextContents()).toContain(
       `curl -s ${rig.url}/pulse/ETH`,

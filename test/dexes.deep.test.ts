@@ -11,7 +11,9 @@ import { SimulatedService } from './support/simulated-service.ts'
 
 const WARM_UP_SECONDS = 340
 /** Replaces the day between two selections; each is confirmed after half of it. */
-const PERIOD_MS = 100_000
+const PERIOD_MS = 40_000
+/** The histories of a dex that is followed are loaded long before the next selection. */
+const WEIGHT_PER_MINUTE = 10_000
 
 /** Builder-deployed dexes (HIP-3): their coins have names with a colon, and some are on several of them. */
 describe('a dex that is followed in addition to the main one', () => {
@@ -92,6 +94,7 @@ describe('dexes that are chosen by their share', () => {
       ...(startMs !== undefined && { startMs }),
       dexes: 'auto',
       dexPeriodMs: PERIOD_MS,
+      weightPerMinute: WEIGHT_PER_MINUTE,
       dexActivity: { xyz: () => activity.xyz, flx: () => activity.flx },
     })
 
@@ -121,20 +124,20 @@ describe('dexes that are chosen by their share', () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-dexes-'))
     service = start()
-    service.run(90)
+    service.run(40)
     const begun = stateOf(service)
     activity.flx = 1_000
-    service.run(180)
+    service.run(75)
     const grown = stateOf(service)
     activity.xyz = 1e-4
-    service.run(210)
+    service.run(85)
     const shrunk = stateOf(service)
     service.stop()
     service = start(service.clock.nowMs())
     service.run(1)
     const restarted = stateOf(service)
     activity.xyz = 1
-    service.run(180)
+    service.run(75)
     states = { begun, grown, shrunk, restarted, back: stateOf(service) }
   })
 

@@ -10,7 +10,7 @@ import { gzipSync } from 'node:zlib'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
@@ -19,10 +19,16 @@ import { usdcDecimal } from '../src/domain/usdc.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
-import type { SimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, startRig, until, untilSold } from './support/service.ts'
+import {
+  fewCoins,
+  freePort,
+  mainMarketOnly,
+  startRig,
+  until,
+  untilSold,
+} from './support/service.ts'
 
 /**
  * Every block of code in the README and in docs/ is run as it stands there. What a reader has to put in (an
@@ -32,8 +38,8 @@ const ROOT = join(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'dist/main.js')
 const CANDLES = join(ROOT, 'src/compute/indicators/fixtures/flat-stretch-table.csv')
 const FUNDS = 1_000_000n
-/** Ten seconds or so: two rounds of books. */
-const RECORDED_BYTES = 200_000
+/** A few seconds: two rounds of books. */
+const RECORDED_BYTES = 120_000
 
 type Block = { readonly page: string; readonly language: string; readonly code: string }
 
@@ -42,6 +48,7 @@ const pages = [
   'CONTRIBUTING.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
+    .toSorted()
     .map((name) => `docs/${name}`),
 ]
 const blocks: readonly Block[] = pages.flatMap((page) =>
@@ -52,28 +59,6 @@ const blocks: readonly Block[] = pages.flatMap((page) =>
 const blocksOf = (language: string, page?: string) =>
   blocks.filter((block) => block.language === language && (page ?? block.page) === block.page)
 
-let rig: Rig
-let facilitator: SimulatedFacilitator
-let folder: string
-let running: ChildProcess | null = null
-/** Of the commands alone: two services on one venue would share what it grants an address. Its coins are few. */
-let venue: ChildProcess
-let venueUrl: string
-
-beforeAll(async () => {
-  rig = await startRig({ solana: true })
-  facilitator = await startSimulatedFacilitator({
-    mechanism: exactEvmMechanism(rig.chain.rpcUrl, rig.chain.accounts.facilitator.privateKey),
-    clock: systemClock,
-  })
-  await untilSold(rig.url, pulse.contract, 'BTC')
-})
-
-afterAll(async () => {
-  await facilitator?.close()
-  await rig?.close()
-})
-
 test('each says what language it is in, and is run unless it is a text', () => {
   expect(blocks.length).toBeGreaterThan(15)
   const runHere = ['sh', 'ts', 'python', 'json', 'text']
@@ -82,7 +67,24 @@ test('each says what language it is in, and is run unless it is a text', () => {
   expect([...jsonPages].sort()).toEqual(['README.md', 'docs/faults.md', 'docs/simulated-world.md'])
 })
 
-describe('what buys', () => {
+/** At the same time: each has a wallet of its own, and waits for its purchase. */
+describe.concurrent('what buys', () => {
+  let rig: Rig
+
+  beforeAll(async () => {
+    rig = await startRig({ solana: true, flags: mainMarketOnly })
+    await untilSold(rig.url, pulse.contract, 'BTC')
+  })
+
+  afterAll(() => rig?.close())
+
+  async function wallet() {
+    const key = generatePrivateKey()
+    const { address } = privateKeyToAccount(key)
+    await rig.chain.fundUsdc(address, FUNDS)
+    return { key, spent: async () => FUNDS - (await rig.chain.balanceOf(address)) }
+  }
+
   const purchases = blocksOf('ts').map(({ page, code }, at) => ({ page, code, at: at + 1 }))
 
   test.each(purchases)('$page, no. $at, pays for one pulse and gets it', async ({ code }) => {
@@ -124,6 +126,29 @@ describe('what buys', () => {
     },
   )
 
+  const lines = blocksOf('sh').flatMap(({ code }) => code.split('\n').map(plain).filter(isPurchase))
+
+  test.each(lines)('%s pays for one pulse and gets it', async (line) => {
+    const { key, spent } = await wallet()
+    const folder = await mkdtemp(join(tmpdir(), 'perpscope-buyer-'))
+    try {
+      await symlink(join(ROOT, 'dist'), join(folder, 'dist'))
+      await writeFile(join(folder, 'wallet.key'), key)
+      const [, ...args] = put(line, { 'https://api.example.com': rig.url }).split(/\s+/)
+      const child = spawn(process.execPath, args, {
+        cwd: folder,
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: inheritedEnv(),
+      })
+      const { code, output, errors } = await ended(child)
+      expect(code, errors).toBe(0)
+      expect(JSON.parse(output)).toMatchObject({ coin: 'BTC' })
+      expect(await spent()).toBe(pulse.contract.priceUsdcAtomic)
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+  })
+
   test('the configuration of a desktop client starts what offers the tools and pays for them', async () => {
     const { key, spent } = await wallet()
     const [block, ...others] = blocksOf('json', 'README.md')
@@ -154,39 +179,10 @@ describe('what buys', () => {
   })
 })
 
-describe('the commands of', () => {
-  beforeAll(async () => {
-    venue = launch(MAIN, ['simulate', '--coins', '8', '--weight-per-minute', '60000'], 'pipe')
-    venueUrl = (JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }).venue.http
-  })
+describe('the commands', () => {
+  const [start, ...others] = blocksOf('sh')
 
-  afterAll(() => end(venue))
-
-  beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'perpscope-documented-'))
-    await symlink(join(ROOT, 'dist'), join(folder, 'dist'))
-    const candles = readFileSync(CANDLES, 'utf8')
-      .trim()
-      .split('\n')
-      .map((line) => line.split(',').slice(0, 6).join())
-    await writeFile(join(folder, 'candles.csv.gz'), gzipSync(candles.join('\n')))
-    await writeFile(join(folder, 'wallet.key'), (await wallet()).key)
-    const faults = blocksOf('json', 'docs/faults.md').map(({ code }) => code)
-    await writeFile(join(folder, 'faults.jsonl'), faults.join(''))
-    const [world, ...others] = blocksOf('json', 'docs/simulated-world.md')
-    expect(others).toEqual([])
-    await writeFile(join(folder, 'world.json'), world?.code ?? '')
-  })
-
-  afterEach(async () => {
-    if (running !== null) await end(running)
-    running = null
-    await rm(folder, { recursive: true })
-  })
-
-  const [start, ...commandBlocks] = blocksOf('sh')
-
-  test('the README’s beginning are what .ci/run calls on a fresh machine', () => {
+  test('of the README’s beginning are what .ci/run calls on a fresh machine', () => {
     const ci = readFileSync(join(ROOT, '.ci/run'), 'utf8')
     const commands = (start?.code ?? '').split('\n').filter((line) => line !== '')
     expect(commands).toHaveLength(2)
@@ -195,14 +191,34 @@ describe('the commands of', () => {
         expect(ci.replaceAll('--silent ', '')).toContain(command)
   })
 
-  test.each(commandBlocks)('$page work line by line', async ({ code }) => {
+  test('work line by line', async () => {
+    const key = generatePrivateKey()
+    const facilitator = await startSimulatedFacilitator({
+      // Nobody pays, so it needs no chain.
+      mechanism: exactEvmMechanism('http://127.0.0.1:9', key),
+      clock: systemClock,
+    })
+    const venue = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
+    const folder = await folderOfReader()
+    const { http } = (JSON.parse(await firstLineOf(venue)) as { venue: { http: string } }).venue
     const ports = { port: await freePort(), adminPort: await freePort() }
-    // What one page has recorded another one replays.
-    const isRecorded = code.includes('--out day.plog') || !code.includes('day.plog')
-    if (!isRecorded) await runLine('perpscope record --out day.plog', ports)
-    const lines = code.split('\n').map(plain)
-    for (const line of lines.filter((one) => one !== '' && one !== 'npm run build'))
-      await runLine(line, ports)
+    const reader = new Reader(folder, ports, {
+      'http://127.0.0.1:PORT': http,
+      '0xYourAddress': privateKeyToAccount(key).address,
+      'https://facilitator.example': facilitator.url,
+      '/mnt/backup/perpscope': 'backup',
+      ' …': ' --payment open',
+    })
+    try {
+      // Two pages have some lines in common.
+      const lines = new Set(others.flatMap(({ code }) => code.split('\n').map(plain)))
+      for (const line of lines) if (isCommand(line) && !isPurchase(line)) await reader.run(line)
+    } finally {
+      await reader.end()
+      await end(venue)
+      await facilitator.close()
+      await rm(folder, { recursive: true })
+    }
   })
 })
 
@@ -220,60 +236,94 @@ test('the table that the demo prints in the README has what is sold, at its pric
   expect(rows.map(([, ...cells]) => cells).sort(), remedy).toEqual(expected.sort())
 })
 
-/** One documented command, started as it stands, until it has done what it is for. */
-async function runLine(line: string, ports: { port: number; adminPort: number }): Promise<void> {
-  const filled = put(line.replace(/^perpscope /, 'node dist/main.js '), {
-    'http://127.0.0.1:PORT': venueUrl,
-    '0xYourAddress': rig.chain.accounts.merchant.address,
-    'https://facilitator.example': facilitator.url,
-    'https://api.example.com': rig.url,
-    '/mnt/backup/perpscope': 'backup',
-    ' …': ' --payment open',
-  })
-  const [program, script = '', command = '', ...args] = filled.trim().split(/\s+/)
-  expect([program, script], line).toEqual(['node', 'dist/main.js'])
-  // A new service takes the place of the old one; a recording has one writer.
-  if (['serve', 'record', 'restore'].includes(command) && running !== null) await end(running)
-  const child = spawn(process.execPath, [script, command, ...args], {
-    cwd: folder,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: {
-      ...inheritedEnv(),
-      PERPSCOPE_PORT: String(ports.port),
-      PERPSCOPE_ADMIN_PORT: String(ports.adminPort),
-      PERPSCOPE_SIMULATOR_PORT: '0',
-      PERPSCOPE_DATA_DIR: 'data',
-      PERPSCOPE_SOURCE: venueUrl,
-      PERPSCOPE_OUTSIDE: 'off',
-      PERPSCOPE_LOG_LEVEL: 'silent',
-      // No test asks a public node.
-      PERPSCOPE_OUTCOME_NODE: 'off',
-    },
-  })
-  try {
-    await does[command as keyof typeof does](child, line, ports, args)
-  } finally {
-    if (command !== 'serve') await end(child)
+function isCommand(line: string): boolean {
+  return line !== '' && line !== 'npm run build'
+}
+
+/** These run where something is sold for money. */
+function isPurchase(line: string): boolean {
+  return line.startsWith('node dist/main.js buy ')
+}
+
+/** What the pages presuppose: the build, and files that the reader has. */
+async function folderOfReader(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'perpscope-documented-'))
+  await symlink(join(ROOT, 'dist'), join(folder, 'dist'))
+  const candles = readFileSync(CANDLES, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => line.split(',').slice(0, 6).join())
+  await writeFile(join(folder, 'candles.csv.gz'), gzipSync(candles.join('\n')))
+  const faults = blocksOf('json', 'docs/faults.md').map(({ code }) => code)
+  await writeFile(join(folder, 'faults.jsonl'), faults.join(''))
+  const [world, ...worlds] = blocksOf('json', 'docs/simulated-world.md')
+  expect(worlds).toEqual([])
+  await writeFile(join(folder, 'world.json'), world?.code ?? '')
+  return folder
+}
+
+/** Runs documented commands one after the other in a folder, until each has done what it is for. */
+class Reader {
+  readonly #folder: string
+  readonly #ports: { readonly port: number; readonly adminPort: number }
+  /** What the reader puts in. */
+  readonly #values: Readonly<Record<string, string>>
+  #running: ChildProcess | null = null
+
+  constructor(
+    folder: string,
+    ports: { readonly port: number; readonly adminPort: number },
+    values: Readonly<Record<string, string>>,
+  ) {
+    this.#folder = folder
+    this.#ports = ports
+    this.#values = values
   }
-}
 
-type Doing = (
-  child: ChildProcess,
-  line: string,
-  ports: { port: number; adminPort: number },
-  args: readonly string[],
-) => Promise<void>
+  async run(line: string): Promise<void> {
+    const filled = put(line.replace(/^perpscope /, 'node dist/main.js '), this.#values)
+    const [program, script = '', command = '', ...args] = filled.trim().split(/\s+/)
+    expect([program, script], line).toEqual(['node', 'dist/main.js'])
+    // A new service takes the place of the old one; a recording has one writer.
+    if (['serve', 'record', 'restore'].includes(command)) await this.end()
+    const child = spawn(process.execPath, [script, command, ...args], {
+      cwd: this.#folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...inheritedEnv(),
+        PERPSCOPE_PORT: String(this.#ports.port),
+        PERPSCOPE_ADMIN_PORT: String(this.#ports.adminPort),
+        PERPSCOPE_SIMULATOR_PORT: '0',
+        PERPSCOPE_DATA_DIR: 'data',
+        PERPSCOPE_SOURCE: this.#values['http://127.0.0.1:PORT'] ?? '',
+        PERPSCOPE_OUTSIDE: 'off',
+        PERPSCOPE_DEXES: 'off',
+        PERPSCOPE_LOG_LEVEL: 'silent',
+        // No test asks a public node.
+        PERPSCOPE_OUTCOME_NODE: 'off',
+      },
+    })
+    try {
+      if (command === 'serve') await this.#serves(child, line, args)
+      else if (command === 'record') await this.#records(child, line, args)
+      else if (command === 'simulate') await simulates(child, line)
+      else if (ENDING.includes(command)) await succeeds(child, line)
+      else expect.fail(`${line}: this test does not know what ${command} is for`)
+      if (command === 'ledger')
+        expect(existsSync(join(this.#folder, after('--csv', args)))).toBe(true)
+    } finally {
+      if (command !== 'serve') await end(child)
+    }
+  }
 
-/** What shows that a command does what it is for. */
-const succeeds: Doing = async (child, line) => {
-  const { code, output, errors } = await ended(child)
-  expect(code, `${line}\n${output}${errors}`).toBe(0)
-  expect(output, line).not.toBe('')
-}
-const does = {
-  // It stays up for the lines that follow.
-  serve: async (child, line, { port }, args) => {
-    running = child
+  async end(): Promise<void> {
+    if (this.#running !== null) await end(this.#running)
+    this.#running = null
+  }
+
+  /** It stays up for the lines that follow. */
+  async #serves(child: ChildProcess, line: string, args: readonly string[]): Promise<void> {
+    this.#running = child
     let said = ''
     child.stdout?.resume()
     child.stderr?.on('data', (chunk: Buffer) => {
@@ -281,47 +331,50 @@ const does = {
     })
     await until(`${line} answers`, async () => {
       if (child.exitCode !== null) return true
-      const health = await (await fetch(`http://127.0.0.1:${port}/health`)).json()
+      const health = await (await fetch(`http://127.0.0.1:${this.#ports.port}/health`)).json()
       return (health as { engine: string }).engine === 'available'
     })
     expect(child.exitCode, `${line}\n${said}`).toBeNull()
-    const out = args[args.indexOf('--record') + 1]
-    if (args.includes('--record'))
-      await until(`${out} grows`, async () => statSync(join(folder, out ?? '')).size > 0)
-  },
-  backup: succeeds,
-  buy: succeeds,
-  restore: succeeds,
-  maintenance: succeeds,
-  ledger: async (child, line, ports, args) => {
-    await succeeds(child, line, ports, args)
-    expect(existsSync(join(folder, args[args.indexOf('--csv') + 1] ?? ''))).toBe(true)
-  },
-  config: succeeds,
-  doctor: succeeds,
-  init: succeeds,
-  record: async (child, line, _ports, [, out = '']) => {
+    if (!args.includes('--record')) return
+    const path = join(this.#folder, after('--record', args))
+    await until(`${path} grows`, async () => statSync(path).size > 0)
+  }
+
+  async #records(child: ChildProcess, line: string, args: readonly string[]): Promise<void> {
     const said = ended(child)
-    const sizeBefore = existsSync(join(folder, out)) ? statSync(join(folder, out)).size : 0
-    await until(
-      `${out} grows`,
-      async () => statSync(join(folder, out)).size > sizeBefore + RECORDED_BYTES,
-    )
+    const path = join(this.#folder, after('--out', args))
+    const sizeBefore = existsSync(path) ? statSync(path).size : 0
+    await until(`${path} grows`, async () => statSync(path).size > sizeBefore + RECORDED_BYTES)
     child.kill('SIGINT')
     const { code, errors } = await said
     expect(code, `${line}\n${errors}`).toBe(0)
-  },
-  replay: succeeds,
-  simulate: async (child, line) => {
-    let said = ''
-    child.stderr?.on('data', (chunk: Buffer) => {
-      said += chunk
-    })
-    const first = await firstLineOf(child).catch(() => '{}')
-    expect(JSON.parse(first), `${line}\n${said}`).toHaveProperty('venue.http')
-  },
-  indicators: succeeds,
-} satisfies Record<string, Doing>
+  }
+}
+
+/** Commands that end by themselves. */
+const ENDING = [
+  ...['backup', 'config', 'doctor', 'indicators', 'init'],
+  ...['ledger', 'maintenance', 'replay', 'restore'],
+]
+
+async function succeeds(child: ChildProcess, line: string): Promise<void> {
+  const { code, output, errors } = await ended(child)
+  expect(code, `${line}\n${output}${errors}`).toBe(0)
+  expect(output, line).not.toBe('')
+}
+
+async function simulates(child: ChildProcess, line: string): Promise<void> {
+  let said = ''
+  child.stderr?.on('data', (chunk: Buffer) => {
+    said += chunk
+  })
+  const first = await firstLineOf(child).catch(() => '{}')
+  expect(JSON.parse(first), `${line}\n${said}`).toHaveProperty('venue.http')
+}
+
+function after(flag: string, args: readonly string[]): string {
+  return args[args.indexOf(flag) + 1] ?? ''
+}
 
 async function ended(child: ChildProcess) {
   const { stdout, stderr } = child
@@ -350,11 +403,4 @@ function put(written: string, values: Readonly<Record<string, string>>): string 
     (filled, [placeholder, value]) => filled.replaceAll(placeholder, value),
     written,
   )
-}
-
-async function wallet() {
-  const key = generatePrivateKey()
-  const { address } = privateKeyToAccount(key)
-  await rig.chain.fundUsdc(address, FUNDS)
-  return { key, spent: async () => FUNDS - (await rig.chain.balanceOf(address)) }
 }

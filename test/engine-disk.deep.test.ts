@@ -16,7 +16,9 @@ import { CheckpointDb } from '../src/store/checkpoint-db.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { SimulatedService } from './support/simulated-service.ts'
 
-const START_MS = Date.UTC(2026, 9, 7, 15, 57)
+/** An hour closes 45 s later; after 30 s an engine has the data of the venue. */
+const START_MS = Date.UTC(2026, 9, 7, 15, 59, 15)
+const READY_S = 30
 const CLOSED_MS = Date.UTC(2026, 9, 7, 15)
 const DAY_MS = 24 * 3_600_000
 
@@ -29,7 +31,7 @@ describe('while the checkpoint is refused', () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-engine-disk-'))
     const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3', startMs: START_MS }
     service = new SimulatedService(options)
-    service.run(60)
+    service.run(READY_S)
   })
 
   afterEach(() => {
@@ -59,7 +61,7 @@ describe('while the checkpoint is refused', () => {
 
   test('history continues', () => {
     refuse()
-    service.run(180)
+    service.run(45)
     expect(barsOnDisk()).toEqual([CLOSED_MS])
     service.stop()
   })
@@ -79,7 +81,7 @@ describe('while the checkpoint is refused', () => {
 
   test('the end of the service closes all files, and loses no history', () => {
     refuse()
-    service.run(150)
+    service.run(45)
     expect(() => service.stop()).not.toThrow()
     expect(CheckpointDb.inspect(join(folder, 'data', 'engine.db')).state).toBe('readable')
     expect(barsOnDisk()).toEqual([CLOSED_MS])
@@ -93,7 +95,7 @@ describe('a checkpoint that is damaged under a running engine', () => {
     const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3', startMs: START_MS }
     const service = new SimulatedService(options)
     try {
-      service.run(60)
+      service.run(READY_S)
       vi.spyOn(CheckpointDb.prototype, 'put').mockImplementationOnce(() => {
         throw new SqliteError('database disk image is malformed', 'SQLITE_CORRUPT')
       })
@@ -120,7 +122,7 @@ test('a checkpoint drops a delisted coin, and no other one', () => {
   const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3' }
   const namesAfter = (startMs: number) => {
     const service = new SimulatedService({ ...options, startMs })
-    service.run(30)
+    service.run(READY_S)
     service.stop()
     const { db } = CheckpointDb.open(path, startMs)
     const checkpoint = db.load()
@@ -146,12 +148,12 @@ test('documents of the previous run that cannot be sent do not keep an engine fr
   const options = { seed: 5, coins: 2, dataDir: folder, version: '1.2.3' }
   try {
     const first = new SimulatedService({ ...options, startMs: START_MS })
-    first.run(90)
+    first.run(READY_S)
     first.stop()
     let refused = 0
     const second = new SimulatedService({
       ...options,
-      startMs: START_MS + 100_000,
+      startMs: START_MS + 40_000,
       onMessage: ({ kind }) => {
         if (kind !== 'documents' || refused > 0) return
         refused += 1
@@ -160,7 +162,7 @@ test('documents of the previous run that cannot be sent do not keep an engine fr
     })
     expect(refused).toBe(1)
     second.run(5)
-    expect(second.replica.document('pulse/BTC')?.renderedAtMs).toBeGreaterThan(START_MS + 100_000)
+    expect(second.replica.document('pulse/BTC')?.renderedAtMs).toBeGreaterThan(START_MS + 40_000)
     second.stop()
   } finally {
     rmSync(folder, { recursive: true })

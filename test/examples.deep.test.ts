@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import type { Rig } from './support/service.ts'
-import { marketCoins, startRig, untilSold } from './support/service.ts'
+import { mainMarketOnly, startRig, untilSold } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const FUNDS = 1_000_000n
@@ -15,7 +15,7 @@ const FUNDS = 1_000_000n
 let rig: Rig
 
 beforeAll(async () => {
-  rig = await startRig({ coins: marketCoins, solana: true })
+  rig = await startRig({ solana: true, flags: mainMarketOnly })
   for (const contract of contracts)
     if (['pulse', 'funding', 'spread', 'screener'].includes(contract.id))
       await untilSold(rig.url, contract, 'BTC')
@@ -24,16 +24,16 @@ beforeAll(async () => {
 afterAll(() => rig?.close())
 
 async function run(example: string, env: Record<string, string>) {
-  const { code, output, errors } = await ended(example, { PERPSCOPE_URL: rig.url, ...env })
+  const { code, output, errors } = await ended(example, env, ['--import', 'tsx'])
   expect(code, errors).toBe(0)
   return output
 }
 
-async function ended(example: string, env: Record<string, string>) {
-  const child = spawn(process.execPath, ['--import', 'tsx', `examples/${example}.ts`], {
+async function ended(example: string, env: Record<string, string>, flags: readonly string[]) {
+  const child = spawn(process.execPath, [...flags, `examples/${example}.ts`], {
     cwd: ROOT,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...inheritedEnv(), ...env },
+    env: { ...inheritedEnv(), PERPSCOPE_URL: rig.url, ...env },
   })
   const [output, errors, [code]] = await Promise.all([
     text(child.stdout),
@@ -53,7 +53,8 @@ async function wallet() {
 const priceOf = (analysis: string) =>
   contracts.find(({ id }) => id === analysis)?.priceUsdcAtomic ?? 0n
 
-describe('an example', () => {
+/** At the same time: each has a wallet of its own, and waits for its purchase. */
+describe.concurrent('an example', () => {
   test('plain-fetch buys a pulse', async () => {
     const { key, spent } = await wallet()
     expect(await run('plain-fetch', { WALLET_KEY: key })).toMatch(/^BTC: \w+, score .*, paid in 0x/)
@@ -82,7 +83,8 @@ describe('an example', () => {
     ['wallet-on-solana', 'SOLANA_KEY'],
     ['agent-loop', 'WALLET_KEY'],
   ])('%s without a key says what to set', async (example, variable) => {
-    const { code, output, errors } = await ended(example, { PERPSCOPE_URL: rig.url })
+    // As Node runs it by itself, which loads in half the time.
+    const { code, output, errors } = await ended(example, {}, [])
     expect({ code, output }).toEqual({ code: 2, output: '' })
     expect(errors).toContain(variable)
   })

@@ -12,12 +12,12 @@ import { chains } from '../src/domain/external.ts'
 import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { upstreams } from '../src/simulator/external/simulated-sources.ts'
-import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { sources } from '../src/streams/external/external-feed.ts'
 import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
 import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
+import { rememberedMarket } from './support/remembered-market.ts'
 
 /** The `/arb` measure on events of our adapters at the simulated chains, in virtual time. */
 
@@ -28,7 +28,7 @@ const LATENCY_MS = 40
 /** Time until the pools of every chain are discovered and read. */
 const SETTLED_MS = 3 * MINUTE_MS
 const SEED = 5
-const venue = seededMarket({ seed: SEED, startMs: START_MS })
+const venue = rememberedMarket({ seed: SEED, startMs: START_MS })
 
 describe('on the simulated chains', () => {
   test('a quiet market is calm on all chains, without an opportunity', () => {

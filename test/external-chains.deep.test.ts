@@ -11,7 +11,6 @@ import { simulatedChains } from '../src/simulator/external/evm/simulated-chains.
 import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { upstreams } from '../src/simulator/external/simulated-sources.ts'
-import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { chainlinkEvents, poolEvents } from '../src/streams/external/evm/chain-events.ts'
 import { chainQuery } from '../src/streams/external/evm/chain-query.ts'
 import type { EvmChainName } from '../src/streams/external/evm/evm-chains.ts'
@@ -26,6 +25,7 @@ import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
 import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
+import { rememberedMarket } from './support/remembered-market.ts'
 
 /** Our chain adapters at the simulated nodes, without sockets, in virtual time. */
 
@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000
 const LATENCY_MS = 40
 const BPS = 1e-4
 const names = evmChains.map(({ chain }) => chain)
-const market = seededMarket({ seed: 5, startMs: START_MS })
+const market = rememberedMarket({ seed: 5, startMs: START_MS })
 
 /** Reply of a node: the simulated answer or a fault. */
 type Node = (answer: () => string, body: unknown) => string | 'dead' | 'silent'

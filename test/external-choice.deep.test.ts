@@ -6,15 +6,16 @@ import { aboveBps, readBasis } from '../src/compute/external/basis-reading.ts'
 import { readCexDex } from '../src/compute/external/cex-dex-reading.ts'
 import { DepegMeasure } from '../src/compute/external/depeg/depeg-measure.ts'
 import { chooseOracle } from '../src/compute/external/oracle-choice.ts'
+import { oracleTrust } from '../src/compute/external/oracle-trust.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
 import { ExternalState } from '../src/compute/market/external-state.ts'
+import { MarketState } from '../src/compute/market/market-state.ts'
 import { MeasureLog } from '../src/compute/market/measure-log.ts'
 import { exchangeQuote, poolOf } from '../src/compute/testing/external-events.ts'
-import { newMarket } from '../src/compute/testing/new-market.ts'
 import { context, universe } from '../src/compute/testing/tape.ts'
+import { hourlyCloses } from '../src/compute/volatility/hourly-closes.ts'
 import type { ExternalEvent, OraclePriceEvent, PoolEvent } from '../src/domain/external.ts'
 import { gaussian, noiseKey, uniform } from '../src/simulator/market/noise.ts'
-import type { FeedRule } from './support/pushed-feed.ts'
 import { feedRules, readingsOf } from './support/pushed-feed.ts'
 
 /**
@@ -51,6 +52,11 @@ function rowsOf(errors: Errors): readonly Row[] {
   })
 }
 
+/** Tracks only what the choices are read from, because hours of seconds are applied to it. */
+function newMarket(): MarketState {
+  return new MarketState(new PulsePool(3), [hourlyCloses, oracleTrust, basisMeasure])
+}
+
 function isDefined<Value>(value: Value | undefined): Value {
   assert(value !== undefined)
   return value
@@ -82,14 +88,21 @@ function expectNoWorse(
   }
 }
 
-/** A random walk in bps per root second, one price per second. */
+const walks = new Map<string, readonly number[]>()
+
+/** A random walk in bps per root second, one price per second; made once. */
 function walk(seed: number, driftBps: number, startUsd = 100): readonly number[] {
+  const name = `${seed} ${driftBps} ${startUsd}`
+  const known = walks.get(name)
+  if (known !== undefined) return known
   const key = noiseKey(seed, 'walk')
   let log = Math.log(startUsd)
-  return Array.from({ length: SECONDS }, (_, second) => {
+  const pricesUsd = Array.from({ length: SECONDS }, (_, second) => {
     log += driftBps * BPS * gaussian(key, second)
     return Math.exp(log)
   })
+  walks.set(name, pricesUsd)
+  return pricesUsd
 }
 
 type Name = keyof typeof feedRules
@@ -110,10 +123,18 @@ const sets: readonly (readonly Name[])[] = [
   ['redstone', 'chainlink'],
 ]
 
-function tapesOf(names: readonly Name[], asset: string, pricesUsd: readonly number[]) {
+type Readings = ReturnType<typeof readingsOf>
+
+/** Of one price of Bitcoin by each feed. */
+const readings = new WeakMap<readonly number[], Map<Name, Readings>>()
+
+function tapesOf(names: readonly Name[], pricesUsd: readonly number[]) {
+  const known = readings.get(pricesUsd) ?? new Map<Name, Readings>()
+  readings.set(pricesUsd, known)
   return names.map((name) => {
-    const rule: FeedRule = feedRules[name]
-    return { name, events: readingsOf(rule, asset, pricesUsd, START_MS) }
+    const events = known.get(name) ?? readingsOf(feedRules[name], 'BTC', pricesUsd, START_MS)
+    known.set(name, events)
+    return { name, events }
   })
 }
 
@@ -126,7 +147,7 @@ describe.each([0.5, 1.5, 5])('with a price that moves %d bps a root second', (dr
       { what: 'its drift is taken for half as much', times: 0.5, worseTimes: 1.25 },
       { what: 'its drift is taken for twice as much', times: 2, worseTimes: 1.25 },
     ])('the choice is as near as the best one where $what', ({ what, times, worseTimes }) => {
-      const tapes = tapesOf(names, 'BTC', pricesUsd)
+      const tapes = tapesOf(names, pricesUsd)
       const newest = new Map<Name, OraclePriceEvent>()
       const errors: Errors = new Map()
       for (const [second, truthUsd] of pricesUsd.entries()) {
@@ -162,8 +183,8 @@ describe.each([0, 8, 35, -80])('a planted basis of %d bps', (plantedBps) => {
     'is measured as the best of $names does',
     ({ names }) => {
       const pricesUsd = walk(23, USUAL_BPS)
-      const tapes = tapesOf(names, 'BTC', pricesUsd)
-      const market = newMarket(new PulsePool(3))
+      const tapes = tapesOf(names, pricesUsd)
+      const market = newMarket()
       market.apply(universe(['BTC']))
       const errors: Errors = new Map()
       for (const [second, truthUsd] of pricesUsd.entries()) {
@@ -197,8 +218,8 @@ describe('whether a basis is significant', () => {
     const seeds = [41, 42]
     const seen = seeds.flatMap((seed) => {
       const pricesUsd = walk(seed, USUAL_BPS)
-      const tapes = tapesOf(names, 'BTC', pricesUsd)
-      const market = newMarket(new PulsePool(3))
+      const tapes = tapesOf(names, pricesUsd)
+      const market = newMarket()
       market.apply(universe(['BTC']))
       const rendered: { second: number; now: boolean; known: number | null }[] = []
       for (const [second, truthUsd] of pricesUsd.entries()) {
@@ -278,9 +299,9 @@ describe('a planted gap between exchanges and chains', () => {
   ])('is measured as the best of the pools of $chains does', ({ chains }) => {
     const plantedBps = 40
     const pricesUsd = walk(31, USUAL_BPS)
-    const tapes = tapesOf(['solana', 'redstone', 'monad20'], 'BTC', pricesUsd)
+    const tapes = tapesOf(['solana', 'redstone', 'monad20'], pricesUsd)
     const used = pools.filter(({ chain }) => (chains as readonly string[]).includes(chain))
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     market.apply(universe(['BTC']))
     const errors: Errors = new Map()
     const newest = new Map<string, PoolEvent>()

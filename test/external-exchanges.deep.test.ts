@@ -8,19 +8,20 @@ import { exchanges } from '../src/domain/external.ts'
 import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { upstreams } from '../src/simulator/external/simulated-sources.ts'
-import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { sources } from '../src/streams/external/external-feed.ts'
 import type { SourceNotice } from '../src/streams/external/source.ts'
 import type { ExternalRuntime } from '../src/streams/runtime.ts'
 import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
+import { rememberedMarket } from './support/remembered-market.ts'
 
 /** Our adapters at the simulated exchanges, without sockets, in virtual time, with outages of minutes. */
 
 const START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const SECOND_MS = 1_000
 const LATENCY_MS = 40
+const market = rememberedMarket({ seed: 5, startMs: START_MS })
 
 /** Assets that all simulated exchanges list, some under another name. */
 const FEW = ['BTC', 'ETH', 'PEPE', 'LUNC', 'NEIRO', 'CELO']
@@ -39,11 +40,7 @@ class Run {
     assets: readonly string[] = FEW,
   ) {
     this.assets = assets
-    this.reference = new ReferencePrices({
-      market: seededMarket({ seed: 5, startMs: START_MS }),
-      seed: 5,
-      scenario,
-    })
+    this.reference = new ReferencePrices({ market, seed: 5, scenario })
     const listen = sources[exchange]
     assert(listen !== undefined)
     const context = {

@@ -20,6 +20,7 @@ import type { ExternalRuntime, HttpHeaders } from '../src/streams/runtime.ts'
 import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
+import { rememberedMarket } from './support/remembered-market.ts'
 
 /** Our HTTP adapters at the simulated sources: through sockets, and for hours of virtual time without. */
 
@@ -30,6 +31,9 @@ const HOUR_MS = 60 * MINUTE_MS
 const LATENCY_MS = 40
 const FEW = ['BTC', 'ETH', 'SOL', 'PEPE', 'HYPE']
 const DOLLARS = ['USDC', 'USDT']
+/** The coins of those assets and three more. */
+const coins = ['BTC', 'ETH', 'SOL', 'kPEPE', 'HYPE', 'AVAX', 'LINK', 'XRP']
+const market = rememberedMarket({ seed: 5, startMs: START_MS, coins })
 
 class Run {
   readonly events: MarketEvent[] = []
@@ -42,7 +46,6 @@ class Run {
     scenario: readonly ScenarioEvent[] = [],
     key: string | null = 'any',
   ) {
-    const market = seededMarket({ seed: 5, startMs: START_MS })
     this.reference = new ReferencePrices({ market, seed: 5, scenario })
     const context = {
       assets: () => FEW,
@@ -249,10 +252,10 @@ describe('through real sockets', () => {
   const stops: (() => void)[] = []
 
   beforeEach(async () => {
-    const startMs = systemClock.nowMs()
-    const market = seededMarket({ seed: 5, startMs })
-    const external = new SimulatedSources(new ReferencePrices({ market, seed: 5 }), systemClock)
-    venue = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
+    const current = seededMarket({ seed: 5, startMs: systemClock.nowMs() })
+    const reference = new ReferencePrices({ market: current, seed: 5 })
+    const external = new SimulatedSources(reference, systemClock)
+    venue = await startSimulatedVenue({ market: current, external, clock: systemClock, port: 0 })
   })
 
   afterEach(async () => {

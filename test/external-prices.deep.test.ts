@@ -18,6 +18,7 @@ const always = { fromMs: START_MS, untilMs: UNTIL_MS }
 const NOISE_BPS = 3
 const COINS = ['BTC', 'SOL', 'kPEPE']
 const networks = ['pyth-hermes', 'redstone'] as const satisfies OracleNetwork[]
+const market = seededMarket({ seed: 3, startMs: START_MS })
 
 type Basis = {
   readonly source: string
@@ -95,7 +96,6 @@ describe('scenario events', () => {
 
 /** The answers after a few seconds of a scenario, with events of every source each second. */
 function answersAfter(scenario: readonly ScenarioEvent[]) {
-  const market = seededMarket({ seed: 3, startMs: START_MS })
   const reference = new ReferencePrices({ market, seed: 3, scenario })
   const processor = new Processor({ coin: [basis, cexDex], market: [] }, '0')
   processor.process([universe(COINS)])

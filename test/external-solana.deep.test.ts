@@ -14,6 +14,7 @@ import { ReferencePrices } from '../src/simulator/external/reference-prices.ts'
 import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
 import { SimulatedSources } from '../src/simulator/external/simulated-sources.ts'
 import { solanaNode } from '../src/simulator/external/solana/solana-node.ts'
+import { SLOT_MS } from '../src/simulator/external/solana/solana-rpc.ts'
 import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { solanaSource } from '../src/streams/external/solana/solana.ts'
 import type { SourceNotice } from '../src/streams/external/source.ts'
@@ -21,6 +22,7 @@ import type { ExternalRuntime, HttpReply } from '../src/streams/runtime.ts'
 import { Chance } from './simulation/chance.ts'
 import { Kernel } from './simulation/kernel.ts'
 import { Machine } from './simulation/machine.ts'
+import { rememberedMarket } from './support/remembered-market.ts'
 import { until } from './support/service.ts'
 
 /** Our Solana adapter at the simulated node, in virtual time and over real sockets. */
@@ -32,7 +34,7 @@ const HOUR_MS = 3_600_000
 const LATENCY_MS = 40
 const BPS = 1e-4
 const SEED = 5
-const market = seededMarket({ seed: SEED, startMs: START_MS })
+const market = rememberedMarket({ seed: SEED, startMs: START_MS })
 const SOL_USDC = 'Czfq3xZZDmsdGdUyrNLtRhGc47cXcZtLG4crryfu44zE'
 const PYTH_SOL = '7AviUf9nL62mcxNbQGKm4nKDQnPjswo6c5MX4D57HmyE'
 
@@ -430,16 +432,20 @@ describe('over loopback', () => {
   test('the public client library reads accounts, slots and times', async () => {
     const connection = new Connection(url, 'confirmed')
     const [pool, oracle] = [new PublicKey(SOL_USDC), new PublicKey(PYTH_SOL)]
+    const beforeMs = systemClock.nowMs()
     const { context, value } = await connection.getMultipleAccountsInfoAndContext([
       pool,
       oracle,
       PublicKey.default,
     ])
+    const afterMs = systemClock.nowMs()
     expect(value.map((account) => account?.data.length)).toEqual([653, 134, undefined])
     expect(value[0]?.owner.toBase58()).toBe('whirLbMiicVdio4qvUfM5KAg6Ct8VwpYzGff3uctyCc')
     expect(await connection.getSlot()).toBeGreaterThanOrEqual(context.slot)
-    const seconds = await connection.getBlockTime(context.slot)
-    expect(Math.abs((seconds ?? 0) - Date.now() / 1_000)).toBeLessThan(10)
+    // The slot was the newest one at some time in between; times of blocks are truncated to seconds.
+    const blockMs = 1_000 * ((await connection.getBlockTime(context.slot)) ?? Number.NaN)
+    expect(blockMs).toBeGreaterThan(beforeMs - SLOT_MS - SECOND_MS)
+    expect(blockMs).toBeLessThanOrEqual(afterMs)
     const single = await connection.getAccountInfo(pool, 'finalized')
     expect(single?.data.subarray(101, 133)).toEqual(
       new PublicKey('So11111111111111111111111111111111111111112').toBuffer(),

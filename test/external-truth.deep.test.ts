@@ -2,15 +2,19 @@ import assert from 'node:assert/strict'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
 import { basis } from '../src/compute/analyses/basis/basis.ts'
+import { basisMeasure } from '../src/compute/analyses/basis/basis-measure.ts'
 import { arbMeasure } from '../src/compute/external/arb/arb-measure.ts'
 import { depegMeasure } from '../src/compute/external/depeg/depeg-measure.ts'
 import { pegLevels } from '../src/compute/external/depeg/peg-level.ts'
+import { oracleTrust } from '../src/compute/external/oracle-trust.ts'
 import { PulsePool } from '../src/compute/indicators/pulse-series.ts'
-import type { MarketState } from '../src/compute/market/market-state.ts'
+import type { AnyTrackerKind } from '../src/compute/market/market-state.ts'
+import { MarketState } from '../src/compute/market/market-state.ts'
 import { block, oraclePrice, pool, rateEvents } from '../src/compute/testing/chain-tape.ts'
-import { newMarket } from '../src/compute/testing/new-market.ts'
 import { pegTape } from '../src/compute/testing/peg-tape.ts'
 import { context, universe } from '../src/compute/testing/tape.ts'
+import { recentBars } from '../src/compute/track-record/recent-bars.ts'
+import { hourlyCloses } from '../src/compute/volatility/hourly-closes.ts'
 import type { Chain, ExternalEvent } from '../src/domain/external.ts'
 import { chains } from '../src/domain/external.ts'
 import {
@@ -19,8 +23,8 @@ import {
   ReferencePrices,
 } from '../src/simulator/external/reference-prices.ts'
 import type { ScenarioEvent } from '../src/simulator/external/scenario.ts'
-import { seededMarket } from '../src/simulator/market/seeded-market.ts'
 import { ExternalRig, RIG_START_MS } from './support/external-rig.ts'
+import { rememberedMarket } from './support/remembered-market.ts'
 
 /**
  * Compares planted deviations with their measurement, at both sides of every band. The noise is that of
@@ -34,14 +38,14 @@ const START_MS = RIG_START_MS
 const SECOND_MS = 1_000
 const MINUTE_MS = 60_000
 const BPS = 1e-4
-/** Bitcoin and ether, of which the tests read prices; thousands of worlds are made. */
-const COINS = 2
+/** Of which the tests read prices; thousands of worlds are made. */
+const coins = ['BTC', 'ETH']
 /** Tolerance on either side of a band. */
 const MARGIN_BPS = 2
 const ALWAYS = { fromMs: START_MS, untilMs: START_MS + 3_600_000 }
 
 const markets = new Map(
-  SEEDS.map((seed) => [seed, seededMarket({ seed, startMs: START_MS, coins: COINS })]),
+  SEEDS.map((seed) => [seed, rememberedMarket({ seed, startMs: START_MS, coins })]),
 )
 
 function worldOf(seed: number, ...scenario: ScenarioEvent[]): ReferencePrices {
@@ -55,6 +59,11 @@ function sideOf(seed: number): 1 | -1 {
 function isDefined<Value>(value: Value | undefined): Value {
   assert(value !== undefined)
   return value
+}
+
+/** Tracks only what is measured here, because thousands are made. */
+function marketOf(...kinds: readonly AnyTrackerKind[]): MarketState {
+  return new MarketState(new PulsePool(3), kinds)
 }
 
 /** Root mean square of errors. */
@@ -73,7 +82,7 @@ describe('a basis, in 200 worlds', () => {
   const answersOf = (seed: number, plantedBps: number) => {
     const bps = plantedBps - usualBps(seed, START_MS)
     const reference = worldOf(seed, { kind: 'basis', asset: 'ETH', bps, ...ALWAYS })
-    const market = newMarket(new PulsePool(3))
+    const market = marketOf(hourlyCloses, recentBars, oracleTrust, basisMeasure)
     market.apply(universe(['ETH']))
     return [0, 1, 2, 3].map((step) => {
       const nowMs = START_MS + step * STEP_MS
@@ -156,7 +165,7 @@ describe('a gap between chains, in 200 worlds', () => {
     const fromMs = START_MS + STEP_MS
     const gap: ScenarioEvent = { kind: 'gap', chain, asset: 'ETH', bps, ...ALWAYS, fromMs }
     const reference = worldOf(seed, gap)
-    const market = newMarket(new PulsePool(3))
+    const market = marketOf(oracleTrust, arbMeasure)
     const errors: number[] = []
     const samples = Array.from({ length: count }, (_, sample) => {
       const nowMs = START_MS + sample * STEP_MS
@@ -255,7 +264,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
 
   /** Required distance beyond a threshold: the sum of confidence and resolution. */
   const explainedBps = (() => {
-    const market = newMarket(new PulsePool(3))
+    const market = marketOf(depegMeasure)
     applyChains(market, worldOf(0), START_MS)
     const price = market.of(depegMeasure).sample?.price
     assert(price)
@@ -270,7 +279,7 @@ describe('a depeg of USDC, in 200 worlds', () => {
     const usualBps = (isDefined(calm.priceUsd('USDC', AFTER_MS)) - 1) / BPS
     const depeg = { kind: 'depeg', asset: 'USDC', bps: wanted - usualBps, ...ALWAYS } as const
     const reference = worldOf(seed, { ...depeg, fromMs: AFTER_MS })
-    const market = newMarket(new PulsePool(3))
+    const market = marketOf(depegMeasure)
     const errors: number[] = []
     let early = 0
     const untilMs = AFTER_MS + neededMs

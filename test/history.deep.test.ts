@@ -38,6 +38,8 @@ const START_MS = BOUNDARY_MS - 5 * MINUTE_MS + 5_000
 const END_MS = BOUNDARY_MS + 17 * MINUTE_MS
 /** A time at which ZEC's funding is not at the floor. */
 const COINS = ['BTC', 'ETH', 'kPEPE', 'ZEC']
+/** Slower than the venue's where that costs most; a sample may still be fifteen seconds old. */
+const CADENCES = { blockMs: 500, activeAssetCtxMs: 5_000, fastAssetCtxsMs: 5_000 }
 const FILES = ['engine.db', 'engine.db-wal', 'history.db', 'history.db-wal']
 
 /** An engine that runs past a boundary of all timeframes, in virtual time, on a venue without faults. */
@@ -57,7 +59,7 @@ describe('the history of an engine', () => {
       coins: catalog.filter(([coin]) => COINS.includes(coin)).map((row) => model.ofCatalog(row)),
       newCoin: model.ofListing,
     })
-    const virtual = new VirtualVenue(market, START_MS)
+    const virtual = venueFrom(market, START_MS)
     const dataDir = join(folder, 'engine')
     const engine = start(virtual, dataDir)
     for (let atMs = BOUNDARY_MS + 4_900; atMs < BOUNDARY_MS + 5_300; atMs += 10) {
@@ -132,7 +134,7 @@ describe('the history of an engine', () => {
 
   test('is loaded by the next engine, which requests only missing data from the venue', () => {
     const dataDir = copyOf(join(folder, 'engine'), join(folder, 'again'))
-    const virtual = new VirtualVenue(market, END_MS)
+    const virtual = venueFrom(market, END_MS)
     const recorded: Recorded['entry'][] = []
     const requests: string[] = []
     const runtime = virtual.runtime()
@@ -177,7 +179,7 @@ describe('the history of an engine', () => {
     before.close(END_MS)
 
     const recorded: Recorded[] = []
-    const virtual = new VirtualVenue(market, END_MS)
+    const virtual = venueFrom(market, END_MS)
     const recorder = recorderOf((entry) => recorded.push(entry))
     const engine = start(virtual, dataDir, { recorder })
     virtual.runUntil(END_MS + 5_000)
@@ -211,7 +213,7 @@ describe('the history of an engine', () => {
       for (const event of events) if (event.kind === 'measure-history') told.push(event)
     })
     const runFor = (fromMs: number, durationMs: number) => {
-      const virtual = new VirtualVenue(market, fromMs)
+      const virtual = venueFrom(market, fromMs)
       const engine = start(virtual, dataDir, { recorder, external: solanaOf(market, virtual) })
       virtual.runUntil(fromMs + durationMs)
       engine.stop()
@@ -268,6 +270,10 @@ describe('the history of an engine', () => {
     return new HistoryStore({ path, onNotice: (notice) => notices.push(notice) }, END_MS)
   }
 })
+
+function venueFrom(market: Market, startMs: number): VirtualVenue {
+  return new VirtualVenue(market, startMs, { cadences: CADENCES })
+}
 
 /** A summed volume differs in its last digit with the order of addition. */
 function rounded({ openTimeMs, open, high, low, close, volumeBase }: Bar): Bar {

@@ -59,7 +59,7 @@ let ledger: SqliteLedger
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'perpscope-reconcile-'))
-  ledger = new SqliteLedger(join(folder, 'ledger.db'))
+  ledger = new SqliteLedger(join(folder, 'ledger.db'), (task) => setImmediate(task))
 })
 
 afterEach(async () => {
@@ -75,6 +75,11 @@ async function write(sale: Sale, nowMs = Date.now()): Promise<void> {
   const key = { network, asset: base.asset, payer, nonce }
   await ledger.begin({ ...entry, key, amount, validBeforeSeconds: nowMs / 1_000 + 120 }, nowMs)
   await ledger.move(key, state, transaction, nowMs)
+}
+
+/** As `write`, together. */
+async function writeAll(sales: readonly Sale[], nowMs = Date.now()): Promise<void> {
+  await Promise.all(sales.map((sale) => write(sale, nowMs)))
 }
 
 type Report = {
@@ -113,7 +118,7 @@ describe('on a local Base', () => {
     const hash = await wallet.sendTransaction(call)
     // viem's own wait asks once a block, and no further block comes if the first question is too early.
     const receipt = () => wallet.getTransactionReceipt({ hash }).catch(() => null)
-    await expect.poll(receipt).not.toBeNull()
+    await expect.poll(receipt, { interval: 10 }).not.toBeNull()
     return hash
   }
 
@@ -194,7 +199,7 @@ describe('on a local Base', () => {
 
   test('a sale of the day before explains a transfer of the period', async () => {
     const sinceMs = Date.now() - 3_600_000
-    for (const sale of await paid(1)) await write(sale, sinceMs - 80_000_000)
+    await writeAll(await paid(1), sinceMs - 80_000_000)
     await wallet.mine({ blocks: FINAL_BEHIND + 10, interval: 2 })
     const { differences, compared } = await report(chain.rpcUrl, sinceMs)
     expect(differences).toEqual([])
@@ -202,14 +207,14 @@ describe('on a local Base', () => {
   })
 
   test(`no difference among ${SALES} sales, then every planted one`, async () => {
-    for (const sale of await paid(SALES)) await write(sale)
+    await writeAll(await paid(SALES))
     // Settled by a transaction that a stranger sent, and a sale by voucher.
-    for (const sale of await paid(10)) await write({ ...sale, transaction: newHash() })
+    await writeAll((await paid(10)).map((sale) => ({ ...sale, transaction: newHash() })))
     for (let at = 0; at < 10; at += 1)
       await write({ payer: '0xB', nonce: `0xchannel:${at}`, transaction: '' })
     await write({ payer: '0xB', nonce: newHash(), state: 'unknown', transaction: null })
     await wallet.mine({ blocks: FINAL_BEHIND + 10, interval: 2 })
-    for (const sale of await paid(3)) await write(sale)
+    await writeAll(await paid(3))
     const equal = await report()
     expect(equal.differences).toEqual([])
     expect(equal).toMatchObject({ isEqual: true, result: 'equal' })
@@ -224,7 +229,7 @@ describe('on a local Base', () => {
     }
     const failed = await wallet.sendTransaction({ ...plain(10n ** 15n), gas: 100_000n })
     const twin = (await paid(5)) as readonly Sale[]
-    for (const sale of twin) await write(sale)
+    await writeAll(twin)
     for (let at = 0; at < PLANTED / 4; at += 1) {
       const payer = buyers[at]?.address as string
       const row = () => ({ payer, nonce: newHash() })
@@ -336,12 +341,12 @@ describe('on a local Solana', () => {
   }
 
   test(`no difference among ${sales} sales, then every planted one`, async () => {
-    for (const sale of await paid(sales)) await write(sale)
+    await writeAll(await paid(sales))
     shiftMs += 120_000
     const equal = await report()
     expect(equal).toMatchObject({ differences: [], compared: [{ equal: sales }] })
 
-    for (const sale of await paid(5, 0n)) await write(sale)
+    await writeAll(await paid(5, 0n))
     for (let at = 0; at < 5; at += 1)
       await write({
         ...{ payer: newSolanaBuyer().address, nonce: newHash(), transaction: null },
@@ -352,8 +357,8 @@ describe('on a local Solana', () => {
         ...{ payer: newSolanaBuyer().address, nonce: newHash(), network: solanaMainnet.network },
         transaction: getBase58Decoder().decode(randomBytes(64)),
       })
-    for (const sale of await paid(10)) await write({ ...sale, amount: PRICE + 1n })
-    for (const sale of await paid(10)) await write({ ...sale, state: 'released' })
+    await writeAll((await paid(10)).map((sale) => ({ ...sale, amount: PRICE + 1n })))
+    await writeAll((await paid(10)).map((sale) => ({ ...sale, state: 'released' })))
     const unknown = await paid(PLANTED)
     shiftMs += 120_000
 

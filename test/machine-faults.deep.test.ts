@@ -4,12 +4,20 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, statfsSync, writeFileSync
 import type { IncomingMessage } from 'node:http'
 import { Agent, get } from 'node:http'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { buy, newPayment, PRICE } from './support/killed-sales.ts'
 import type { Rig } from './support/service.ts'
-import { childrenOf, runCommand, startRig, until, untilAnswerable } from './support/service.ts'
+import {
+  childrenOf,
+  mainMarketOnly,
+  oneCoin,
+  runCommand,
+  startRig,
+  until,
+  untilAnswerable,
+} from './support/service.ts'
 
 /** What remains writable of every file: nothing that SQLite could use. */
 const FILE_BYTES_MAX = 4_096
@@ -30,12 +38,30 @@ function canMount(): boolean {
   return status === 0
 }
 
-describe.skipIf(!hasPrlimit())('a service on a machine', () => {
+const hasMounts = canMount()
+
+/** An empty disk. @returns its folder */
+function mounted(options: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-disk-'))
+  execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder])
+  return folder
+}
+
+function unmount(folder: string): void {
+  execFileSync('umount', [folder])
+  rmSync(folder, { recursive: true })
+}
+
+describe('a service on a machine', () => {
   let rig: Rig
+  let disk: string | null = null
   let pid: number
 
   beforeAll(async () => {
-    rig = await startRig({ flags: ['--log-level', 'warn'] })
+    if (hasMounts) disk = mounted('size=96m')
+    const dataDir = disk === null ? [] : ['--data-dir', disk]
+    const flags = [...mainMarketOnly, '--log-level', 'warn', ...dataDir]
+    rig = await startRig({ coins: oneCoin, flags })
     await untilAnswerable(rig.url, 'BTC')
     // This process may run services of other tests.
     const { port } = new URL(rig.url)
@@ -46,7 +72,10 @@ describe.skipIf(!hasPrlimit())('a service on a machine', () => {
     pid = service.pid
   })
 
-  afterAll(() => rig?.close())
+  afterAll(async () => {
+    await rig?.close()
+    if (disk !== null) unmount(disk)
+  })
 
   /** Soft, so that it can be lifted again. */
   function limitFiles(bytes: number | 'unlimited'): void {
@@ -57,48 +86,90 @@ describe.skipIf(!hasPrlimit())('a service on a machine', () => {
     return (await (await fetch(rig.adminUrl + path)).json()) as Record<string, unknown>
   }
 
-  test('whose disk takes nothing more charges nothing, says so in one line, and sells again once there is room', async () => {
-    const { address } = rig.chain.accounts.merchant
-    const before = await rig.chain.balanceOf(address)
-    const payment = await newPayment(rig)
-    limitFiles(FILE_BYTES_MAX)
-    const refused = await buy(rig, payment)
-    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
-    expect(await refused.json()).toMatchObject({ code: 'ledger_busy', charged: false })
-    await until(
-      'nothing is quoted',
-      async () => (await fetch(`${rig.url}/pulse/BTC`)).status === 503,
-    )
-    expect(await admin('/readyz?verbose')).toMatchObject({ reasons: ['ledger_writable'] })
-    expect((await fetch(`${rig.url}/coins`)).status).toBe(200)
-    const { warnings } = (await admin('/desk/control')) as { warnings: { text: string }[] }
-    expect(JSON.stringify(warnings)).toMatch(/the disk of the payment ledger fails/)
-    limitFiles('unlimited')
-    await until('the same payment buys', async () => (await buy(rig, payment)).status === 200)
-    expect((await rig.chain.balanceOf(address)) - before).toBe(PRICE)
-  })
+  test.skipIf(!hasPrlimit())(
+    'whose disk takes nothing more charges nothing, says so in one line, and sells again once there is room',
+    async () => {
+      const { address } = rig.chain.accounts.merchant
+      const before = await rig.chain.balanceOf(address)
+      const payment = await newPayment(rig)
+      limitFiles(FILE_BYTES_MAX)
+      const refused = await buy(rig, payment)
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+      expect(await refused.json()).toMatchObject({ code: 'ledger_busy', charged: false })
+      await until(
+        'nothing is quoted',
+        async () => (await fetch(`${rig.url}/pulse/BTC`)).status === 503,
+      )
+      expect(await admin('/readyz?verbose')).toMatchObject({ reasons: ['ledger_writable'] })
+      expect((await fetch(`${rig.url}/coins`)).status).toBe(200)
+      const { warnings } = (await admin('/desk/control')) as { warnings: { text: string }[] }
+      expect(JSON.stringify(warnings)).toMatch(/the disk of the payment ledger fails/)
+      limitFiles('unlimited')
+      await until('the same payment buys', async () => (await buy(rig, payment)).status === 200)
+      expect((await rig.chain.balanceOf(address)) - before).toBe(PRICE)
+    },
+  )
 
-  test('without free file descriptors drops new connections alone, and recovers', async () => {
-    const kept = new Agent({ keepAlive: true, maxSockets: 1 })
-    onTestFinished(() => kept.destroy())
-    expect(await status(kept)).toBe(200)
-    const limit = Number(
-      execFileSync('prlimit', [...ofService(), '--nofile', '--output=SOFT', '--noheadings']),
-    )
-    const open = readdirSync(`/proc/${pid}/fd`).length
-    execFileSync('prlimit', [...ofService(), `--nofile=${open}:`])
-    // More than the numbers that are free below the limit.
-    const news = await Promise.all(Array.from({ length: 60 }, () => status(undefined)))
-    expect(news).toContain(null)
-    expect(await status(kept), 'on an open connection').toBe(200)
-    // Heartbeats and metrics of several seconds, some of which would open files.
-    const untilSeconds = (await upSeconds(kept)) + 8
-    await until('time passes', async () => (await upSeconds(kept)) >= untilSeconds)
-    execFileSync('prlimit', [...ofService(), `--nofile=${limit}:`])
-    await until('new connections are taken', async () => (await status(undefined)) === 200)
-    const { warnings } = await admin('/desk/control')
-    expect(JSON.stringify(warnings)).not.toMatch(/engine-(exited|killed)/)
-  })
+  test.skipIf(!hasPrlimit())(
+    'without free file descriptors drops new connections alone, and recovers',
+    async () => {
+      const kept = new Agent({ keepAlive: true, maxSockets: 1 })
+      onTestFinished(() => kept.destroy())
+      expect(await status(kept)).toBe(200)
+      const limit = Number(
+        execFileSync('prlimit', [...ofService(), '--nofile', '--output=SOFT', '--noheadings']),
+      )
+      const open = readdirSync(`/proc/${pid}/fd`).length
+      execFileSync('prlimit', [...ofService(), `--nofile=${open}:`])
+      // More than the numbers that are free below the limit.
+      const news = await Promise.all(Array.from({ length: 60 }, () => status(undefined)))
+      expect(news).toContain(null)
+      expect(await status(kept), 'on an open connection').toBe(200)
+      // Heartbeats and metrics of several seconds, some of which would open files.
+      const untilSeconds = (await upSeconds(kept)) + 8
+      await until('time passes', async () => (await upSeconds(kept)) >= untilSeconds)
+      execFileSync('prlimit', [...ofService(), `--nofile=${limit}:`])
+      await until('new connections are taken', async () => (await status(undefined)) === 200)
+      const { warnings } = await admin('/desk/control')
+      expect(JSON.stringify(warnings)).not.toMatch(/engine-(exited|killed)/)
+    },
+  )
+
+  test.skipIf(!hasMounts)(
+    'whose disk is full charges nothing, and sells again once there is room',
+    async () => {
+      let payment = ''
+      const filler = join(disk ?? '', 'filler')
+      onTestFinished(() => rmSync(filler, { force: true }))
+      fill(filler)
+      // Sales that fit into the present log of the ledger are still made.
+      await until('a sale is refused', async () => {
+        payment = await newPayment(rig)
+        const reply = await buy(rig, payment)
+        if (reply.status === 200) return false
+        const body = (await reply.json()) as { readonly charged: boolean | null }
+        expect(body.charged, JSON.stringify(body)).toBe(false)
+        return reply.status === 503
+      })
+      await until('the ledger is reported', async () => {
+        const ready = await (await fetch(`${rig.adminUrl}/readyz`)).json()
+        return (ready as { reasons: readonly string[] }).reasons.includes('ledger_writable')
+      })
+      expect((await fetch(`${rig.url}/coins`)).status).toBe(200)
+      rmSync(filler)
+      await until('the same payment buys', async () => (await buy(rig, payment)).status === 200)
+    },
+  )
+
+  /** The service may take some of the room first. */
+  function fill(path: string): void {
+    const { bavail, bsize } = statfsSync(dirname(path))
+    try {
+      writeFileSync(path, Buffer.alloc(bavail * bsize))
+    } catch (cause) {
+      expect(cause).toMatchObject({ code: 'ENOSPC' })
+    }
+  }
 
   async function upSeconds(agent: Agent): Promise<number> {
     const [message] = (await once(get(`${rig.url}/health`, { agent }), 'response')) as [
@@ -130,7 +201,8 @@ describe.skipIf(!existsSync(FAKETIME))('a service whose clock is set', () => {
   beforeAll(async () => {
     setClock(0)
     rig = await startRig({
-      flags: ['--log-level', 'warn'],
+      coins: oneCoin,
+      flags: [...mainMarketOnly, '--log-level', 'warn'],
       env: {
         LD_PRELOAD: FAKETIME,
         FAKETIME_TIMESTAMP_FILE: offset,
@@ -180,58 +252,11 @@ describe.skipIf(!existsSync(FAKETIME))('a service whose clock is set', () => {
   }
 })
 
-describe.skipIf(!canMount())('a service with a disk of its own', () => {
-  const disk = mkdtempSync(join(tmpdir(), 'perpscope-disk-'))
-
-  beforeAll(() => {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=96m', 'tmpfs', disk])
-  })
-
-  afterAll(() => {
-    execFileSync('umount', [disk])
-    rmSync(disk, { recursive: true })
-  })
-
-  test('charges nothing while it is full, and sells again once there is room', async () => {
-    const rig = await startRig({ flags: ['--data-dir', disk, '--log-level', 'warn'] })
-    onTestFinished(() => rig.close())
-    await untilAnswerable(rig.url, 'BTC')
-    let payment = ''
-    const filler = join(disk, 'filler')
-    fill(filler)
-    // Sales that fit into the present log of the ledger are still made.
-    await until('a sale is refused', async () => {
-      payment = await newPayment(rig)
-      const reply = await buy(rig, payment)
-      if (reply.status === 200) return false
-      const body = (await reply.json()) as { readonly charged: boolean | null }
-      expect(body.charged, JSON.stringify(body)).toBe(false)
-      return reply.status === 503
-    })
-    await until('the ledger is reported', async () => {
-      const ready = await (await fetch(`${rig.adminUrl}/readyz`)).json()
-      return (ready as { reasons: readonly string[] }).reasons.includes('ledger_writable')
-    })
-    expect((await fetch(`${rig.url}/coins`)).status).toBe(200)
-    rmSync(filler)
-    await until('the same payment buys', async () => (await buy(rig, payment)).status === 200)
-  })
-
-  /** The service may take some of the room first. */
-  function fill(path: string): void {
-    const { bavail, bsize } = statfsSync(disk)
-    try {
-      writeFileSync(path, Buffer.alloc(bavail * bsize))
-    } catch (cause) {
-      expect(cause).toMatchObject({ code: 'ENOSPC' })
-    }
-  }
-
-  test('that is read-only at the start refuses it in one line', async () => {
-    execFileSync('mount', ['-o', 'remount,ro', disk])
-    onTestFinished(() => {
-      execFileSync('mount', ['-o', 'remount,rw', disk])
-    })
+test.skipIf(!hasMounts)(
+  'a disk that is read-only at the start is refused in one line',
+  async () => {
+    const disk = mounted('ro')
+    onTestFinished(() => unmount(disk))
     const { code, errors } = await runCommand([
       ...['serve', '--payment', 'open', '--source', 'http://127.0.0.1:9', '--outside', 'off'],
       ...['--data-dir', disk, '--port', '0', '--admin-port', '0'],
@@ -239,5 +264,5 @@ describe.skipIf(!canMount())('a service with a disk of its own', () => {
     expect(code).toBe(1)
     expect(errors).toMatch(/read-only/)
     expect(errors.trim().split('\n')).toHaveLength(1)
-  })
-})
+  },
+)

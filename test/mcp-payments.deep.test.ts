@@ -14,6 +14,7 @@ import { inheritedEnv } from '../src/config/environment.ts'
 import { problem } from '../src/domain/problem.ts'
 import type { Ground } from './support/attacked.ts'
 import { FUNDS, PULSE_PRICE, startGround } from './support/attacked.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 
@@ -23,27 +24,38 @@ type Result = {
 }
 
 let ground: Ground
+let road: Road
+/** One command for all purchases: after each it keeps nothing but the sum. */
+let command: Awaited<ReturnType<typeof started>>
 const opened: { close(): Promise<unknown> }[] = []
+const shared: { close(): Promise<unknown> }[] = []
 
 beforeAll(async () => {
   ground = await startGround()
+  road = await roadTo()
+  command = await started(road.url)
+  shared.push(...opened.splice(0))
 })
 
 afterEach(async () => {
   for (const thing of opened.splice(0).reverse()) await thing.close()
 })
 
-afterAll(() => ground?.close())
+afterAll(async () => {
+  for (const thing of shared.splice(0).reverse()) await thing.close()
+  await ground?.close()
+})
 
 describe('perpscope mcp', () => {
   test('fetches an answer that got lost on its way with the payment that bought it', async () => {
-    const road = await roadTo((payment, reply) => (payment === 1 ? null : reply))
-    const { buy, spent, logged } = await started(road.url)
+    const { buy, payments, spent, told } = await trip((payment, reply) =>
+      payment === 1 ? null : reply,
+    )
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
-    expect(road.payments).toHaveLength(2)
-    expect(new Set(road.payments).size).toBe(1)
+    expect(payments).toHaveLength(2)
+    expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toBe(PULSE_PRICE)
   })
 
   test.each([
@@ -51,64 +63,68 @@ describe('perpscope mcp', () => {
     ['again, in other words', { timeframes: ['1h', '4h'], coin: 'BTC' }],
   ])('sends a payment whose outcome is open when the call is made %s', async (_how, again) => {
     let isOpen = true
-    const road = await roadTo((_payment, reply) => (isOpen ? outcomeOpen(reply) : reply))
-    const { buy, spent, logged } = await started(road.url)
+    const { buy, payments, spent, told } = await trip((_payment, reply) =>
+      isOpen ? outcomeOpen(reply) : reply,
+    )
     const first = await buy({ coin: 'BTC', timeframes: ['1h', '4h'] })
     isOpen = false
     const second = await buy(again)
-    expect(new Set(road.payments).size).toBe(1)
+    expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toBe(PULSE_PRICE)
     expect(first.isError).toBe(true)
     expect(first.content?.[0]?.text).toMatch(/Call again with the same arguments/)
     expect(second).not.toHaveProperty('isError', true)
   })
 
   test('pays once for a call that is made again before its answer came', async () => {
-    const road = await roadTo((_payment, reply) => reply)
-    const { buy, spent } = await started(road.url)
+    const { buy, spent, told } = await trip((_payment, reply) => reply)
     const [one, other] = await Promise.all([buy({ coin: 'BTC' }), buy({ coin: 'BTC' })])
     expect(one).not.toHaveProperty('isError', true)
     expect(other).toEqual(one)
     expect(await spent()).toBe(PULSE_PRICE)
+    await expect.poll(told).toBe(PULSE_PRICE)
   })
 
   test('pays nothing for a call that is cancelled before it was paid', async () => {
     const [held, release] = gate()
-    const road = await roadTo((_payment, reply) => reply, held)
-    const { client, buy, spent, logged } = await started(road.url)
+    const { client, buy, payments, quotes, quotesAnswered, spent, told } = await trip(
+      (_payment, reply) => reply,
+      held,
+    )
     const cancelled = new AbortController()
     const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
     const first = client.callTool(call, { signal: cancelled.signal })
-    await expect.poll(() => road.quotes()).toBe(1)
+    await expect.poll(quotes).toBe(1)
     cancelled.abort('changed my mind')
     await expect(first).rejects.toThrow('changed my mind')
     // The cancellation comes before this answer, and this call after that purchase has ended.
     await client.listTools()
     release()
-    await expect.poll(() => road.quotesAnswered()).toBe(1)
+    await expect.poll(quotesAnswered).toBe(1)
     expect(await spent()).toBe(0n)
-    expect(road.payments).toEqual([])
+    expect(payments).toEqual([])
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toBe(PULSE_PRICE)
   })
 
   test('gives the answer of a call that was cancelled while it was paid to the same call', async () => {
     const [held, release] = gate()
-    const road = await roadTo((payment, reply) => (payment === 1 ? held.then(() => reply) : reply))
-    const { client, buy, spent, logged } = await started(road.url)
+    const { client, buy, payments, spent, told } = await trip((payment, reply) =>
+      payment === 1 ? held.then(() => reply) : reply,
+    )
     const cancelled = new AbortController()
     const call = { name: 'get_pulse', arguments: { coin: 'BTC' } }
     const first = client.callTool(call, { signal: cancelled.signal })
-    await expect.poll(() => road.payments.length).toBe(1)
+    await expect.poll(() => payments.length).toBe(1)
     cancelled.abort('changed my mind')
     await expect(first).rejects.toThrow('changed my mind')
     await client.listTools()
     release()
-    await expect.poll(logged).toContain('get_pulse, 0.025 USDC spent')
+    await expect.poll(told).toBe(PULSE_PRICE)
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
-    expect(new Set(road.payments).size).toBe(1)
+    expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
@@ -140,8 +156,8 @@ describe('perpscope mcp', () => {
   })
 
   test('reports why a payment was refused, and counts it while it can be settled', async () => {
-    const road = await roadTo((_payment, reply) => reply)
-    const { buy, logged } = await started(road.url, 0n)
+    const gateway = await ground.gateway()
+    const { buy, logged } = await started(gateway.url, 0n)
     const refused = await buy({ coin: 'BTC' })
     expect(refused.isError).toBe(true)
     expect(refused.content?.[0]?.text).toMatch(/^Not bought: .*insufficient/)
@@ -155,7 +171,7 @@ describe('perpscope mcp', () => {
 async function started(url: string, funds = FUNDS) {
   const key = generatePrivateKey()
   const { address } = privateKeyToAccount(key)
-  if (funds > 0n) await ground.chain.fundUsdc(address, funds)
+  if (funds > 0n) await putUsdc(ground.chain, address, funds)
   const transport = new StdioClientTransport({
     command: process.execPath,
     args: [MAIN, 'mcp', '--url', url],
@@ -173,8 +189,25 @@ async function started(url: string, funds = FUNDS) {
     client,
     buy: (args: Record<string, unknown>) =>
       client.callTool({ name: 'get_pulse', arguments: args }) as Promise<Result>,
-    spent: async () => funds - (await ground.chain.balanceOf(address)),
+    balance: () => ground.chain.balanceOf(address),
     logged: () => logged,
+  }
+}
+
+/** Purchases by the command from here on, and what becomes of their payments. */
+async function trip(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolve()) {
+  const { client, buy, balance, logged } = command
+  const told = () => {
+    const [, usdc = '0'] = [...logged().matchAll(/get_pulse, ([\d.]+) USDC spent/g)].at(-1) ?? []
+    return BigInt(Math.round(Number(usdc) * 1e6))
+  }
+  const [balanceBefore, toldBefore] = [await balance(), told()]
+  return {
+    ...road.begin(meddle, quotesHeld),
+    client,
+    buy,
+    spent: async () => balanceBefore - (await balance()),
+    told: () => told() - toldBefore,
   }
 }
 
@@ -183,11 +216,22 @@ type Reply = { readonly status: number; readonly type: string; readonly body: st
 /** What becomes of the reply to a payment, counted from 1; null loses it. */
 type Meddle = (payment: number, reply: Reply) => Reply | null | Promise<Reply>
 
-/** A proxy before a service. Keeps the payments that it saw, and the quotes back until `quotesHeld`. */
-async function roadTo(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolve()) {
-  let [quotes, quotesAnswered] = [0, 0]
+type Trip = {
+  readonly payments: string[]
+  readonly quotes: () => number
+  readonly quotesAnswered: () => number
+}
+type Road = {
+  readonly url: string
+  /** Keeps the payments that are seen from here on, and the quotes back until `quotesHeld`. */
+  begin(meddle: Meddle, quotesHeld: Promise<void>): Trip
+}
+
+/** A proxy before a service. */
+async function roadTo(): Promise<Road> {
   const gateway = await ground.gateway()
-  const payments: string[] = []
+  let [meddle, held]: [Meddle, Promise<void>] = [(_payment, reply) => reply, Promise.resolve()]
+  let [payments, quotes, quotesAnswered]: [string[], number, number] = [[], 0, 0]
   const server: Server = createServer((request, response) => {
     void carry(request, response).catch(() => response.destroy())
   })
@@ -211,7 +255,7 @@ async function roadTo(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolv
     const isQuote = message.method === 'tools/call' && payment === undefined
     if (isQuote) {
       quotes += 1
-      await quotesHeld
+      await held
     }
     const carried = payment === undefined ? reply : await meddle(payments.length, reply)
     if (carried === null) response.destroy()
@@ -229,9 +273,11 @@ async function roadTo(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolv
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}`,
-    payments,
-    quotes: () => quotes,
-    quotesAnswered: () => quotesAnswered,
+    begin: (nextMeddle, quotesHeld) => {
+      ;[meddle, held] = [nextMeddle, quotesHeld]
+      ;[payments, quotes, quotesAnswered] = [[], 0, 0]
+      return { payments, quotes: () => quotes, quotesAnswered: () => quotesAnswered }
+    },
   }
 }
 

@@ -1,90 +1,46 @@
-import { join } from 'node:path'
-import { Client as NewClient, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js'
-import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { x402Client } from '@x402/core/client'
 import type { PaymentRequired, SettleResponse } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { Compile } from 'typebox/compile'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
-import { inheritedEnv } from '../src/config/environment.ts'
 import { newBuyer } from '../src/payment/testing/buyer.ts'
-import type { Rig } from './support/service.ts'
-import { fromElsewhere, marketCoins, runCommand, startRig, untilSold } from './support/service.ts'
+import { systemClock } from '../src/roles/system-clock.ts'
+import type { Ground } from './support/attacked.ts'
+import { startGround } from './support/attacked.ts'
+import type { DiscoveryGateway } from './support/discovery-gateway.ts'
+import { discoveryGateway, standingMarket } from './support/discovery-gateway.ts'
+import type { Caller } from './support/mcp-clients.ts'
+import { generations, walletOn } from './support/mcp-clients.ts'
+import { fromElsewhere } from './support/service.ts'
 
-const MAIN = join(import.meta.dirname, '../dist/main.js')
-const FUNDS = 1_000_000n
+/** Everything that MCP offers. `interfaces.test.ts` buys over MCP from the built service. */
+
 const TOOLS_TOKENS_MAX = 6_000
 
-type Tool = { readonly name: string }
-type Result = {
-  readonly isError?: boolean
-  readonly content?: readonly { readonly text?: string }[]
-  readonly structuredContent?: unknown
-  readonly _meta?: Readonly<Record<string, unknown>>
-}
-/** Common interface of both client versions. */
-type Caller = {
-  list(): Promise<readonly Tool[]>
-  call(name: string, args: Record<string, unknown>, meta?: Record<string, unknown>): Promise<Result>
-  close(): Promise<void>
-}
-
-let rig: Rig
+let ground: Ground
+/** Sells every analysis of a market that stands still: nothing is older when it is paid than it was when it was quoted. */
+let gateway: DiscoveryGateway
+let gatewayUrl: string
 
 beforeAll(async () => {
-  rig = await startRig({ coins: marketCoins, solana: true })
-  for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
+  ground = await startGround()
+  const { facilitator } = ground
+  gateway = discoveryGateway(standingMarket(), 'x402', { facilitator, paymentClock: systemClock })
+  gatewayUrl = await gateway.app.listen({ host: '127.0.0.1', port: 0 })
 })
 
-afterAll(() => rig?.close())
-
-const info = { name: 'test', version: '1.0.0' }
-
-const generations = {
-  'of today': async (): Promise<Caller> => {
-    const client = new NewClient(info)
-    const url = new URL(`${rig.url}/mcp`)
-    await client.connect(new StreamableHTTPClientTransport(url, { fetch: fromElsewhere() }))
-    return {
-      list: async () => (await client.listTools()).tools,
-      call: async (name, args, meta) =>
-        (await client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) })) as Result,
-      close: () => client.close(),
-    }
-  },
-  'of the generation before': async (): Promise<Caller> => {
-    const client = new OldClient(info)
-    const url = new URL(`${rig.url}/mcp`)
-    await client.connect(new OldTransport(url, { fetch: fromElsewhere() }) as never)
-    return {
-      list: async () => (await client.listTools()).tools,
-      call: async (name, args, meta) =>
-        (await client.callTool({ name, arguments: args, ...(meta && { _meta: meta }) })) as Result,
-      close: () => client.close(),
-    }
-  },
-}
-
-async function wallet() {
-  const account = newBuyer()
-  await rig.chain.fundUsdc(account.address, FUNDS)
-  const payer = new x402Client().register('eip155:8453', new ExactEvmScheme(account))
-  return {
-    pay: (quote: unknown) => payer.createPaymentPayload(quote as PaymentRequired),
-    spent: async () => FUNDS - (await rig.chain.balanceOf(account.address)),
-  }
-}
+afterAll(async () => {
+  await gateway?.close()
+  await ground?.close()
+})
 
 describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) => {
   let caller: Caller
 
   beforeAll(async () => {
-    caller = await connect()
+    caller = await connect(gatewayUrl)
   })
 
   afterAll(() => caller?.close())
@@ -102,7 +58,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
   test.each(contracts)('buys $id and reads the structured result', async (contract) => {
     const name = `get_${contract.id.replaceAll('-', '_')}`
     const args = contract.scope === 'coin' ? { coin: 'BTC' } : {}
-    const { pay, spent } = await wallet()
+    const { pay, spent } = await walletOn(ground.chain)
     const quoted = await caller.call(name, args)
     expect(quoted.isError).toBe(true)
     expect(JSON.parse(quoted.content?.[0]?.text ?? '')).toEqual(quoted.structuredContent)
@@ -118,7 +74,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
   })
 
   test('gets the whole answer on request', async () => {
-    const { pay } = await wallet()
+    const { pay } = await walletOn(ground.chain)
     const args = { coin: 'BTC', view: 'full' }
     const quoted = await caller.call('get_funding', args)
     const payment = await pay(quoted.structuredContent)
@@ -177,7 +133,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
   })
 
   test('pays once for one payment, however often it calls, and not for another tool', async () => {
-    const { pay, spent } = await wallet()
+    const { pay, spent } = await walletOn(ground.chain)
     const quoted = await caller.call('get_oi', { coin: 'BTC' })
     const meta = { 'x402/payment': await pay(quoted.structuredContent) }
     const [one, two] = [
@@ -193,63 +149,9 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
   })
 })
 
-describe('perpscope mcp', () => {
-  const started = async (env: Record<string, string>, flags: readonly string[] = []) => {
-    const client = new NewClient(info)
-    const transport = new StdioClientTransport({
-      command: process.execPath,
-      args: [MAIN, 'mcp', '--url', rig.url, ...flags],
-      env: { ...inheritedEnv(), ...env },
-      stderr: 'pipe',
-    })
-    let logged = ''
-    transport.stderr?.on('data', (data: Buffer) => {
-      logged += data.toString()
-    })
-    await client.connect(transport)
-    return { client, logged: () => logged }
-  }
-  const textOf = (result: Result) => result.content?.[0]?.text ?? ''
-
-  test('buys for a client over stdio, and states its expenses', async () => {
-    const key = generatePrivateKey()
-    const { address } = privateKeyToAccount(key)
-    await rig.chain.fundUsdc(address, FUNDS)
-    const { client, logged } = await started({ PERPSCOPE_WALLET_KEY: key })
-    expect((await client.listTools()).tools).toHaveLength(contracts.length + 2)
-    const args = { name: 'get_oi', arguments: { coin: 'BTC' } }
-    const result = (await client.callTool(args)) as Result
-    expect(result.isError ?? false, textOf(result)).toBe(false)
-    expect(result.structuredContent).toMatchObject({ coin: 'BTC' })
-    const price = contracts.find(({ id }) => id === 'oi')?.priceUsdcAtomic ?? 0n
-    expect(FUNDS - (await rig.chain.balanceOf(address))).toBe(price)
-    expect(logged()).toContain(`get_oi, ${Number(price) / 1e6} USDC spent`)
-    await client.close()
-  })
-
-  test('signs nothing beyond its budget', async () => {
-    const key = generatePrivateKey()
-    const { address } = privateKeyToAccount(key)
-    await rig.chain.fundUsdc(address, FUNDS)
-    const { client } = await started({ PERPSCOPE_WALLET_KEY: key }, ['--budget-usd', '0.001'])
-    const args = { name: 'get_pulse', arguments: { coin: 'BTC' } }
-    const result = (await client.callTool(args)) as Result
-    expect(result.isError).toBe(true)
-    expect(textOf(result)).toMatch(/^Not bought: the call costs 0\.025 USDC/)
-    expect(await rig.chain.balanceOf(address)).toBe(FUNDS)
-    await client.close()
-  })
-
-  test('does not start without a wallet, and states how to set one', async () => {
-    const { code, errors } = await runCommand(['mcp', '--url', rig.url])
-    expect(code).toBe(78)
-    expect(errors).toContain('PERPSCOPE_WALLET_KEY')
-  })
-})
-
 describe('no message is a way around payment', () => {
   const post = (body: unknown, headers: Record<string, string> = {}) =>
-    fromElsewhere()(`${rig.url}/mcp`, {
+    fromElsewhere()(`${gatewayUrl}/mcp`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',

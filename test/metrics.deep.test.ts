@@ -9,12 +9,13 @@ import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import type { PrometheusServer } from './support/prometheus.ts'
 import { hasPrometheus, startPrometheus } from './support/prometheus.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, marketCoins, startRig, until, untilSold } from './support/service.ts'
+import { freePort, startRig, until, untilSold } from './support/service.ts'
 
 const DEPLOY = join(import.meta.dirname, '../deploy')
 const RULES = join(DEPLOY, 'prometheus/alerts.yml')
 const DASHBOARDS = join(DEPLOY, 'grafana/dashboards')
 const MAIN = join(import.meta.dirname, '../dist/main.js')
+const CALM_MS_MAX = 120_000
 
 /**
  * Metrics that this service does not have: it has neither hosted facilitators, channels, a recording, a broker nor TLS.
@@ -74,7 +75,7 @@ describe.skipIf(!hasPrometheus)('a service that Prometheus scrapes', () => {
   let atSeconds: number
 
   beforeAll(async () => {
-    rig = await startRig({ coins: marketCoins, solana: true })
+    rig = await startRig({ solana: true })
     await untilSold(rig.url, pulse.contract, 'BTC')
     const probePort = await freePort()
     probe = launch(
@@ -126,7 +127,8 @@ describe.skipIf(!hasPrometheus)('a service that Prometheus scrapes', () => {
   })
 
   test('no alert fires at a healthy service', async () => {
-    expect(await prometheus.firing()).toEqual([])
+    // One of a busy machine, that missed scrapes for a minute for instance, ends with its cause.
+    await expect.poll(() => prometheus.firing(), { timeout: CALM_MS_MAX }).toEqual([])
   })
 
   test.each(['prometheus.yml', 'one-machine.yml'])('Prometheus accepts %s', (file) => {

@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { end } from '../src/roles/child-process.ts'
 import { freePort, runCommand, runScript, until } from './support/service.ts'
 
@@ -31,20 +31,20 @@ let folder: string
 let dataDir: string
 const running: ChildProcess[] = []
 
-beforeEach(() => {
+function newFolder(): void {
   folder = mkdtempSync(join(tmpdir(), 'perpscope-one-'))
   dataDir = join(folder, 'data')
-})
+}
 
-afterEach(async () => {
+async function removeFolder(): Promise<void> {
   for (const child of running.splice(0)) await end(child)
   rmSync(folder, { recursive: true })
-})
+}
 
-async function serveFlags(): Promise<readonly string[]> {
+async function serveFlags(directory = dataDir): Promise<readonly string[]> {
   const [port, adminPort] = [await freePort(), await freePort()]
   const ports = ['--port', String(port), '--admin-port', String(adminPort)]
-  return ['serve', ...NO_VENUE, '--data-dir', dataDir, ...ports]
+  return ['serve', ...NO_VENUE, '--data-dir', directory, ...ports]
 }
 
 type Logged = { readonly msg: string; readonly reason?: string }
@@ -61,11 +61,17 @@ async function started(...flags: string[]): Promise<readonly Logged[]> {
 }
 
 describe('a data directory is one process’s', () => {
+  beforeAll(async () => {
+    newFolder()
+    await started('--payment', 'open')
+  })
+
+  afterAll(removeFolder)
+
   test.each([
     ['that gives its answers away', ['--payment', 'open']],
     ['that is paid', PAID],
   ])('a second service %s ends, and says which directory is in use', async (_, flags) => {
-    await started('--payment', 'open')
     const { code, output, errors } = await runCommand([...(await serveFlags()), ...flags])
     expect(errors).toBe(
       `perpscope: another process (perpscope serve, record or restore) uses ${dataDir}: ` +
@@ -75,7 +81,7 @@ describe('a data directory is one process’s', () => {
   })
 
   test('so does a recorder, before it creates a file', async () => {
-    await started('--payment', 'open')
+    const before = readdirSync(folder)
     const out = join(folder, 'day.plog')
     const { code, errors } = await runCommand([
       'record',
@@ -87,12 +93,11 @@ describe('a data directory is one process’s', () => {
     ])
     expect(errors).toContain(`uses ${dataDir}: end it first`)
     expect(code).toBe(1)
-    expect(readdirSync(folder)).toEqual(['data'])
+    expect(readdirSync(folder)).toEqual(before)
   })
 
   test('a restore is refused before the service has a file that it holds', async () => {
     const backup = join(folder, 'backup')
-    await started('--payment', 'open')
     await until('there is something to back up', async () =>
       readdirSync(dataDir).includes('engine.db'),
     )
@@ -103,38 +108,55 @@ describe('a data directory is one process’s', () => {
   })
 
   test('one that was killed leaves it to the next', async () => {
-    await started('--payment', 'open')
     for (const child of running.splice(0)) await end(child, 'SIGKILL')
     await started('--payment', 'open')
   })
 })
 
-test('an engine whose file another program holds reports it, and continues when it is free', async () => {
-  mkdirSync(dataDir)
-  const holder = new Database(join(dataDir, 'engine.db'))
-  holder.exec('BEGIN EXCLUSIVE')
-  const logged = await started('--payment', 'open')
-  await until('the engine has failed', async () => logged.some(({ reason }) => reason))
-  expect(logged.find(({ reason }) => reason)?.reason).toBe(
-    `the checkpoint ${dataDir}/engine.db is held by another program: database is locked (code 1)`,
-  )
-  holder.close()
-  await until('it begins its files', async () => readdirSync(dataDir).includes('history.db'))
-})
+// At once, because each waits for locks.
+describe.concurrent('a file that another program holds', () => {
+  beforeAll(newFolder)
+  afterAll(removeFolder)
 
-test('a ledger that another program holds is not reported as damaged', async () => {
-  mkdirSync(dataDir)
-  const holder = new Database(join(dataDir, 'ledger.db'))
-  holder.exec('BEGIN EXCLUSIVE')
-  const { code, errors } = await runCommand([...(await serveFlags()), ...PAID])
-  holder.close()
-  expect(errors).toBe(
-    `perpscope: the payment ledger ${dataDir}/ledger.db is locked by another program: database is locked`,
-  )
-  expect(code).toBe(1)
+  test('an engine whose file another program holds reports it, and continues when it is free', async () => {
+    mkdirSync(dataDir)
+    const holder = new Database(join(dataDir, 'engine.db'))
+    holder.exec('BEGIN EXCLUSIVE')
+    const logged = await started('--payment', 'open')
+    await until('the engine has failed', async () => logged.some(({ reason }) => reason))
+    expect(logged.find(({ reason }) => reason)?.reason).toBe(
+      `the checkpoint ${dataDir}/engine.db is held by another program: database is locked (code 1)`,
+    )
+    holder.close()
+    await until('it begins its files', async () => readdirSync(dataDir).includes('history.db'))
+  })
+
+  test('a ledger that another program holds is not reported as damaged', async () => {
+    const directory = join(folder, 'paid')
+    mkdirSync(directory)
+    const holder = new Database(join(directory, 'ledger.db'))
+    holder.exec('BEGIN EXCLUSIVE')
+    const { code, errors } = await runCommand([...(await serveFlags(directory)), ...PAID])
+    holder.close()
+    expect(errors).toBe(
+      `perpscope: the payment ledger ${directory}/ledger.db is locked by another program: database is locked`,
+    )
+    expect(code).toBe(1)
+  })
 })
 
 describe('without a loadable binding of SQLite', () => {
+  let main: string
+
+  beforeAll(() => {
+    newFolder()
+    main = broken()
+  })
+
+  afterAll(removeFolder)
+
+  afterEach(() => rmSync(dataDir, { recursive: true }))
+
   /** A separate installation whose binding is for another machine. */
   const broken = () => {
     const place = join(folder, 'perpscope')
@@ -156,7 +178,6 @@ describe('without a loadable binding of SQLite', () => {
     /SQLite cannot be loaded on this machine \(.*better_sqlite3\.node.*\): reinstall the packages/
 
   test('every command that needs it reports that, exits with 78 and changes no file', async () => {
-    const main = broken()
     const ledger = Buffer.from('what was sold')
     mkdirSync(dataDir)
     writeFileSync(join(dataDir, 'ledger.db'), ledger)
@@ -169,19 +190,20 @@ describe('without a loadable binding of SQLite', () => {
       ['backup', join(folder, 'backup'), '--data-dir', dataDir],
       ['restore', folder, '--data-dir', dataDir],
     ]
-    for (const args of commands) {
-      const { code, output, errors } = await runScript(main, args)
-      expect(errors, args.join(' ')).toMatch(reason)
-      expect(errors.split('\n'), args.join(' ')).toHaveLength(1)
-      expect({ code, output }).toEqual({ code: 78, output: '' })
-    }
+    await Promise.all(
+      commands.map(async (args) => {
+        const { code, output, errors } = await runScript(main, args)
+        expect(errors, args.join(' ')).toMatch(reason)
+        expect(errors.split('\n'), args.join(' ')).toHaveLength(1)
+        expect({ code, output }, args.join(' ')).toEqual({ code: 78, output: '' })
+      }),
+    )
     expect(readdirSync(folder).toSorted()).toEqual(['data', 'perpscope'])
     expect(readdirSync(dataDir)).toEqual(['ledger.db'])
     expect(readFileSync(join(dataDir, 'ledger.db'))).toEqual(ledger)
   })
 
   test('the doctor finds that, and nothing wrong with the files', async () => {
-    const main = broken()
     mkdirSync(dataDir)
     writeFileSync(join(dataDir, 'ledger.db'), 'what was sold')
     const [, ...flags] = await serveFlags()

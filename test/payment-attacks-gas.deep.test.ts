@@ -29,6 +29,8 @@ import { evmPayment } from '../src/roles/evm-payment.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { GasGround, Trick } from './attacks/gas.ts'
 import { attacks, buy, FUNDS, reportOf, startGasGround } from './attacks/gas.ts'
+import { minedReceipt } from './support/mined-receipt.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 const FAILED = 'invalid_exact_evm_contract_wallet_failed'
 const BARRED = 'invalid_exact_evm_payer_barred'
@@ -79,7 +81,7 @@ describe('strangers who burn our gas', () => {
       expect(attack.gasBurnt, report).toBeLessThanOrEqual(attack.gasPerHourMax)
       expect(attack.gasBurnt, 'or it was no attack').toBeGreaterThan(0n)
       expect(attack.statuses[200], report).toBeUndefined()
-      expect(attack.honest.duringMs, report).toBeLessThanOrEqual(2 * attack.honest.idleMs)
+      expect(attack.honest.duringBlocks, report).toBeLessThanOrEqual(2 * attack.honest.idleBlocks)
     }
   })
 
@@ -188,7 +190,7 @@ describe('an account that delegates to hostile code', () => {
     )
     if (lead === undefined || delegated === undefined) throw new TypeError('there are five')
     const hash = await ground.delegate(delegated)
-    await ground.client.waitForTransactionReceipt({ hash })
+    await minedReceipt(ground.client, hash)
     const payments = await Promise.all(
       [lead, delegated, ...others].map((buyer) => payment(shop, buyer)),
     )
@@ -237,7 +239,7 @@ describe('an account that delegates to hostile code', () => {
     const { host } = await hosted({ contractWallets: 'off' })
     const delegated = await ground.funded()
     const hash = await ground.delegate(delegated)
-    await ground.client.waitForTransactionReceipt({ hash })
+    await minedReceipt(ground.client, hash)
     const contract = await ground.hostileWallet('block number', 10n ** 9n)
     for (const one of [
       await ground.paymentOf(delegated),
@@ -280,7 +282,7 @@ test('a deposit into a channel by an account with code is refused before it is s
   }
   const delegated = await ground.funded()
   const hash = await ground.delegate(delegated)
-  await ground.client.waitForTransactionReceipt({ hash })
+  await minedReceipt(ground.client, hash)
   const before = await blockNow()
   expect(await deposit(delegated)).toMatchObject({
     status: 402,
@@ -362,13 +364,13 @@ test('a key that is emptied between verification and settlement is barred by the
   const drainer = await hosted()
   for (let count = 0; count < 3; count += 1) {
     if ((await ground.chain.balanceOf(buyer.address)) === 0n)
-      await ground.chain.fundUsdc(buyer.address, PRICE)
+      await putUsdc(ground.chain, buyer.address, PRICE)
     const elsewhere = await payment(drainer, buyer)
     drain = async () => void (await elsewhere.settle('confirmed'))
     const { status, reason } = await buy(host, await ground.paymentOf(buyer), '/slow/BTC')
     expect({ status, reason }).toEqual({ status: 402, reason: 'insufficient_funds' })
   }
-  await ground.chain.fundUsdc(buyer.address, PRICE)
+  await putUsdc(ground.chain, buyer.address, PRICE)
   const { status, reason } = await buy(host, await ground.paymentOf(buyer))
   expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
 })

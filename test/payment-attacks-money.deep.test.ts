@@ -420,14 +420,10 @@ describe('the self-hosted facilitator', () => {
       chain: baseChain,
       transport: http(ground.chain.rpcUrl),
     })
+    const host = await ground.host()
+    const buyer = await ground.fundedBuyer(PRICE)
     await node.setAutomine(false)
     onTestFinished(() => node.setAutomine(true))
-    const host = await ground.host()
-    const buyer = newBuyer()
-    const funded = ground.chain.fundUsdc(buyer.address, PRICE)
-    await expect.poll(async () => (await node.getTxpoolStatus()).pending).toBe(1)
-    await node.mine({ blocks: 1 })
-    await funded
     const answer = call(await ground.paymentOf(buyer, { amount: PRICE }), `${host.url}/pulse/BTC`)
     await expect.poll(async () => (await node.getTxpoolStatus()).pending).toBe(1)
     await node.mine({ blocks: 1 })

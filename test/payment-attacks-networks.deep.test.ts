@@ -23,6 +23,7 @@ import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import type { Ground } from './support/attacked.ts'
 import { FUNDS, startGround } from './support/attacked.ts'
+import { promptClock } from './support/prompt-clock.ts'
 import type { RpcWire } from './support/rpc-wire.ts'
 import { rpcWire } from './support/rpc-wire.ts'
 import { solanaRig } from './support/solana-rig.ts'
@@ -41,7 +42,7 @@ let host: PaidHost
 
 beforeAll(async () => {
   ;[ground, solana] = await Promise.all([startGround(), startSolanaChain({ clock: systemClock })])
-  rig = solanaRig(solana)
+  rig = solanaRig(solana, promptClock)
 })
 
 afterEach(async () => {

@@ -25,6 +25,7 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { Ground } from './support/attacked.ts'
 import { rawExchange, requestOf, startGround, statusesIn } from './support/attacked.ts'
 import { ManualClock } from './support/manual-clock.ts'
+import { minedReceipt } from './support/mined-receipt.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
@@ -417,7 +418,6 @@ async function cancel(buyer: PrivateKeyAccount, nonce: Hex): Promise<void> {
     chain: baseChain,
     transport: http(chain.rpcUrl),
     account: privateKeyToAccount(chain.accounts.buyer.privateKey),
-    pollingInterval: 50,
   })
     .extend(publicActions)
     .extend(walletActions)
@@ -441,5 +441,5 @@ async function cancel(buyer: PrivateKeyAccount, nonce: Hex): Promise<void> {
     functionName: 'cancelAuthorization',
     args: [buyer.address, nonce, Number(v), r, s],
   })
-  await client.waitForTransactionReceipt({ hash })
+  await minedReceipt(client, hash)
 }

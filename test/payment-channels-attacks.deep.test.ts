@@ -31,7 +31,10 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './support/manual-clock.ts'
+import { minedReceipt } from './support/mined-receipt.ts'
+import { promptClock } from './support/prompt-clock.ts'
 import { rpcWire } from './support/rpc-wire.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 /** Payment channels with dishonest, stateless and concurrent buyers, and crashes at every point. */
 
@@ -113,7 +116,7 @@ type Buyer = { readonly key: PrivateKeyAccount; readonly config: ChannelConfig }
 
 async function fundedBuyer({ terms }: Shop, choices: Partial<ChannelConfig> = {}): Promise<Buyer> {
   const key = newBuyer()
-  await chain.fundUsdc(key.address, FUNDS)
+  await putUsdc(chain, key.address, FUNDS)
   return { key, config: channelConfig(key.address, terms, choices) }
 }
 
@@ -465,7 +468,7 @@ describe('a deposit', () => {
     for (let tries = 1; tries <= 3; tries += 1) {
       const { body } = await buy(at, await withDeposit(buyer, at, PRICE, FUNDS))
       expect(body().diagnostics.reason).toMatch(/deposit_transaction_failed$/)
-      await chain.fundUsdc(buyer.key.address, FUNDS)
+      await putUsdc(chain, buyer.key.address, FUNDS)
     }
     const { status, body } = await buy(at, await withDeposit(buyer, at, PRICE, FUNDS))
     expect([status, body().diagnostics.reason]).toEqual([402, 'invalid_exact_evm_payer_barred'])
@@ -522,7 +525,7 @@ test("deposits and other transfers with the same gas key get in each other's way
     network: base,
     rpcUrl,
     privateKey: facilitator.privateKey,
-    clock: systemClock,
+    clock: promptClock,
   })
   const methods = [exactEvm({ network: base, payTo, facilitator: exact }), desk.method]
   const host = await startPaidHost({ payTo, facilitator: exact, methods, clock })
@@ -919,7 +922,7 @@ async function withdrawal(
     account: key,
   } as never
   const hash = await client().writeContract(call)
-  const { status } = await client().waitForTransactionReceipt({ hash })
+  const { status } = await minedReceipt(client(), hash)
   expect(status).toBe('success')
 }
 
@@ -929,7 +932,7 @@ async function emptied(account: PrivateKeyAccount): Promise<void> {
     ...{ address: base.asset as Address, abi: transferAbi, functionName: 'transfer', account },
     args: ['0x000000000000000000000000000000000000dEaD', await held(account.address)],
   })
-  await client().waitForTransactionReceipt({ hash })
+  await minedReceipt(client(), hash)
 }
 
 /** Waits for pending operations at the node. */

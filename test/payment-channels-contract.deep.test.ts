@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { computeChannelId } from '@x402/evm/batch-settlement/client'
 import type { Address, Hex } from 'viem'
 import {
@@ -32,7 +30,8 @@ import {
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { channelsFolder, compileChannels } from './golden/compile-channels.ts'
+import { minedReceipt } from './support/mined-receipt.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 /** The rules of the simulated channel contract, by direct calls; its errors are those of the deployed contract. */
 
@@ -98,7 +97,6 @@ function client() {
     mode: 'anvil',
     chain: baseChain,
     transport: http(chain.rpcUrl),
-    pollingInterval: 20,
   })
     .extend(publicActions)
     .extend(walletActions)
@@ -111,7 +109,7 @@ async function does(account: PrivateKeyAccount, functionName: string, args: read
   const call = { address: CHANNEL_CONTRACT, abi, functionName, args, account } as never
   await client().simulateContract(call)
   const hash = await client().writeContract(call as Call)
-  await client().waitForTransactionReceipt({ hash })
+  await minedReceipt(client(), hash)
 }
 
 async function now(): Promise<bigint> {
@@ -121,7 +119,7 @@ async function now(): Promise<bigint> {
 /** A buyer with ETH for gas and a channel with a deposit of one dollar. */
 async function channelOf(choices: Partial<ChannelConfig> = {}, deposit = DEPOSIT) {
   const buyer = newBuyer()
-  await chain.fundUsdc(buyer.address, FUNDS)
+  await putUsdc(chain, buyer.address, FUNDS)
   await client().setBalance({ address: buyer.address, value: 10n ** 18n })
   const terms = { payTo: seller.address, authorizer: authorizer.address }
   const config = channelConfig(buyer.address, terms, choices)
@@ -171,10 +169,6 @@ async function state(id: Hex) {
 }
 
 const held = (address: Address) => chain.balanceOf(address)
-
-test('the committed code equals the compiled source', () => {
-  expect(compileChannels()).toBe(readFileSync(join(channelsFolder, 'channels.json'), 'utf8'))
-})
 
 describe('the digests that we sign and check', () => {
   test('equal those of the contract', async () => {

@@ -18,6 +18,7 @@ import { DEARER_PRICE, PRICE, startPaidHost } from '../src/payment/testing/paid-
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 /** Payment channels with the SDK's own client, as published. */
 
@@ -64,7 +65,7 @@ afterAll(async () => {
 
 async function fundedBuyer(): Promise<PrivateKeyAccount> {
   const buyer = newBuyer()
-  await chain.fundUsdc(buyer.address, FUNDS)
+  await putUsdc(chain, buyer.address, FUNDS)
   return buyer
 }
 

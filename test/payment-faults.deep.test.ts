@@ -29,6 +29,9 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './support/manual-clock.ts'
+import { minedReceipt } from './support/mined-receipt.ts'
+import { promptClock } from './support/prompt-clock.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 const FUNDS = 1_000_000n
 const STRANGER = '0x000000000000000000000000000000000000dEaD'
@@ -48,7 +51,7 @@ beforeAll(async () => {
     network: base,
     rpcUrl: chain.rpcUrl,
     privateKey: chain.accounts.facilitator.privateKey,
-    clock: systemClock,
+    clock: promptClock,
   })
 })
 
@@ -72,7 +75,7 @@ async function hosted(options: Partial<PaidHostOptions> = {}): Promise<PaidHost>
 
 async function fundedBuyer(funds = FUNDS): Promise<PrivateKeyAccount> {
   const buyer = newBuyer()
-  await chain.fundUsdc(buyer.address, funds)
+  await putUsdc(chain, buyer.address, funds)
   return buyer
 }
 
@@ -89,15 +92,10 @@ async function buy(host: PaidHost, payment: string, path = '/pulse/BTC') {
   return { status, headers, text, problem: () => JSON.parse(text) }
 }
 
-/** Waits until a transaction is in a block. */
-async function mined(hash: unknown): Promise<void> {
-  const client = createPublicClient({ transport: http(chain.rpcUrl), pollingInterval: 50 })
-  await client.waitForTransactionReceipt({ hash: hash as Hex })
-}
-
+/** Client of the chain's node. */
+const chainNode = () => createPublicClient({ transport: http(chain.rpcUrl) })
 /** Outcome of a payment on chain. */
-const onChain = (payment: ExactEvmPayment) =>
-  chainOutcome(createPublicClient({ transport: http(chain.rpcUrl) }), payment)
+const onChain = (payment: ExactEvmPayment) => chainOutcome(chainNode(), payment)
 
 const balanceOf = (buyer: PrivateKeyAccount) => chain.balanceOf(buyer.address)
 
@@ -126,7 +124,6 @@ async function facilitatorService(
     account,
     chain: baseChain,
     transport: http(chain.rpcUrl),
-    pollingInterval: 50,
   }).extend(publicActions)
   const signer = toFacilitatorEvmSigner({
     address: account.address,
@@ -137,7 +134,7 @@ async function facilitatorService(
     writeContract: (args) =>
       wallet.writeContract(args as unknown as Parameters<typeof wallet.writeContract>[0]),
     sendTransaction: (args) => wallet.sendTransaction(args),
-    waitForTransactionReceipt: (args) => wallet.waitForTransactionReceipt(args),
+    waitForTransactionReceipt: ({ hash }) => minedReceipt(wallet, hash),
   })
   const facilitator = registerExactEvmScheme(new x402Facilitator(), {
     signer,
@@ -196,6 +193,8 @@ type Lie = {
   readonly method: string | readonly string[]
   /** Whether the request still reaches the node. */
   readonly forwarded: boolean
+  /** Awaited in place of the node's own reply, which can need a block. */
+  readonly arrived?: () => Promise<unknown>
   /** null: the connection is cut. */
   readonly error: { readonly code: number; readonly message: string } | null
   /** Sent as a regular result. */
@@ -232,8 +231,12 @@ async function lyingNode(offered: readonly string[] = broadcasts) {
     if (lie === null || isProbe || sentLies === lie.times) return forward()
     if (![lie.method].flat().includes(body.method)) return forward()
     sentLies += 1
-    const { forwarded, error, result, status = 200 } = lie
-    if (forwarded) await forward()
+    const { forwarded, arrived, error, result, status = 200 } = lie
+    if (forwarded) {
+      const reply = forward()
+      if (arrived === undefined) await reply
+      else await arrived()
+    }
     if (result !== undefined) return reply.send({ jsonrpc: '2.0', id: body.id, result })
     if (error === null) return reply.hijack().raw.destroy()
     return reply.code(status).send({ jsonrpc: '2.0', id: body.id, error })
@@ -245,7 +248,7 @@ async function lyingNode(offered: readonly string[] = broadcasts) {
     url,
     /** A new one each time, as after a restart, without memory of a settlement. */
     facilitator: () =>
-      localFacilitator({ network: base, rpcUrl: url, privateKey, clock: systemClock }),
+      localFacilitator({ network: base, rpcUrl: url, privateKey, clock: promptClock }),
     inject: (next: Lie | null) => {
       lie = next
       sentLies = 0
@@ -401,7 +404,7 @@ describe('a local facilitator', () => {
         network: base,
         rpcUrl: nowhere,
         privateKey,
-        clock: systemClock,
+        clock: promptClock,
       }),
     })
     const { status, problem } = await buy(host, await paymentOf(await fundedBuyer()))
@@ -420,7 +423,7 @@ describe('a local facilitator', () => {
       network: base,
       rpcUrl: node.url,
       privateKey,
-      clock: systemClock,
+      clock: promptClock,
     })
     const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
     const kinds = { verify: new Set<string>(), settle: new Set<string>() }
@@ -442,7 +445,7 @@ describe('a local facilitator', () => {
       network: base,
       rpcUrl: chain.rpcUrl,
       privateKey: `0x${privateKey.slice(2).replace(/./g, '7')}`,
-      clock: systemClock,
+      clock: promptClock,
     })
     const host = await hosted({ facilitator: broke })
     const buyer = await fundedBuyer()
@@ -493,7 +496,8 @@ describe('a transaction that waits for its block', () => {
     const buyer = await fundedBuyer()
     const payment = await paymentOf(buyer)
     const blocks = await withoutBlocks()
-    node.inject({ method: broadcasts, forwarded: true, error: null })
+    const arrived = () => expect.poll(blocks.pending).toBe(1)
+    node.inject({ method: broadcasts, forwarded: true, arrived, error: null })
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
     node.inject(null)
     expect((await buy(host, payment)).problem()).toMatchObject(waiting)
@@ -565,7 +569,7 @@ describe('a transaction that waits for its block', () => {
       network: base,
       rpcUrl: chain.rpcUrl,
       privateKey: chain.accounts.facilitator.privateKey,
-      clock: systemClock,
+      clock: promptClock,
     })
     const [dropped, later] = await Promise.all(
       [1, 2].map(async () => signedPaymentOf(await paymentOf(await fundedBuyer()))),
@@ -614,7 +618,7 @@ describe.each(broadcasts)('a node that answers %s with an error', (broadcast) =>
         transaction: expect.stringMatching(/^0x[0-9a-f]{64}$/),
       })
       // On a busy machine the answer arrives before the forwarded transaction is in a block.
-      await mined(open.problem().transaction)
+      await minedReceipt(chainNode(), open.problem().transaction)
       expect(await balanceOf(buyer)).toBe(FUNDS - PRICE)
       node.inject(null)
       expect((await buy(host, payment)).status).toBe(200)
@@ -735,7 +739,7 @@ test('no reason contains the URL of the node, which may include a key', async ()
     network: base,
     rpcUrl: `${nowhere}/${PROVIDER_KEY}`,
     privateKey,
-    clock: systemClock,
+    clock: promptClock,
   })
   const payment = signedPaymentOf(await paymentOf(await fundedBuyer()))
   const results: unknown[] = [

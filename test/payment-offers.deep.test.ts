@@ -43,6 +43,8 @@ import { newSecret } from '../src/payment/testing/new-secret.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { promptClock } from './support/prompt-clock.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 const FUNDS = 1_000_000n
 const PRICE = 25_000n
@@ -56,7 +58,7 @@ beforeAll(async () => {
   chain = await startEvmChain({ clock: systemClock })
   const { privateKey } = chain.accounts.facilitator
   const { rpcUrl } = chain
-  const facilitator = localFacilitator({ network: base, rpcUrl, privateKey, clock: systemClock })
+  const facilitator = localFacilitator({ network: base, rpcUrl, privateKey, clock: promptClock })
   method = exactEvm({ network: base, payTo: chain.accounts.merchant.address, facilitator })
 })
 afterEach(async () => {
@@ -107,7 +109,7 @@ async function openShop(of: ShopOptions = {}): Promise<Shop> {
 
 async function fundedBuyer(): Promise<PrivateKeyAccount> {
   const buyer = newBuyer()
-  await chain.fundUsdc(buyer.address, FUNDS)
+  await putUsdc(chain, buyer.address, FUNDS)
   return buyer
 }
 

@@ -21,6 +21,7 @@ import { PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
+import { promptClock } from './support/prompt-clock.ts'
 import { buy, FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 
 /** Replaces the eight seconds of the product; the local chain confirms in milliseconds or not at all. */
@@ -41,7 +42,7 @@ beforeAll(async () => {
   nowhere = await gone.listen({ host: '127.0.0.1', port: 0 })
   await gone.close()
   chain = await startSolanaChain({ clock: systemClock })
-  rig = solanaRig(chain)
+  rig = solanaRig(chain, promptClock)
 })
 
 afterEach(async () => {

@@ -27,6 +27,7 @@ import { DEARER_PRICE, PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
+import { promptClock } from './support/prompt-clock.ts'
 import { buy, receiptIn, solanaRig } from './support/solana-rig.ts'
 
 const NETWORK = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
@@ -37,7 +38,7 @@ let host: PaidHost
 
 beforeAll(async () => {
   chain = await startSolanaChain({ clock: systemClock })
-  rig = solanaRig(chain)
+  rig = solanaRig(chain, promptClock)
   host = await rig.hosted()
 })
 

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Hex } from 'viem'
 import {
   createTestClient,
@@ -20,7 +18,8 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import { startAnvil } from '../src/simulator/evm/anvil-process.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { compileToken, tokenFolder } from './golden/compile-token.ts'
+import { minedReceipt } from './support/mined-receipt.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
@@ -53,7 +52,6 @@ function client() {
     chain: baseChain,
     transport: http(chain.rpcUrl),
     account: privateKeyToAccount(chain.accounts.facilitator.privateKey),
-    pollingInterval: 50,
   })
     .extend(publicActions)
     .extend(walletActions)
@@ -61,7 +59,7 @@ function client() {
 
 async function authorized(choices: Partial<PaymentChoices> = {}) {
   const buyer = newBuyer()
-  await chain.fundUsdc(buyer.address, 100n)
+  await putUsdc(chain, buyer.address, 100n)
   const { payload } = await signedPayload(buyer, {
     amount: 60n,
     payTo: chain.accounts.merchant.address,
@@ -82,12 +80,8 @@ async function transfer({ terms }: Pick<Authorized, 'terms'>, signature: Hex) {
     functionName: 'transferWithAuthorization',
     args: [...terms, signature],
   })
-  return client().waitForTransactionReceipt({ hash })
+  return minedReceipt(client(), hash)
 }
-
-test('the committed artefact equals the compiled sources', () => {
-  expect(readFileSync(join(tokenFolder, 'usd-coin.json'), 'utf8')).toBe(compileToken())
-})
 
 describe('the local chain', () => {
   test('has USDC at the address and with the name of Base', async () => {
@@ -134,7 +128,7 @@ describe('the token', () => {
       functionName: 'transferWithAuthorization',
       args: [...two.terms, Number(v), r, s],
     })
-    expect((await client().waitForTransactionReceipt({ hash })).status).toBe('success')
+    expect((await minedReceipt(client(), hash)).status).toBe('success')
     expect(await chain.balanceOf(one.buyer.address)).toBe(40n)
     expect(await chain.balanceOf(two.buyer.address)).toBe(40n)
   })
@@ -200,7 +194,7 @@ describe('the token', () => {
       functionName: 'cancelAuthorization',
       args: [payment.buyer.address, payment.nonce, Number(v), r, s],
     })
-    await client().waitForTransactionReceipt({ hash })
+    await minedReceipt(client(), hash)
     await expect(transfer(payment, payment.signature)).rejects.toThrow(/used or canceled/)
     expect(await chain.balanceOf(payment.buyer.address)).toBe(100n)
   })

@@ -15,6 +15,8 @@ import { DEARER_PRICE, PRICE, startPaidHost } from '../src/payment/testing/paid-
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { promptClock } from './support/prompt-clock.ts'
+import { putUsdc } from './support/usdc-balance.ts'
 
 const FUNDS = 1_000_000n
 const STRANGER = '0x000000000000000000000000000000000000dEaD'
@@ -29,7 +31,7 @@ beforeAll(async () => {
     network: base,
     rpcUrl: chain.rpcUrl,
     privateKey: chain.accounts.facilitator.privateKey,
-    clock: systemClock,
+    clock: promptClock,
   })
   host = await startPaidHost({
     payTo: chain.accounts.merchant.address,
@@ -45,7 +47,7 @@ afterAll(async () => {
 
 async function fundedBuyer(): Promise<PrivateKeyAccount> {
   const buyer = newBuyer()
-  await chain.fundUsdc(buyer.address, FUNDS)
+  await putUsdc(chain, buyer.address, FUNDS)
   return buyer
 }
 

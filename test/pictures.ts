@@ -38,7 +38,7 @@ try {
         await page.waitForTimeout(SETTLING_MS)
         const path = `${FOLDER}/${name}-${colorScheme}.png`
         await page.screenshot({ path })
-        await page.context().close()
+        await page.close()
         process.stdout.write(`${path}\n`)
       }
   } finally {

@@ -3,12 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../src/api/fill-document.ts'
+import { ConfigError } from '../src/config/config-error.ts'
+import type { ReplayOptions } from '../src/config/replay.ts'
 import { viewOf, viewsOf } from '../src/domain/document.ts'
+import { OperatingError } from '../src/domain/errors.ts'
 import type { Recorded } from '../src/engine/recording.ts'
 import { documentCrc, restoredExternal } from '../src/engine/recording.ts'
 import type { ReplayReport } from '../src/engine/replay.ts'
 import { Replay } from '../src/engine/replay.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { replay } from '../src/roles/replay.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { BLOCK_MARK } from '../src/store/frame-log.ts'
 import type { FrameLogPiece } from '../src/store/frame-log-reader.ts'
@@ -16,13 +20,20 @@ import { readFrameLog } from '../src/store/frame-log-reader.ts'
 import { FrameLogWriter } from '../src/store/frame-log-writer.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
 import { batchOf, minutesOf } from '../src/store/testing/history-rows.ts'
-import { RecordedEngine } from './support/recorded-engine.ts'
-import { runCommand, until } from './support/service.ts'
+import { RECORDED_COINS, RecordedEngine } from './support/recorded-engine.ts'
+import type { Ended } from './support/service.ts'
+import { fewCoins, runCommand, until } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
-/** Two minutes before the end of bars of every timeframe. */
-const START_MS = Date.UTC(2026, 0, 1, 11, 58)
+/** A minute before the end of bars of every timeframe; by then every history is loaded. */
+const START_MS = Date.UTC(2026, 0, 1, 11, 59)
 const LATE_MS = 8_000
+/** By then BTC is answered. */
+const LIVE_MS = 30_000
+/** Between two readings of a growing recording, some seconds of frames. */
+const GROWN_BYTES = 20_000
+/** Documents of a coin are rendered every second. */
+const RENDERED_MS_MAX = 5_000
 /** Measures of the day before the second engine. */
 const MEASURES = ['basis/BTC/pyth-hermes', 'basis/ETH/pyth-hermes']
 
@@ -36,6 +47,8 @@ describe('a recorded engine', () => {
   let live: RecordedEngine
   let replayed: Replay
   let report: ReplayReport
+  /** Everything recorded. */
+  let all: readonly Recorded[]
   let endedMs = 0
   let restartedMs = 0
 
@@ -44,33 +57,32 @@ describe('a recorded engine', () => {
     path = join(folder, 'log')
     live = await RecordedEngine.open(folder, path, START_MS)
     live.start()
-    await live.run(117)
+    await live.run(57)
     live.venue.dropConnections()
     live.replyDelayMs = LATE_MS
     await live.run(4)
     live.venue.dropConnections()
     await live.run(20)
     live.replyDelayMs = 0
-    await live.run(59)
+    await live.run(29)
     live.stop()
     await live.run(10)
     restartedMs = live.nowMs
     measureBefore(join(folder, 'data'), restartedMs)
     live.start()
-    await live.run(90)
+    await live.run(60)
     live.stop()
     endedMs = live.nowMs
     await live.close()
-    replayed = replayOf(pieces())
+    const pieces = [...readFrameLog(path)]
+    all = pieces.flatMap(recordedOf)
+    replayed = replayOf(pieces)
     report = replayed.report()
   })
 
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  const pieces = () => [...readFrameLog(path)]
-  const entries = () => pieces().flatMap(recordedOf)
-
-  test('gives the same documents in every replay', () => {
+  test('gives the published documents in a replay', () => {
     expect(report).toMatchObject({
       runs: 2,
       version: '1.2.3',
@@ -80,17 +92,15 @@ describe('a recorded engine', () => {
       incompleteSinceMs: null,
       fromMs: START_MS,
       toMs: endedMs,
-      spanMs: 290_000,
+      spanMs: 170_000,
     })
     expect(live.documents.length).toBeGreaterThan(4_000)
-    expect(replayOf(pieces()).report()).toEqual(report)
   })
 
   test('was recorded with the difficult events', () => {
-    const all = entries()
     const starts = all.flatMap(({ entry }) => (entry.kind === 'start' ? [entry] : []))
     expect(starts[0]?.checkpoint).toBeNull()
-    expect(starts[1]?.checkpoint?.coins.length).toBeGreaterThan(10)
+    expect(starts[1]?.checkpoint?.coins.length).toBe(RECORDED_COINS)
     const kinds = new Set(all.map(({ entry }) => entry.kind))
     for (const kind of ['fundings', 'hours', 'predictions', 'remembered'] as const)
       expect(kinds, kind).toContain(kind)
@@ -105,12 +115,12 @@ describe('a recorded engine', () => {
       if (entry.kind === 'lost') for (const coin of entry.coins) lostMs.set(coin, atMs)
       if (entry.kind === 'history' && entry.askedMs < (lostMs.get(entry.coin) ?? 0)) late += 1
     }
-    expect(lostMs.size, 'connections were lost').toBeGreaterThan(10)
+    expect(lostMs.size, 'connections were lost').toBeGreaterThan(RECORDED_COINS - 2)
     expect(late, 'what was asked over a lost connection was not taken in').toBe(0)
   })
 
   test('wrote the checksums of its published documents', () => {
-    const recorded = entries().flatMap(({ entry }) => {
+    const recorded = all.flatMap(({ entry }) => {
       if (entry.kind === 'publish') return entry.documents
       return entry.kind === 'rendered' ? [entry.document] : []
     })
@@ -136,10 +146,9 @@ describe('a recorded engine', () => {
   })
 
   test('differs from the first document that one changed frame affects', () => {
-    const all = entries()
     const at = all.findIndex(
       ({ atMs, entry }) =>
-        atMs > START_MS + 60_000 &&
+        atMs > START_MS + LIVE_MS &&
         entry.kind === 'frame' &&
         entry.text.includes('"channel":"l2Book"') &&
         entry.text.includes('"coin":"BTC"'),
@@ -155,11 +164,10 @@ describe('a recorded engine', () => {
   })
 
   test('differs at an undetected missing entry', () => {
-    const all = entries()
     const at = all.findIndex(
-      ({ atMs, entry }) => atMs > START_MS + 60_000 && entry.kind === 'publish',
+      ({ atMs, entry }) => atMs > START_MS + LIVE_MS && entry.kind === 'publish',
     )
-    expect(firstDivergence(all.toSpliced(at, 1))?.atMs).toBeGreaterThan(START_MS + 60_000)
+    expect(firstDivergence(all.toSpliced(at, 1))?.atMs).toBeGreaterThan(START_MS + LIVE_MS)
   })
 
   test('that is damaged is compared up to the damage, and again from the next start on', () => {
@@ -200,27 +208,34 @@ describe('a recorded engine', () => {
   })
 })
 
-describe('perpscope record and replay', () => {
+describe.concurrent('perpscope record and replay', () => {
   let folder: string
   let simulator: ReturnType<typeof launch>
   let recording: ReturnType<typeof launch>
   let source: string
   let path: string
   let recorded: string
+  /** By the command. */
+  let replayed: Ended
+  let summary: Summary
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'perpscope-record-'))
     path = join(folder, 'log')
-    simulator = launch(MAIN, ['simulate', '--coins', '8', '--weight-per-minute', '60000'], 'pipe')
+    simulator = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
     source = (JSON.parse(await firstLineOf(simulator)) as { venue: { http: string } }).venue.http
     recording = launch(MAIN, ['record', '--out', path, ...engine('record')], 'pipe')
     const said = firstLineOf(recording)
-    // By time as well: on an idle machine the history alone reaches the size, before any document.
-    await untilGrown(path, 600_000)
-    await untilLasting(path, 20_000)
+    await untilRecorded(
+      path,
+      'every document of BTC was rendered from its whole history',
+      hasRendered,
+    )
     await end(recording)
     recorded = await said
     expect(recording.exitCode).toBe(0)
+    replayed = await runCommand(['replay', path, '--json'])
+    summary = JSON.parse(replayed.output) as Summary
   })
 
   afterAll(async () => {
@@ -234,12 +249,9 @@ describe('perpscope record and replay', () => {
     ...['--weight-per-minute', '50000', '--log-level', 'silent'],
   ]
 
-  test('the recording of a real socket replays to the published documents', async () => {
+  test('the recording of a real socket replays to the published documents', () => {
     expect(recorded).toMatch(/log: \d+ frames, \d+\.\d MB, \d+ coins ready/)
-    const { code, output, errors } = await runCommand(['replay', path, '--json'])
-    expect(errors).toBe('')
-    expect(code).toBe(0)
-    const summary = JSON.parse(output) as Summary
+    expect(replayed).toMatchObject({ code: 0, errors: '' })
     expect(summary).toMatchObject({
       ok: true,
       runs: 1,
@@ -249,22 +261,18 @@ describe('perpscope record and replay', () => {
     })
     expect(summary.publishes_compared).toBe(summary.publishes)
     expect(summary.documents).toBeGreaterThan(100)
-    const hashed = await runCommand(['replay', path, '--hash'])
-    expect(hashed.output).toBe(`${summary.sha256}\n`)
   })
 
-  test('prints one document on standard output, and the summary on standard error', async () => {
-    const args = ['replay', path, '--coin', 'btc-perp', '--analysis', 'spread']
-    const { code, output, errors } = await runCommand(args)
-    expect(code).toBe(0)
+  test('prints one document on standard output, and the summary on standard error', () => {
+    const { output, errors } = replayedHere(path, { coin: 'btc-perp', analysis: 'spread' })
     expect(JSON.parse(output)).toMatchObject({ coin: 'BTC', meta: { offering: 'service_spread' } })
     expect(errors).toMatch(/^verdict +equal to what was published/m)
   })
 
-  test('writes every view of every document', async () => {
+  test('writes every view of every document, the same as another process', () => {
     const target = join(folder, 'documents')
-    const { code } = await runCommand(['replay', path, '--documents', target])
-    expect(code).toBe(0)
+    const { output } = replayedHere(path, { hash: true, documents: target })
+    expect(output).toBe(`${summary.sha256}\n`)
     expect(existsSync(join(target, 'spread/BTC.json'))).toBe(true)
     const pulse = JSON.parse(readFileSync(join(target, 'pulse/BTC.15m,4h.json'), 'utf8')) as {
       timeframes: object
@@ -272,12 +280,11 @@ describe('perpscope record and replay', () => {
     expect(Object.keys(pulse.timeframes)).toEqual(['15m', '4h'])
   })
 
-  test('stops at the requested instant', async () => {
-    const whole = JSON.parse((await runCommand(['replay', path, '--json'])).output) as Summary
-    const untilMs = Math.floor((Date.parse(whole.from) + Date.parse(whole.to)) / 2)
-    const args = ['replay', path, '--json', '--until', new Date(untilMs).toISOString()]
-    const half = JSON.parse((await runCommand(args)).output) as Summary
-    expect(half.entries).toBeLessThan(whole.entries)
+  test('stops at the requested instant', () => {
+    const untilMs = Math.floor((Date.parse(summary.from) + Date.parse(summary.to)) / 2)
+    const { output } = replayedHere(path, { json: true, until: untilMs })
+    const half = JSON.parse(output) as Summary
+    expect(half.entries).toBeLessThan(summary.entries)
     expect(Date.parse(half.to)).toBeLessThanOrEqual(untilMs)
     expect(half.ok).toBe(true)
   })
@@ -290,7 +297,12 @@ describe('perpscope record and replay', () => {
       clock: systemClock,
       onStopped,
     })
-    for (const { atMs, entry } of [...readFrameLog(path)].flatMap(recordedOf)) {
+    // Until a second after the first documents, which differ.
+    const entries = entriesOf(path)
+    const isPublished = ({ entry }: Recorded) =>
+      entry.kind === 'publish' && entry.documents.length > 0
+    const untilMs = (entries.find(isPublished)?.atMs ?? Number.NaN) + 1_000
+    for (const { atMs, entry } of entries.filter((recorded) => recorded.atMs <= untilMs)) {
       const documents = entry.kind === 'publish' ? entry.documents.map((crc) => crc ^ 1) : []
       writer.append({ atMs, entry: entry.kind === 'publish' ? { ...entry, documents } : entry })
     }
@@ -301,8 +313,7 @@ describe('perpscope record and replay', () => {
   })
 
   test('is replayed by a simulated venue', async () => {
-    const told = [...readFrameLog(path)]
-      .flatMap(recordedOf)
+    const told = entriesOf(path)
       .flatMap(({ entry }) => (entry.kind === 'frame' ? [entry.text] : []))
       .filter((frame) => frame.includes('"coin":"BTC"'))
     const again = launch(MAIN, ['simulate', '--frames', path], 'pipe')
@@ -325,31 +336,36 @@ describe('perpscope record and replay', () => {
 
   test('ends by itself at the maximum file size', async () => {
     const full = join(folder, 'full')
-    const args = ['record', '--out', full, '--max-bytes', '300000', ...engine('full')]
+    const args = ['record', '--out', full, '--max-bytes', '100000', ...engine('full')]
     const { code, errors } = await runCommand(args)
     expect(code).toBe(0)
-    expect(errors).toContain(`the recording ${full} ends: it has reached 300000 bytes`)
-    expect(statSync(full).size).toBeLessThanOrEqual(300_000)
+    expect(errors).toContain(`the recording ${full} ends: it has reached 100000 bytes`)
+    expect(statSync(full).size).toBeLessThanOrEqual(100_000)
   })
 
   test('a service that was killed and started again is recorded in one file', async () => {
     const log = join(folder, 'service')
     const args = ['serve', '--payment', 'open', '--port', '0', '--admin-port', '0']
     const start = () => launch(MAIN, [...args, '--record', log, ...engine('serve')], 'ignore')
+    const hasPublished = (runs: number) => (entries: readonly Recorded[]) => {
+      const starts = entries.filter(({ entry }) => entry.kind === 'start')
+      const ofLast = entries.slice(entries.lastIndexOf(starts.at(-1) as Recorded))
+      const documents = ofLast.flatMap(({ entry }) =>
+        entry.kind === 'publish' ? entry.documents : [],
+      )
+      return starts.length === runs && documents.length > 100
+    }
     const first = start()
-    await untilGrown(log, 300_000)
+    await untilRecorded(log, 'the first service publishes', hasPublished(1))
     await end(first, 'SIGKILL')
-    const killedBytes = statSync(log).size
     const second = start()
-    await untilGrown(log, killedBytes + 300_000)
+    await untilRecorded(log, 'the second service publishes', hasPublished(2))
     await end(second)
     expect(second.exitCode).toBe(0)
-    const { code, output } = await runCommand(['replay', log, '--json'])
-    expect(code).toBe(0)
-    const summary = JSON.parse(output) as Summary
-    expect(summary).toMatchObject({ ok: true, runs: 2, incomplete_since: null })
-    expect(summary.publishes_compared).toBe(summary.publishes)
-    for (const { at_end } of summary.losses) expect(at_end).toBe(false)
+    const ofBoth = JSON.parse(replayedHere(log, { json: true }).output) as Summary
+    expect(ofBoth).toMatchObject({ ok: true, runs: 2, incomplete_since: null })
+    expect(ofBoth.publishes_compared).toBe(ofBoth.publishes)
+    for (const { at_end } of ofBoth.losses) expect(at_end).toBe(false)
   })
 
   test('a service does not start with an invalid recording', async () => {
@@ -362,28 +378,36 @@ describe('perpscope record and replay', () => {
     expect(readFileSync(diary, 'utf8')).toBe('Dear diary')
   })
 
-  test.each([
-    ['an empty file', '', [], 1, 'is empty'],
-    ['a newer format', 'perpscope recording 7\n', [], 1, 'format 7'],
-    ['nothing but a title', 'perpscope recording 2\n', [], 1, 'holds no start'],
-    ['an unknown analysis', '', ['--coin', 'BTC', '--analysis', 'x'], 78, '--analysis x'],
-    ['an unknown view', '', ['--coin', 'BTC', '--view', '3h'], 78, '--view 3h'],
-    ['an instant without a zone', '', ['--until', '2026-01-01T00:00:00'], 2, '--until'],
-    ['two answers at once', '', ['--hash', '--json'], 2, '--hash'],
-  ])('%s is refused with a reason', async (_what, text, args, exitCode, why) => {
-    const file = join(folder, 'refused')
+  test.each<[string, string, ReplayOptions, typeof OperatingError | typeof ConfigError, string]>([
+    ['an empty file', '', {}, OperatingError, 'is empty'],
+    ['a newer format', 'perpscope recording 7\n', {}, OperatingError, 'format 7'],
+    ['nothing but a title', 'perpscope recording 2\n', {}, OperatingError, 'holds no start'],
+    ['an unknown analysis', '', { coin: 'BTC', analysis: 'x' }, ConfigError, '--analysis x'],
+  ])('%s is refused with a reason', (what, text, options, refusal, why) => {
+    const file = join(folder, what)
     writeFileSync(file, text)
+    const refused = () => replayedHere(file, options)
+    expect(refused).toThrow(refusal)
+    expect(refused).toThrow(why)
+  })
+
+  test.each([
+    ['an unknown view', ['--coin', 'BTC', '--view', '3h'], 78, '--view 3h'],
+    ['an instant without a zone', ['--until', '2026-01-01T00:00:00'], 2, '--until'],
+    ['two answers at once', ['--hash', '--json'], 2, '--hash'],
+  ])('the command refuses %s, with an exit code', async (what, args, exitCode, why) => {
+    const file = join(folder, what)
+    writeFileSync(file, '')
     const { code, output, errors } = await runCommand(['replay', file, ...args])
     expect(code).toBe(exitCode)
     expect(output).toBe('')
     expect(errors).toContain(why)
   })
 
-  test('an unlisted coin has no document', async () => {
-    const { code, output, errors } = await runCommand(['replay', path, '--coin', 'NOSUCH'])
-    expect(code).toBe(1)
-    expect(output).toBe('')
-    expect(errors).toContain('no coin is called NOSUCH')
+  test('an unlisted coin has no document', () => {
+    const until = Date.parse(summary.from) + 5_000
+    const printed = () => replayedHere(path, { coin: 'NOSUCH', until })
+    expect(printed).toThrow('no coin is called NOSUCH')
   })
 })
 
@@ -413,15 +437,43 @@ function measureBefore(dataDir: string, nowMs: number): void {
   store.close(nowMs)
 }
 
-async function untilLasting(path: string, lengthMs: number): Promise<void> {
-  await until(`${lengthMs} ms are recorded`, async () => {
-    const times = [...readFrameLog(path)].flatMap(recordedOf).map(({ atMs }) => atMs)
-    return (times.at(-1) ?? 0) - (times[0] ?? 0) >= lengthMs
+/** Reads the recording again after it has grown: reading costs more than recording. */
+async function untilRecorded(
+  path: string,
+  what: string,
+  holds: (entries: readonly Recorded[]) => boolean,
+): Promise<void> {
+  let readBytes = 0
+  await until(what, async () => {
+    const { size } = statSync(path)
+    if (size < readBytes + GROWN_BYTES) return false
+    readBytes = size
+    return holds(entriesOf(path))
   })
 }
 
-async function untilGrown(path: string, bytes: number): Promise<void> {
-  await until(`${path} has ${bytes} bytes`, async () => statSync(path).size >= bytes)
+/** Whether BTC's histories were recorded, and after them the time in which its documents are rendered again. */
+function hasRendered(entries: readonly Recorded[]): boolean {
+  const historyMs = new Map(
+    entries.flatMap(({ atMs, entry }) =>
+      entry.kind === 'history' && entry.coin === 'BTC' ? [[entry.timeframe, atMs]] : [],
+    ),
+  )
+  const askedMs = (['15m', '4h'] as const).map(
+    (timeframe) => historyMs.get(timeframe) ?? Number.NaN,
+  )
+  return (entries.at(-1)?.atMs ?? 0) - Math.max(...askedMs) > RENDERED_MS_MAX
+}
+
+/** `perpscope replay`, in this process. */
+function replayedHere(path: string, options: ReplayOptions): Pick<Ended, 'output' | 'errors'> {
+  const written: string[] = []
+  const told: string[] = []
+  replay(path, options, {
+    write: (text) => written.push(text),
+    tell: (text) => told.push(text),
+  })
+  return { output: written.join(''), errors: told.join('') }
 }
 
 /** Replays no further than to it. */
@@ -443,6 +495,10 @@ function replayOf(pieces: readonly FrameLogPiece[]): Replay {
     else for (const recorded of recordedOf(piece)) replayed.process(recorded)
   }
   return replayed
+}
+
+function entriesOf(path: string): readonly Recorded[] {
+  return [...readFrameLog(path)].flatMap(recordedOf)
 }
 
 function recordedOf(piece: FrameLogPiece): readonly Recorded[] {

@@ -1,5 +1,5 @@
 import { createClient } from '@redis/client'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Lease, Publication } from '../src/link/broker/broker.ts'
 import { RedisBroker } from '../src/link/broker/redis-broker.ts'
 import { KEYS } from '../src/link/broker/scripts.ts'
@@ -19,19 +19,23 @@ function whole(sequence: number, text: string, subject = 'BTC'): Publication {
 
 describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   const cleanups: (() => unknown)[] = []
+  let server: RedisServer
+
+  beforeAll(async () => {
+    server = await startRedis()
+  })
+
+  beforeEach(() => withClient(server.url, (client) => client.flushAll()))
+
   afterEach(async () => {
     for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
   })
 
-  const server = async (settings: readonly string[] = []): Promise<RedisServer> => {
-    const started = await startRedis(settings)
-    cleanups.push(() => started.close())
-    return started
-  }
+  afterAll(() => server?.close())
 
-  const brokerOf = async ({ url }: RedisServer): Promise<RedisBroker> => {
+  const connectedBroker = async (): Promise<RedisBroker> => {
     const broker = new RedisBroker({
-      url: url.replace('redis:', 'valkey:'),
+      url: server.url.replace('redis:', 'valkey:'),
       // Nothing times out.
       clock: new ManualClock(),
       random: () => 0.5,
@@ -55,7 +59,7 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   }
 
   test('one engine holds the lease until it releases it', async () => {
-    const broker = await brokerOf(await server())
+    const broker = await connectedBroker()
     const lease = await leading(broker)
     expect(await broker.acquire('other', TTL_MS)).toBeNull()
     expect(await broker.renew(lease, TTL_MS)).toBe(true)
@@ -68,23 +72,22 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('an epoch rises on a server that lost its data, and above a stored one of the future', async () => {
-    const own = await server()
-    const broker = await brokerOf(own)
+    const broker = await connectedBroker()
     const first = await leading(broker)
-    await own.kill()
-    await own.start()
+    await server.kill()
+    await server.start()
     await connected(broker)
     const second = await leading(broker)
     expect(second.epoch).toBeGreaterThan(first.epoch)
     expect(Math.abs(second.epoch - systemClock.nowMs())).toBeLessThan(60_000)
     const future = second.epoch + 86_400_000
-    await withClient(own.url, (client) => client.set(KEYS.epoch, String(future)))
+    await withClient(server.url, (client) => client.set(KEYS.epoch, String(future)))
     await broker.release(second)
     expect((await leading(broker)).epoch).toBe(future + 1)
   })
 
   test('a reordered publication changes nothing', async () => {
-    const broker = await brokerOf(await server())
+    const broker = await connectedBroker()
     const lease = await leading(broker)
     const publish = (sequence: number) => broker.publish(lease, whole(sequence, `${sequence}`))
     const outcomes = [await publish(9), await publish(10), await publish(9), await publish(10)]
@@ -97,7 +100,7 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('a publication continues the stored one of its epoch, or changes nothing', async () => {
-    const broker = await brokerOf(await server())
+    const broker = await connectedBroker()
     const lease = await leading(broker)
     const received: string[] = []
     let isActive = false
@@ -134,7 +137,7 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('one subject can be read alone', async () => {
-    const broker = await brokerOf(await server())
+    const broker = await connectedBroker()
     const lease = await leading(broker)
     for (const subject of ['*', 'BTC', 'kPEPE'])
       await broker.publish(lease, whole(1, subject, subject))
@@ -144,7 +147,7 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('a former leader can do nothing', async () => {
-    const broker = await brokerOf(await server())
+    const broker = await connectedBroker()
     const former = await leading(broker)
     await broker.release(former)
     const next = await leading(broker, 'other')
@@ -156,7 +159,7 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('stored frames of other subjects are deleted', async () => {
-    const broker = await brokerOf(await server())
+    const broker = await connectedBroker()
     const lease = await leading(broker)
     for (const subject of ['*', 'BTC', 'kPEPE'])
       await broker.publish(lease, whole(1, subject, subject))
@@ -166,8 +169,7 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('a subscriber receives bytes as they were sent, also after a restart of the server', async () => {
-    const own = await server()
-    const broker = await brokerOf(own)
+    const broker = await connectedBroker()
     const received: Buffer[] = []
     let activations = 0
     const subscription = broker.subscribe({
@@ -186,8 +188,8 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
     await expect.poll(() => received.length).toBe(2)
     expect(received[0]?.equals(bytes)).toBe(true)
     expect(received[1]).toEqual(Buffer.of(0, 255, 13, 10))
-    await own.kill()
-    await own.start()
+    await server.kill()
+    await server.start()
     await expect.poll(() => activations).toBe(2)
     await connected(broker)
     await broker.send(await leading(broker), Uint8Array.of(7))
@@ -195,9 +197,9 @@ describe.skipIf(redisBinary === null)('the broker on a real server', () => {
   })
 
   test('commands fail at once while the server is away', async () => {
-    const own = await server()
-    const broker = await brokerOf(own)
-    await own.kill()
+    const broker = await connectedBroker()
+    await server.kill()
+    cleanups.push(() => server.start())
     await expect.poll(() => broker.acquire('one', TTL_MS).then(String, () => 'away')).toBe('away')
   })
 })

@@ -32,6 +32,13 @@ const START_MS = Date.UTC(2026, 5, 1, 13, 37, 11)
 /** The venue allows 1,200 a minute: 135 a coin for the history of 14 coins, and what all else costs. */
 const WARM_MS = 4 * MINUTE_MS
 const LOOK_MS = 1_000
+/** Slower than the venue's, which would tick a million times in the day between the starts. */
+const CADENCES = {
+  blockMs: 500,
+  fastL2BookMs: 5_400,
+  activeAssetCtxMs: 5_000,
+  fastAssetCtxsMs: 5_000,
+}
 /** Two of the recorded coins are delisted, and one has fewer than 200 4h candles. */
 const COINS = 13
 
@@ -52,7 +59,7 @@ describe.skipIf(isAbsent)('indicators as served (needs ../shared/data)', () => {
   test('equal those of the whole history, or are null: cold start, start with history, start after a day', () => {
     symlinkSync(join(SHARED, 'coins'), join(dir, 'coins'))
     const market = candleReplayMarket(dir, { seed: 1, startMs: START_MS })
-    const virtual = new VirtualVenue(market, START_MS)
+    const virtual = new VirtualVenue(market, START_MS, { cadences: CADENCES })
     // The candles of the venue have the volume of its liquidations too.
     const reference = new EnforcingMarket(market, new Accounts(market, START_MS))
 

@@ -10,6 +10,7 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
+import { catalog } from '../src/simulator/market/catalog.ts'
 import type { Rig } from './support/service.ts'
 import {
   fromElsewhere,
@@ -21,8 +22,10 @@ import {
   untilSold,
 } from './support/service.ts'
 
-/** Documents are rendered once a second, so a pending one is listed within that time. */
-const STABLE_MS = 3_000
+/** Coins of the simulated venue, without those that it has delisted. */
+const LISTED = catalog
+  .slice(0, Number(marketCoins[1]))
+  .filter(([, , , , , , isDelisted]) => !isDelisted)
 
 /**
  * The built service as deployed: a process, an engine thread, a simulated venue and a chain. The parts
@@ -32,7 +35,8 @@ describe('the service', () => {
   let rig: Rig
 
   beforeAll(async () => {
-    rig = await startRig({ coins: marketCoins, solana: true })
+    // Without dexes it is known how many coins it will list.
+    rig = await startRig({ coins: marketCoins, solana: true, flags: ['--dexes', 'off'] })
     for (const contract of contracts) await untilSold(rig.url, contract, 'BTC')
   })
 
@@ -53,6 +57,14 @@ describe('the service', () => {
     const payTo = rig.chain.accounts.merchant.address
     const choices = { amount, payTo, nowMs: Date.now(), ...changes }
     return encodedPayment(await signedPayload(wallet, choices))
+  }
+  /** An answer, and the headers that bought it. */
+  const boughtPulse = async () => {
+    const headers = { 'payment-signature': await pay(25_000n) }
+    const response = await fetch(`${rig.url}/pulse/BTC`, { headers })
+    const bought = await response.text()
+    expect(response.status, bought).toBe(200)
+    return { headers, bought }
   }
   const client = (signer = buyer()) => {
     const payer = new x402Client()
@@ -112,25 +124,12 @@ describe('the service', () => {
 
   test('counts the same coins in /coins and in a pulse', async () => {
     const listed = async () =>
-      ((await (await fetch(`${rig.url}/coins`)).json()) as { count: number }).count
-    let last = { count: -1, sinceMs: 0 }
-    await until('the list has stopped growing', async () => {
-      const count = await listed()
-      if (count !== last.count) last = { count, sinceMs: Date.now() }
-      return Date.now() - last.sinceMs > STABLE_MS
-    })
+      (await (await fetch(`${rig.url}/coins`)).json()) as { count: number; coins: string[] }
+    await until('every coin is listed', async () => (await listed()).count === LISTED.length)
     const payingFetch = wrapFetchWithPayment(fetch, client())
-    const bought = (await (await payingFetch(`${rig.url}/pulse/BTC`)).json()) as {
-      meta: { coins_available: number }
-    }
-    const { count, coins } = (await (await fetch(`${rig.url}/coins`)).json()) as {
-      count: number
-      coins: string[]
-    }
-    expect(count).toBe(coins.length)
-    // One more may have become ready between two of the three readings.
-    expect(bought.meta.coins_available).toBeGreaterThanOrEqual(last.count)
-    expect(bought.meta.coins_available).toBeLessThanOrEqual(count)
+    const bought = await soldBy(payingFetch, `${rig.url}/pulse/BTC`)
+    expect(bought).toMatchObject({ meta: { coins_available: LISTED.length } })
+    expect((await listed()).coins.toSorted()).toEqual(LISTED.map(([coin]) => coin).toSorted())
   })
 
   describe('refuses without a charge', () => {
@@ -213,11 +212,8 @@ describe('the service', () => {
   })
 
   test('a payment buys once: again it is replayed for free, on another URL it is refused', async () => {
-    const headers = { 'payment-signature': await pay(25_000n) }
     const before = await merchantBalance()
-    const first = await fetch(`${rig.url}/pulse/BTC`, { headers })
-    const bought = await first.text()
-    expect(first.status, bought).toBe(200)
+    const { headers, bought } = await boughtPulse()
     const again = await fetch(`${rig.url}/pulse/BTC`, { headers })
     expect(await again.text()).toBe(bought)
     const elsewhere = await fetch(`${rig.url}/pulse/kPEPE`, { headers })
@@ -227,35 +223,10 @@ describe('the service', () => {
   })
 
   test('the ledger shows in the metrics, by state', async () => {
-    const headers = { 'payment-signature': await pay(25_000n) }
-    expect((await fetch(`${rig.url}/pulse/BTC`, { headers })).status).toBe(200)
+    await boughtPulse()
     const metrics = await (await fetch(`${rig.adminUrl}/metrics`)).text()
     expect(metrics).toMatch(/^perpscope_payments\{state="settled"\} [1-9]\d*$/m)
     expect(metrics).toMatch(/^perpscope_payments\{state="unknown"\} 0$/m)
-  })
-
-  test('what was bought is given again while the engine is down, and kept during maintenance', async () => {
-    const headers = { 'payment-signature': await pay(25_000n) }
-    const bought = await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()
-    await fetch(`${rig.adminUrl}/engine/restart`, { method: 'POST' })
-    await until('the engine is unavailable', async () => {
-      const health = (await (await fetch(`${rig.url}/health`)).json()) as { engine: string }
-      return health.engine === 'unavailable'
-    })
-    expect(await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()).toBe(bought)
-    await runCommand(['maintenance', 'on', '--admin-port', String(rig.adminPort)])
-    try {
-      const kept = await fetch(`${rig.url}/pulse/BTC`, { headers })
-      expect(kept.status).toBe(503)
-      expect(await kept.json()).toMatchObject({ code: 'maintenance', charged: true })
-      const fresh = { 'payment-signature': await pay(25_000n) }
-      const refused = await fetch(`${rig.url}/pulse/BTC`, { headers: fresh })
-      expect(refused.status).toBe(503)
-      expect(await refused.json()).toMatchObject({ code: 'maintenance', charged: false })
-    } finally {
-      await runCommand(['maintenance', 'off', '--admin-port', String(rig.adminPort)])
-    }
-    expect(await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()).toBe(bought)
   })
 
   test('an unpaid call with the placeholder of the path template is quoted', async () => {
@@ -283,21 +254,22 @@ describe('the service', () => {
   })
 
   test('maintenance outlives a crash: a service that restarts does not sell again by itself', async () => {
-    await runCommand(['maintenance', 'on', '--admin-port', String(rig.adminPort)])
+    await setMaintenance(true)
     try {
       await rig.kill()
       await rig.start()
       expect((await fetch(`${rig.url}/pulse/BTC`)).status).toBe(503)
     } finally {
-      await runCommand(['maintenance', 'off', '--admin-port', String(rig.adminPort)])
+      await setMaintenance(false)
     }
     await untilSold(rig.url, pulse.contract, 'BTC')
     expect((await fetch(`${rig.url}/pulse/BTC`)).status).toBe(402)
   })
 
-  test('an engine thread that is killed is unavailable, then back from its checkpoint', async () => {
+  test('an engine thread that is killed sells nothing, and what was bought is given again; then it is back from its checkpoint', async () => {
     const health = async () =>
       (await (await fetch(`${rig.url}/health`)).json()) as { engine: string; status: string }
+    const { headers, bought } = await boughtPulse()
     // Signed before: the engine is back within two seconds on a quick machine.
     const payment = await pay(25_000n)
     await unchanged(async () => {
@@ -310,9 +282,37 @@ describe('the service', () => {
       const refused = await fetch(`${rig.url}/pulse/BTC`, { headers: { 'x-payment': payment } })
       expect(refused.status).toBe(500)
       expect(await refused.json()).toMatchObject({ code: 'engine_unavailable', charged: false })
+      expect(await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()).toBe(bought)
     })
     await until('the engine is back', async () => (await health()).engine === 'available')
   })
+
+  test('what was bought is kept during maintenance, and given again after it', async () => {
+    const { headers, bought } = await boughtPulse()
+    await setMaintenance(true)
+    try {
+      const kept = await fetch(`${rig.url}/pulse/BTC`, { headers })
+      expect(kept.status).toBe(503)
+      expect(await kept.json()).toMatchObject({ code: 'maintenance', charged: true })
+      const fresh = { 'payment-signature': await pay(25_000n) }
+      const refused = await fetch(`${rig.url}/pulse/BTC`, { headers: fresh })
+      expect(refused.status).toBe(503)
+      expect(await refused.json()).toMatchObject({ code: 'maintenance', charged: false })
+    } finally {
+      await setMaintenance(false)
+    }
+    expect(await (await fetch(`${rig.url}/pulse/BTC`, { headers })).text()).toBe(bought)
+  })
+
+  /** As the command does; that has a test of its own. */
+  async function setMaintenance(on: boolean): Promise<void> {
+    const response = await fetch(`${rig.adminUrl}/maintenance`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ on }),
+    })
+    expect(response.status).toBe(200)
+  }
 
   async function unchanged(scenario: () => Promise<void>): Promise<void> {
     const before = await merchantBalance()

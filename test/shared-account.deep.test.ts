@@ -10,7 +10,7 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import type { PostgresServer } from './support/postgres.ts'
-import { hasPostgres, startPostgres } from './support/postgres.ts'
+import { hasPostgres, postgresOfWorker } from './support/postgres.ts'
 
 const SENDERS = 3
 const TRANSACTIONS = 20
@@ -23,15 +23,12 @@ describe.skipIf(!hasPostgres)('transactions of several gateways with one gas acc
   let url: string
 
   beforeAll(async () => {
-    server = await startPostgres()
+    server = await postgresOfWorker()
     url = await server.createDatabase()
     chain = await startEvmChain({ clock: systemClock })
   })
 
-  afterAll(async () => {
-    await chain?.close()
-    await server?.close()
-  })
+  afterAll(() => chain?.close())
 
   function database(): Postgres {
     const db = new Postgres({ url, applicationName: 'perpscope test' })

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { spread } from '../src/compute/analyses/spread/spread.ts'
 import type { TradeCosts } from '../src/compute/execution/trade-costs.ts'
 import { TradeCosts as Tracker } from '../src/compute/execution/trade-costs.ts'
@@ -195,8 +195,18 @@ function read(processor: Processor, nowMs: number): ReadonlyMap<string, Said> {
   return said
 }
 
+/** Read once for all tests. */
+const recordings = new Map<string, readonly CoinEvent[]>()
+afterAll(() => recordings.clear())
+
 /** Books, best quotes and trades in the order in which the recorder received them. */
-function recorded(coin: string): CoinEvent[] {
+function recorded(coin: string): readonly CoinEvent[] {
+  const events = recordings.get(coin) ?? readRecording(coin)
+  recordings.set(coin, events)
+  return events
+}
+
+function readRecording(coin: string): readonly CoinEvent[] {
   const rows = (file: string) => {
     const text = gunzipSync(readFileSync(join(RECORDED, `${file}_${coin}.csv.gz`))).toString('utf8')
     const [header, ...lines] = text.trim().split(/\r?\n/)

@@ -38,7 +38,7 @@ test('a writer that is killed loses nothing that it had reported as written', as
 
 /** @returns how many bars of every coin it had reported last. */
 async function writeUntilKilled(path: string, from: number, reports: number): Promise<number> {
-  const child = spawn(process.execPath, ['--import', 'tsx', WRITER, path, String(from)], {
+  const child = spawn(process.execPath, [WRITER, path, String(from)], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const ended = once(child, 'exit')

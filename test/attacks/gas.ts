@@ -24,7 +24,10 @@ import type { PaidHost } from '../../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../../src/payment/testing/paid-host.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
-import { compileContracts } from '../golden/compile-contracts.ts'
+import { minedReceipt } from '../support/mined-receipt.ts'
+import { promptClock } from '../support/prompt-clock.ts'
+import { putUsdc } from '../support/usdc-balance.ts'
+import artefact from './hostile-wallet.json' with { type: 'json' }
 
 /**
  * Strangers who try to empty the account that pays the gas: `node_modules/.bin/tsx test/attacks/gas.ts` prints
@@ -47,12 +50,17 @@ export type GasAttack = {
   /** Gas of our transactions that transferred nothing. */
   readonly gasBurnt: bigint
   readonly gasPerHourMax: bigint
-  readonly honest: { readonly idleMs: number; readonly duringMs: number; readonly bought: number }
+  /** Blocks that the median purchase of an honest buyer took. */
+  readonly honest: {
+    readonly idleBlocks: number
+    readonly duringBlocks: number
+    readonly bought: number
+  }
 }
 
 export const FUNDS = 1_000_000n
-const PURCHASES_IDLE = 4
-const PURCHASES_DURING = 6
+/** As many as an attack lasts: later ones would show nothing of it. */
+const PURCHASES = 3
 /** Gas of a contract's creation: https://eips.ethereum.org/EIPS/eip-2028 and the yellow paper, appendix G. */
 const CREATION_GAS = 53_000n
 const BYTE_GAS = 216n
@@ -66,17 +74,16 @@ export async function startGasGround() {
     mode: 'anvil',
     chain: baseChain,
     transport: http(chain.rpcUrl),
-    pollingInterval: 50,
   })
     .extend(publicActions)
     .extend(walletActions)
-  const code = hostileCode()
+  const code = artefact.hostileWallet as Hex
   const { merchant, facilitator: gasPayer } = chain.accounts
   const payTo = merchant.address
   let wallets = 0
 
   const funded = async (buyer = newBuyer(), funds = FUNDS): Promise<PrivateKeyAccount> => {
-    await chain.fundUsdc(buyer.address, funds)
+    await putUsdc(chain, buyer.address, funds)
     return buyer
   }
   const arm = async (address: Address, trick: Trick, bound: bigint) => {
@@ -92,7 +99,7 @@ export async function startGasGround() {
     const own = isClone ? code : concat([code, pad(numberToHex(wallets), { size: 4 })])
     await client.setCode({ address: wallet, bytecode: own })
     await arm(wallet, trick, bound)
-    await chain.fundUsdc(wallet, FUNDS)
+    await putUsdc(chain, wallet, FUNDS)
     return { ...owner, address: wallet }
   }
   /** An externally owned account that delegates to hostile code (EIP-7702). */
@@ -158,7 +165,7 @@ export async function startGasGround() {
         network: base,
         rpcUrl: chain.rpcUrl,
         privateKey: gasPayer.privateKey,
-        clock: systemClock,
+        clock: promptClock,
         failures: ledger.failures,
         contractWallets,
         ...(contractGasPerHour === undefined ? {} : { contractGasPerHour }),
@@ -208,35 +215,56 @@ export async function buy(
   return { status, headers, body, reason: body.diagnostics?.reason ?? body.code ?? null }
 }
 
-/** Attackers send concurrently and repeatedly while a buyer with a key continues to buy. */
-async function attack(
+/** Gas that failures may burn while the attacks last. */
+const GAS_PER_HOUR_MAX = 3_000_000n
+
+/**
+ * Runs `task` on a chain with a block a second, with an honest buyer. A purchase mostly waits for its block, so it is
+ * measured in blocks: the speed of the machine is left out.
+ */
+async function withHonestBuyer<Result>(
   ground: GasGround,
+  task: (at: { readonly host: PaidHost; medianBlocks(): Promise<number> }) => Promise<Result>,
+): Promise<Result> {
+  const { client } = ground
+  const { host, close } = await ground.hosted({ contractGasPerHour: GAS_PER_HOUR_MAX })
+  const honest = await ground.funded()
+  const head = () => client.getBlockNumber({ cacheTime: 0 })
+  const purchase = async () => {
+    const before = await head()
+    const { status } = await buy(host, await ground.paymentOf(honest))
+    if (status !== 200) throw new Error(`an honest buyer got ${status}`)
+    return Number((await head()) - before)
+  }
+  const medianBlocks = async () => {
+    const took: number[] = []
+    for (let index = 0; index < PURCHASES; index += 1) took.push(await purchase())
+    return median(took)
+  }
+  try {
+    await client.setAutomine(false)
+    await client.setIntervalMining({ interval: 1 })
+    return await task({ host, medianBlocks })
+  } finally {
+    await client.setIntervalMining({ interval: 0 })
+    await client.setAutomine(true)
+    await client.mine({ blocks: 1 })
+    await close()
+  }
+}
+
+/** Attackers send concurrently and repeatedly while a buyer with a key continues to buy. */
+function attack(
+  ground: GasGround,
+  idleBlocks: number,
   name: string,
   wallets: readonly PrivateKeyAccount[],
   requestsEach: number,
 ): Promise<GasAttack> {
   const { chain, client } = ground
-  const gasPerHourMax = 3_000_000n
-  const { host, close } = await ground.hosted({ contractGasPerHour: gasPerHourMax })
-  const honest = await ground.funded()
-  try {
-    // Blocks at intervals, because a purchase mostly waits for its block.
-    await client.setAutomine(false)
-    await client.setIntervalMining({ interval: 1 })
-    const purchase = async () => {
-      const beganMs = performance.now()
-      const { status } = await buy(host, await ground.paymentOf(honest))
-      if (status !== 200) throw new Error(`an honest buyer got ${status} during: ${name}`)
-      return performance.now() - beganMs
-    }
-    const purchases = async (count: number) => {
-      const tookMs: number[] = []
-      for (let index = 0; index < count; index += 1) tookMs.push(await purchase())
-      return median(tookMs)
-    }
-    const idleMs = await purchases(PURCHASES_IDLE)
+  return withHonestBuyer(ground, async ({ host, medianBlocks }) => {
     const before = await client.getBlockNumber({ cacheTime: 0 })
-    const during = purchases(PURCHASES_DURING)
+    const during = medianBlocks()
     const statuses: Record<number, number> = {}
     for (let round = 0; round < requestsEach; round += 1) {
       const answers = await Promise.all(
@@ -244,7 +272,7 @@ async function attack(
       )
       for (const { status } of answers) statuses[status] = (statuses[status] ?? 0) + 1
     }
-    const duringMs = await during
+    const duringBlocks = await during
     const left = await Promise.all(wallets.map(({ address }) => chain.balanceOf(address)))
     return {
       name,
@@ -253,15 +281,10 @@ async function attack(
       atomsSpent: left.reduce((sum, balance) => sum + FUNDS - balance, 0n),
       attackerGas: BigInt(wallets.length) * (CREATION_GAS + BYTE_GAS * BigInt(size(ground.code))),
       gasBurnt: await ground.burntSince(before),
-      gasPerHourMax,
-      honest: { idleMs, duringMs, bought: PURCHASES_DURING },
+      gasPerHourMax: GAS_PER_HOUR_MAX,
+      honest: { idleBlocks, duringBlocks, bought: PURCHASES },
     }
-  } finally {
-    await client.setIntervalMining({ interval: 0 })
-    await client.setAutomine(true)
-    await client.mine({ blocks: 1 })
-    await close()
-  }
+  })
 }
 
 /** All attacks by contracts. */
@@ -273,44 +296,41 @@ export async function attacks(ground: GasGround): Promise<readonly GasAttack[]> 
   }
   const delegated = async () => {
     const account = await ground.funded()
-    await ground.client.waitForTransactionReceipt({ hash: await ground.delegate(account) })
+    await minedReceipt(ground.client, await ground.delegate(account))
     return account
   }
+  const idle = await withHonestBuyer(ground, ({ medianBlocks }) => medianBlocks())
+  const { hostileWallet } = ground
+  const clone = () => hostileWallet('gas price', 0n, true)
   return [
-    await attack(ground, '3 wallets, 18 requests each', await many(3, ground.hostileWallet), 18),
+    await attack(ground, idle, '3 wallets, 18 requests each', await many(3, hostileWallet), 18),
+    await attack(ground, idle, '14 clones of one wallet', await many(14, clone), 3),
     await attack(
       ground,
-      '14 clones of one wallet',
-      await many(14, () => ground.hostileWallet('gas price', 0n, true)),
-      3,
-    ),
-    await attack(
-      ground,
+      idle,
       '14 wallets, each of its own code',
-      await many(14, ground.hostileWallet),
+      await many(14, hostileWallet),
       3,
     ),
-    await attack(ground, '14 accounts that delegate (EIP-7702)', await many(14, delegated), 3),
+    await attack(
+      ground,
+      idle,
+      '14 accounts that delegate (EIP-7702)',
+      await many(14, delegated),
+      3,
+    ),
   ]
 }
 
 export function reportOf(attack: GasAttack): string {
   const { name, requests, statuses, atomsSpent, attackerGas, gasBurnt, gasPerHourMax } = attack
-  const { idleMs, duringMs, bought } = attack.honest
+  const { idleBlocks, duringBlocks, bought } = attack.honest
   const answers = Object.entries(statuses).map(([status, count]) => `${count} × ${status}`)
   return (
     `${name}: ${requests} requests (${answers.join(', ')}); attackers: ${atomsSpent} atoms, ` +
     `${attackerGas} gas; we: ${gasBurnt} gas of ${gasPerHourMax} an hour; an honest buyer: ${bought} answers, ` +
-    `median ${Math.round(duringMs)} ms, idle ${Math.round(idleMs)} ms`
+    `median ${duringBlocks} blocks, idle ${idleBlocks}`
   )
-}
-
-function hostileCode(): Hex {
-  const contracts = [['HostileWallet.sol', 'HostileWallet', 'hostileWallet']] as const
-  const artefact = JSON.parse(compileContracts(import.meta.dirname, contracts)) as {
-    readonly hostileWallet: Hex
-  }
-  return artefact.hostileWallet
 }
 
 function median(values: readonly number[]): number {

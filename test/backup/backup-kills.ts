@@ -10,7 +10,14 @@ import { systemClock } from '../../src/roles/system-clock.ts'
 import { manifestIn } from '../../src/store/backup-manifest.ts'
 import { Chance } from '../simulation/chance.ts'
 import type { Ended, Rig } from '../support/service.ts'
-import { fromElsewhere, runCommand, startRig, until, untilAnswerable } from '../support/service.ts'
+import {
+  fromElsewhere,
+  mainMarketOnly,
+  runCommand,
+  startRig,
+  until,
+  untilAnswerable,
+} from '../support/service.ts'
 
 export type BackupKillsOptions = {
   readonly seed: number
@@ -49,6 +56,10 @@ const PAYMENTS_A_ROUND = 3
 const RESTORE_EVERY = 20
 const SOLD_AFTER_A_RESTORE = 2
 const KILL_AFTER_MS_MAX = 250
+/** The command gives itself the lowest priority, and would wait for everything else that runs on this machine. */
+const AT_FULL_PRIORITY = `data:text/javascript,${encodeURIComponent(
+  "import os from 'node:os'; import { syncBuiltinESMExports } from 'node:module'; os.setPriority = () => undefined; syncBuiltinESMExports()",
+)}`
 /** Share of backups that are killed too. */
 const BACKUP_KILLED = 0.25
 const POLL_MS = 2
@@ -56,7 +67,7 @@ const POLL_MS = 2
 /** The built service, killed repeatedly while it sells and `perpscope backup` copies its files. */
 export async function runBackupKills(options: BackupKillsOptions): Promise<BackupKillsResult> {
   const folder = await mkdtemp(join(tmpdir(), 'perpscope-backup-kills-'))
-  const rig = await startRig()
+  const rig = await startRig({ flags: mainMarketOnly })
   try {
     await untilAnswerable(rig.url, 'BTC')
     await until('a checkpoint is written', async () => existsSync(join(rig.dataDir, 'engine.db')))
@@ -212,6 +223,7 @@ class Run {
   #backUp(): { readonly ended: Promise<Ended>; readonly kill: () => void } {
     let child: ChildProcess | undefined
     const ended = runCommand(['backup', this.#dir, '--json', ...this.#dataDir], {
+      env: { NODE_OPTIONS: `--import=${AT_FULL_PRIORITY}` },
       onStart: (started) => {
         child = started
       },

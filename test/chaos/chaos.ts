@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { isoInstant } from '../../src/domain/instant.ts'
-import { callBounds } from '../../src/payment/facilitators/http-facilitator.ts'
 import { newBuyer } from '../../src/payment/testing/buyer.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
@@ -66,9 +65,12 @@ const LIFETIME_SECONDS = 1_800
 const SHORT_LIFETIME_SECONDS = 9
 /** Pause after the last fault, in which delayed actions complete. */
 const CALM_MS = 1_000
-/** Limits for hanging facilitators; regular replies take a tenth of them. */
-const SHORT_BOUNDS = { verifyMsMax: 400, settleMsMax: 800 } as const
-const KILL_AFTER_MS = { min: 300, max: 4_000 } as const
+/** Replies after which the service is killed, rather than a time in which a busy machine hardly starts it. */
+const KILL_AFTER_REPLIES = { min: 1, max: 60 } as const
+/** From that reply to the kill, which may so fall into any stage of a sale. */
+const KILL_DELAY_MS_MAX = 300
+/** Period of the count of replies. */
+const COUNT_MS = 20
 
 /** Buyers, failing facilitators and a service that is killed, on one chain that is the authority. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -94,8 +96,6 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
       facilitatorUrls: facilitators.map(({ url }) => url),
       priceUsdcAtomic: PRICE.toString(),
       defect: options.defect ?? null,
-      // A facilitator with a planted fault does not hang, so that a busy machine must not look like one that does.
-      bounds: isDrawn ? SHORT_BOUNDS : callBounds,
     })
     cleanups.push(() => host.close())
     await host.start()
@@ -233,7 +233,10 @@ class Run {
     const { host } = this.#stage
     const chance = new Chance(this.#options.seed, 'kills')
     while (!isOver()) {
-      await pause(chance.between(KILL_AFTER_MS.min, KILL_AFTER_MS.max))
+      const { min, max } = KILL_AFTER_REPLIES
+      const requests = this.#requests + chance.integer(min, max)
+      while (this.#requests < requests && !isOver()) await pause(COUNT_MS)
+      await pause(chance.between(0, KILL_DELAY_MS_MAX))
       await host.kill()
       this.#kills += 1
       await host.start()

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { callBounds } from '../../src/payment/facilitators/http-facilitator.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 import { HostProcess } from './host-process.ts'
 
@@ -17,7 +16,6 @@ test('the patience of buyers counts uptime only, without the time of a restart',
     facilitatorUrls: ['http://127.0.0.1:9'],
     priceUsdcAtomic: '10000',
     defect: null,
-    bounds: callBounds,
   })
   try {
     expect(host.servedMs).toBe(0)

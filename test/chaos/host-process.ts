@@ -7,7 +7,6 @@ import { join } from 'node:path'
 import { build } from 'esbuild'
 import { shipped } from '../../shipped.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { CallBounds } from '../../src/payment/facilitators/http-facilitator.ts'
 
 /** Its bundle finds native packages from here. */
 const CACHE = join(import.meta.dirname, '../../node_modules/.cache')
@@ -23,7 +22,6 @@ export type HostOptions = {
   readonly facilitatorUrls: readonly string[]
   readonly priceUsdcAtomic: string
   readonly defect: HostDefect | null
-  readonly bounds: CallBounds
 }
 
 let bundle: Promise<string> | null = null

@@ -21,7 +21,7 @@ const HANDLER_MS_MAX = 15
 const HANDLER_FAILS = 0.03
 
 const options = JSON.parse(process.argv[2] ?? '{}') as HostOptions
-const { port, ledgerPath, payTo, rpcUrl, facilitatorUrls, defect, bounds } = options
+const { port, ledgerPath, payTo, rpcUrl, facilitatorUrls, defect } = options
 
 // The parent process has ended.
 process.once('disconnect', () => process.exit())
@@ -31,7 +31,6 @@ const hosted = new HostedFacilitators({
   addresses: facilitatorUrls.map((url) => ({ url })),
   clock: systemClock,
   chance: Math.random,
-  bounds,
 })
 const client = createPublicClient({ transport: http(rpcUrl, { retryCount: 0 }) })
 const kind = { scheme: 'exact', network: base.network, asset: base.asset }

@@ -5,9 +5,7 @@ import type { Hex } from 'viem'
 import { createWalletClient, http, publicActions } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base } from 'viem/chains'
-
-/** A fraction of the time that a local chain takes. */
-const POLLING_MS = 50
+import { minedReceipt } from '../support/mined-receipt.ts'
 
 /** The SDK's own facilitator for `exact` on Base, with a key that pays the gas on a local chain. */
 export function exactEvmMechanism(rpcUrl: string, privateKey: Hex): x402Facilitator {
@@ -16,7 +14,6 @@ export function exactEvmMechanism(rpcUrl: string, privateKey: Hex): x402Facilita
     account,
     chain: base,
     transport: http(rpcUrl),
-    pollingInterval: POLLING_MS,
   }).extend(publicActions)
   // One after the other: concurrent transactions of one account get the same nonce twice.
   let sent: Promise<unknown> = Promise.resolve()
@@ -37,7 +34,7 @@ export function exactEvmMechanism(rpcUrl: string, privateKey: Hex): x402Facilita
         wallet.writeContract(args as unknown as Parameters<typeof wallet.writeContract>[0]),
       ),
     sendTransaction: (args) => inTurn(() => wallet.sendTransaction(args)),
-    waitForTransactionReceipt: (args) => wallet.waitForTransactionReceipt(args),
+    waitForTransactionReceipt: ({ hash }) => minedReceipt(wallet, hash),
   })
   return registerExactEvmScheme(new x402Facilitator(), { signer, networks: 'eip155:8453' })
 }

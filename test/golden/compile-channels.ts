@@ -6,7 +6,7 @@ import { compileContracts } from './compile-contracts.ts'
 /**
  * Rebuilds `src/simulator/evm/channels/channels.json` from the Solidity sources in its folder:
  * `node_modules/.bin/tsx test/golden/compile-channels.ts`. The artefact is committed;
- * `test/payment-channels-contract.deep.test.ts` compares it with its source.
+ * `test/compiled-contracts.deep.test.ts` compares it with its source.
  */
 export const channelsFolder = join(import.meta.dirname, '../../src/simulator/evm/channels')
 

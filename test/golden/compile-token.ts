@@ -6,7 +6,7 @@ import { compileContracts } from './compile-contracts.ts'
 /**
  * Rebuilds `src/simulator/evm/token/usd-coin.json` from the Solidity sources in its folder:
  * `node_modules/.bin/tsx test/golden/compile-token.ts`. The artefact is committed, so that neither the demo
- * nor the payment tests need a compiler; `test/payment-token.deep.test.ts` compares it with its source.
+ * nor the payment tests need a compiler; `test/compiled-contracts.deep.test.ts` compares it with its source.
  */
 export const tokenFolder = join(import.meta.dirname, '../../src/simulator/evm/token')
 

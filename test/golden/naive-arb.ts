@@ -34,6 +34,9 @@ export type NaiveResult = {
   readonly opportunities: readonly NaiveOpportunity[]
 }
 
+/** A value of one series. */
+type Logged = { readonly timeMs: number; readonly value: number }
+
 type Spot = {
   readonly price: number
   readonly heldUsd: number
@@ -51,13 +54,18 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
   const results: (NaiveResult | null)[] = []
   /** Net of every pair in every sample; absent if it cannot be computed. */
   const nets: Map<string, number>[] = []
-  const logged: { timeMs: number; series: string; value: number }[] = []
+  const logged = new Map<string, Logged[]>()
+  const log = (series: string, row: Logged) => {
+    const rows = logged.get(series) ?? []
+    rows.push(row)
+    logged.set(series, rows)
+  }
   const scoreRows: { timeMs: number; scores: readonly number[] }[] = []
   for (const sample of samples) {
     const timeMs = Math.floor(sample.nowMs / 10_000) * 10_000
     const known = new Map<string, number[]>()
     const past = (series: string) => {
-      const found = known.get(series) ?? minutesOfDay(logged, series, sample.nowMs)
+      const found = known.get(series) ?? minutesOfDay(logged.get(series) ?? [], sample.nowMs)
       known.set(series, found)
       return found
     }
@@ -66,10 +74,15 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
     for (const asset of assets) {
       references[asset] = measureAsset(asset, sample, spots)
     }
-    const excess = (name: string) => {
+    const usuals = new Map<string, number>()
+    const usual = (name: string) => {
       const before = past(name)
-      const usual = before.length < 360 ? 0 : Math.min(100, Math.max(-100, plainMedian(before)))
-      return (spots.get(name)?.gap ?? Number.NaN) - usual
+      return before.length < 360 ? 0 : Math.min(100, Math.max(-100, plainMedian(before)))
+    }
+    const excess = (name: string) => {
+      const bps = usuals.get(name) ?? usual(name)
+      usuals.set(name, bps)
+      return (spots.get(name)?.gap ?? Number.NaN) - bps
     }
     const net = new Map<string, number>()
     for (const asset of assets)
@@ -88,10 +101,7 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
       .map((one) => Math.floor(one.nowMs / 10_000) * 10_000)
     const opportunities: NaiveOpportunity[] = []
     for (const [name, netBps] of net) {
-      const ageMs = openForMs(
-        nets.map((one) => one.get(name)),
-        times,
-      )
+      const ageMs = openForMs(name, nets, times)
       if (ageMs !== null) opportunities.push({ name, netBps, ageMs })
     }
     const priced = [...spots.keys()]
@@ -153,12 +163,11 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
       index,
       opportunities,
     })
-    for (const name of judged)
-      logged.push({ timeMs, series: name, value: (spots.get(name) as Spot).gap })
-    for (const [at, value] of raw.entries()) logged.push({ timeMs, series: `raw ${at}`, value })
+    for (const name of judged) log(name, { timeMs, value: (spots.get(name) as Spot).gap })
+    for (const [at, value] of raw.entries()) log(`raw ${at}`, { timeMs, value })
     for (const chain of chains) {
       const gas = sample.gasUsd[chain]
-      if (gas !== undefined) logged.push({ timeMs, series: `gas ${chain}`, value: gas })
+      if (gas !== undefined) log(`gas ${chain}`, { timeMs, value: gas })
     }
   }
   return results
@@ -222,11 +231,15 @@ function measureAsset(asset: Asset, sample: NaiveSample, spots: Map<string, Spot
 }
 
 /** How long a pair has been profitable until now; null unless the last two computed samples are. */
-function openForMs(nets: readonly (number | undefined)[], times: readonly number[]): number | null {
+function openForMs(
+  name: string,
+  nets: readonly ReadonlyMap<string, number>[],
+  times: readonly number[],
+): number | null {
   const nowMs = times.at(-1) as number
   let [firstMs, count] = [nowMs, 0]
   for (let at = nets.length - 1; at >= 0; at -= 1) {
-    const net = nets[at]
+    const net = nets[at]?.get(name)
     if (net === undefined) continue
     // As printed, in hundredths.
     if (!(Math.round(net * 100) > 0) || firstMs - (times[at] as number) > 120_000) break
@@ -266,15 +279,11 @@ function indexOf(rows: readonly { timeMs: number; scores: readonly number[] }[])
 }
 
 /** Last value of each minute of the 24 hours before the current five minutes. */
-function minutesOfDay(
-  logged: readonly { timeMs: number; series: string; value: number }[],
-  series: string,
-  nowMs: number,
-): number[] {
+function minutesOfDay(rows: readonly Logged[], nowMs: number): number[] {
   const endMs = Math.floor(nowMs / (5 * MINUTE_MS)) * 5 * MINUTE_MS
   const minutes = new Map<number, number>()
-  for (const row of logged) {
-    if (row.series !== series || row.timeMs >= endMs || row.timeMs < endMs - DAY_MS) continue
+  for (const row of rows) {
+    if (row.timeMs >= endMs || row.timeMs < endMs - DAY_MS) continue
     minutes.set(Math.floor(row.timeMs / MINUTE_MS), row.value)
   }
   return [...minutes.values()]

@@ -20,6 +20,7 @@ const WIDTH_MAX = 1_500
 type Shape = {
   readonly minutes: number
   readonly faults: number
+  readonly coins?: number
   readonly kinds?: readonly FaultKind[]
 }
 
@@ -45,6 +46,7 @@ function command(): Command {
         .default(MINUTES),
     )
     .addOption(new Option('--faults <n>', 'faults of a run').argParser(wholeNumber).default(FAULTS))
+    .addOption(new Option('--coins <n>', 'only so many of the twenty coins').argParser(wholeNumber))
     .addOption(
       new Option(
         '--kinds <names>',
@@ -55,13 +57,17 @@ function command(): Command {
       new Option('--link', 'the link between engines, broker and gateways instead of the service'),
     )
     .action(async (given: Shape & Seeds & { seed?: number; link?: boolean }) => {
-      const { minutes, faults, kinds, seed, seeds = 1, from, workers } = given
+      const { minutes, faults, coins, kinds, seed, seeds = 1, from, workers } = given
       if (given.link === true) {
         const failed = await links(seed === undefined ? { from, seeds } : { from: seed, seeds: 1 })
         process.exitCode = failed === 0 ? 0 : 1
         return
       }
-      const shape = { minutes, faults, ...(kinds === undefined ? {} : { kinds }) }
+      const shape = {
+        ...{ minutes, faults },
+        ...(coins !== undefined && { coins }),
+        ...(kinds !== undefined && { kinds }),
+      }
       const failed =
         seed === undefined ? await many({ from, seeds, workers }, shape) : one({ seed, ...shape })
       process.exitCode = failed === 0 ? 0 : 1
@@ -147,10 +153,11 @@ function progress({ seeds: done, failed }: Report, seeds: number, elapsedMs: num
   )
 }
 
-function commandFor(seed: number, { minutes, faults, kinds }: Shape): string {
+function commandFor(seed: number, { minutes, faults, coins, kinds }: Shape): string {
   const more = [
     minutes === MINUTES ? '' : ` --minutes ${minutes}`,
     faults === FAULTS ? '' : ` --faults ${faults}`,
+    coins === undefined ? '' : ` --coins ${coins}`,
     kinds === undefined ? '' : ` --kinds ${kinds.join(',')}`,
   ].join('')
   return `npm run simulate -- --seed ${seed}${more}`

@@ -48,6 +48,8 @@ export type SimulationOptions = {
   /** Called with each event and its true instant. */
   readonly onStory?: (atMs: number, text: string) => void
   readonly defect?: Defect
+  /** Time for the twins to agree; if absent, as long as it takes in spite of faults. */
+  readonly agreementMs?: number
   /** Start of a kind of violation; the run ends when such a violation is found. */
   readonly until?: string
 }
@@ -347,7 +349,7 @@ class Simulation {
       .tradable()
       .filter((coin) => this.#beginnings.isSame(coin, this.#twinBeginnings))
     const twins = new TwinChecker(this.#service, this.#twin, comparable)
-    const untilMs = this.#kernel.nowMs + TWIN_AGREEMENT_MS
+    const untilMs = this.#kernel.nowMs + (this.#options.agreementMs ?? TWIN_AGREEMENT_MS)
     for (twins.compare(); !twins.isDone && this.#kernel.nowMs < untilMs; twins.compare())
       this.#kernel.runUntil(this.#kernel.nowMs + SECOND_MS)
     twins.report(this.#findings, this.#log)

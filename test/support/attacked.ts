@@ -39,6 +39,8 @@ import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './manual-clock.ts'
+import { promptClock } from './prompt-clock.ts'
+import { putUsdc } from './usdc-balance.ts'
 
 /** Initial balance of a buyer, in millionths of a USDC. */
 export const FUNDS = 1_000_000n
@@ -108,7 +110,7 @@ export async function startGround(): Promise<Ground> {
     network: base,
     rpcUrl: chain.rpcUrl,
     privateKey: chain.accounts.facilitator.privateKey,
-    clock: systemClock,
+    clock: promptClock,
   })
   const opened: { close(): Promise<void> }[] = []
   const kept = <T extends { close(): Promise<void> }>(thing: T): T => {
@@ -120,7 +122,7 @@ export async function startGround(): Promise<Ground> {
     facilitator,
     async fundedBuyer(funds = FUNDS) {
       const buyer = newBuyer()
-      await chain.fundUsdc(buyer.address, funds)
+      await putUsdc(chain, buyer.address, funds)
       return buyer
     },
     async paymentOf(buyer, choices = {}) {

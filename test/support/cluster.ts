@@ -39,6 +39,8 @@ export type Cluster = {
 export type ClusterOptions = {
   readonly engines?: number
   readonly gateways?: number
+  /** Further flags of the engines. */
+  readonly engineFlags?: readonly string[]
   /** Flags of the gateways; default: free answers. */
   readonly gatewayFlags?: readonly string[]
   readonly gatewayEnv?: Readonly<Record<string, string>>
@@ -57,6 +59,7 @@ type ServiceOptions = {
 export async function buildCluster({
   engines: engineCount = 2,
   gateways: gatewayCount = 2,
+  engineFlags = [],
   gatewayFlags = ['--payment', 'open'],
   gatewayEnv = {},
   services: serviceOptions = [],
@@ -90,7 +93,7 @@ export async function buildCluster({
     const engines: ClusterProcess[] = []
     for (let at = 0; at < engineCount; at += 1) {
       const flags = ['--role', 'engine', '--data-dir', join(folder, `engine-${at}`)]
-      engines.push(await clusterProcess([...flags, ...common, ...weight], {}))
+      engines.push(await clusterProcess([...flags, ...common, ...weight, ...engineFlags], {}))
     }
     const gateways: ClusterProcess[] = []
     for (let at = 0; at < gatewayCount; at += 1) {
@@ -131,6 +134,15 @@ async function leaderOf(engines: readonly ClusterProcess[]): Promise<ClusterProc
   })
   if (leader === undefined) throw new Error('one leads')
   return leader
+}
+
+/** Starts a process that is not started yet, or that a test has ended. */
+export async function startEnded({ adminUrl, start }: ClusterProcess): Promise<void> {
+  const isUp = await fetch(`${adminUrl}/livez`).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+  if (!isUp) await start()
 }
 
 /** @returns NaN for a metric without a value */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { AxeBuilder } from '@axe-core/playwright'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { chromium } from 'playwright-core'
 
 /** The platform's browser; null where none is installed, and what needs one is skipped. */
@@ -14,6 +14,8 @@ export type PageOptions = {
   readonly colorScheme?: 'light' | 'dark'
   /** Runs in the page before its own scripts: a wallet, for example. */
   readonly before?: string
+  /** Its time is under `page.clock`: it goes on by itself until the test stops it or lets more of it pass. */
+  readonly hasOwnTime?: boolean
 }
 
 export type WatchedPage = {
@@ -22,37 +24,41 @@ export type WatchedPage = {
   readonly faults: readonly string[]
 }
 
+const WINDOW = { width: 1440, height: 1_000 }
+const THEME = 'dark'
+
 /** A headless browser for the tests of one file; `close` ends it with all its pages. */
 export class ConsoleBrowser {
   readonly #browser: Browser
+  /** Of all pages but those with their own time: each further one loads and compiles the code of the console again. */
+  readonly #shared: BrowserContext
 
-  private constructor(browser: Browser) {
+  private constructor(browser: Browser, shared: BrowserContext) {
     this.#browser = browser
+    this.#shared = shared
   }
 
   static async start(): Promise<ConsoleBrowser> {
     if (chromiumPath === null) throw new Error('no browser is installed')
-    return new ConsoleBrowser(
-      await chromium.launch({
-        executablePath: chromiumPath,
-        // A container runs as root and has little shared memory.
-        args: ['--no-sandbox', '--disable-dev-shm-usage'],
-      }),
-    )
+    const browser = await chromium.launch({
+      executablePath: chromiumPath,
+      // A container runs as root and has little shared memory.
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    })
+    return new ConsoleBrowser(browser, await newContext(browser))
   }
 
   /** @param url with the place, such as `http://127.0.0.1:8402/#/coin/BTC` */
   async open(url: string, options: PageOptions = {}): Promise<WatchedPage> {
-    const { width = 1440, height = 1_000, colorScheme = 'dark', before } = options
-    const context = await this.#browser.newContext({
-      viewport: { width, height },
-      ...{ colorScheme, reducedMotion: 'reduce' },
-    })
-    // A limit for a hang, as those of tests.
-    context.setDefaultTimeout(120_000)
+    const { width = WINDOW.width, height = WINDOW.height, colorScheme = THEME } = options
+    const { before, hasOwnTime = false } = options
+    const context = hasOwnTime ? await newContext(this.#browser) : this.#shared
+    if (hasOwnTime) await context.clock.install()
     const page = await context.newPage()
+    if (width !== WINDOW.width || height !== WINDOW.height)
+      await page.setViewportSize({ width, height })
+    if (colorScheme !== THEME) await page.emulateMedia({ colorScheme })
     const faults: string[] = []
-    const { origin } = new URL(url)
     page.on('console', (message) => {
       // A browser reports the status of a quote, and of what is refused before the sign-in, as an error.
       const isExpected =
@@ -61,6 +67,7 @@ export class ConsoleBrowser {
       if (['error', 'warning'].includes(message.type()) && !isExpected) faults.push(message.text())
     })
     page.on('pageerror', ({ message }) => faults.push(message))
+    const { origin } = new URL(url)
     page.on('request', (request) => {
       const address = request.url()
       if (!/^(data|blob):/.test(address) && !address.startsWith(`${origin}/`))
@@ -71,9 +78,28 @@ export class ConsoleBrowser {
     return { page, faults }
   }
 
+  /** Ends all pages, which else draw each new figure, and the sessions of their users. */
+  async closePages(): Promise<void> {
+    for (const context of this.#browser.contexts())
+      if (context === this.#shared) for (const page of context.pages()) await page.close()
+      else await context.close()
+    await this.#shared.clearCookies()
+  }
+
   async close(): Promise<void> {
     await this.#browser.close()
   }
+}
+
+async function newContext(browser: Browser): Promise<BrowserContext> {
+  const context = await browser.newContext({
+    viewport: WINDOW,
+    colorScheme: THEME,
+    reducedMotion: 'reduce',
+  })
+  // A limit for a hang, as those of tests.
+  context.setDefaultTimeout(120_000)
+  return context
 }
 
 /** Rules of accessibility, of all or of some, that a page breaks, with the first element of each. */
@@ -82,6 +108,8 @@ export async function inaccessible(
   some?: readonly string[],
 ): Promise<readonly string[]> {
   const { violations } = await new AxeBuilder({ page })
+    // Else it puts its result together in a further page. It differs for frames of other hosts, and the console has none.
+    .setLegacyMode()
     .options({
       // The others would be described to the last element.
       resultTypes: ['violations'],

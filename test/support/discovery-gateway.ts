@@ -29,7 +29,7 @@ const SEED = 11
 const COINS = 24
 /** At the venue's own REST weight it takes 150 s until every analysis has an answer. */
 const WEIGHT_PER_MINUTE = 50_000
-const WARM_SECONDS = 60
+const WARM_SECONDS = 30
 const MANY = 1_000_000
 
 /** A frozen market at an instant at which every analysis has an answer. */
@@ -42,7 +42,7 @@ type Published = {
 
 let published: Published | null = null
 
-/** A separate replica: the engine runs once per worker (6 s), and its messages are applied to each replica. */
+/** A separate replica: the engine runs once per worker (7 s), and its messages are applied to each replica. */
 export function standingMarket(): StandingMarket {
   published ??= publishedByEngine()
   const engine = newReplica()
@@ -80,17 +80,24 @@ export type DiscoveryGateway = {
   close(): Promise<void>
 }
 
+export type DiscoveryGatewayOptions = {
+  readonly quotesPerMinute?: number
+  /** For payments on a chain; they are valid by `paymentClock`. Every signed payment is settled if absent. */
+  readonly facilitator?: Facilitator<ExactEvmPayment>
+  /** The time of the market if absent. */
+  readonly paymentClock?: Clock
+}
+
 /** The public server for that market, assembled as by `serve`, paid or open. */
 export function discoveryGateway(
   { engine, nowMs }: StandingMarket,
   mode: 'x402' | 'open',
-  limits: { readonly quotesPerMinute?: number } = {},
+  { quotesPerMinute = MANY, facilitator = agreeable, paymentClock }: DiscoveryGatewayOptions = {},
 ): DiscoveryGateway {
   const clock = new ManualClock(nowMs)
   const maintenance = new MaintenanceSwitch(nowMs)
   const ledger = mode === 'open' ? null : new SqliteLedger(':memory:')
-  const methods =
-    ledger === null ? [] : [exactEvm({ network: base, payTo: PAY_TO, facilitator: agreeable })]
+  const methods = ledger === null ? [] : [exactEvm({ network: base, payTo: PAY_TO, facilitator })]
   const app = buildServer({
     console: null,
     contracts,
@@ -103,8 +110,11 @@ export function discoveryGateway(
     trackRecord: trackRecordContract,
     claimsOf: null,
     ...(ledger !== null && { proofs: { hours: async () => [], proofOf: async () => null } }),
-    payment: ledger === null ? null : (paid) => sell(paid, { clock, ledger, methods, maintenance }),
-    quoteLimit: ledger === null ? null : quoteLimit(limits.quotesPerMinute ?? MANY),
+    payment:
+      ledger === null
+        ? null
+        : (paid) => sell(paid, { clock: paymentClock ?? clock, ledger, methods, maintenance }),
+    quoteLimit: ledger === null ? null : quoteLimit(quotesPerMinute),
     logger: null,
     accessLog: false,
     discovery: {

@@ -11,7 +11,7 @@ import { sentiment } from '../../src/compute/analyses/sentiment/sentiment.ts'
 import type { Analyses } from '../../src/compute/analysis.ts'
 import { Processor, PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../../src/compute/processor.ts'
 import type { Clock } from '../../src/domain/clock.ts'
-import type { Document, NoAnswer } from '../../src/domain/document.ts'
+import type { Document, DocumentKey, NoAnswer } from '../../src/domain/document.ts'
 import { documentKey, hasAnswer, WHOLE_MARKET } from '../../src/domain/document.ts'
 import { OperatingError } from '../../src/domain/errors.ts'
 import type { BookLevel, ContextEvent, MarketEvent } from '../../src/domain/event.ts'
@@ -23,7 +23,6 @@ import type { ScenarioEvent } from '../../src/simulator/external/scenario.ts'
 import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
 import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
 import type { Market } from '../../src/simulator/market/market.ts'
-import { seededMarket } from '../../src/simulator/market/seeded-market.ts'
 import { pythFeeds } from '../../src/streams/external/evm/pyth-feeds.ts'
 import { externalFeed } from '../../src/streams/external/external-feed.ts'
 import { HttpStatusError } from '../../src/streams/http-exchange.ts'
@@ -31,6 +30,7 @@ import type { ExternalRuntime } from '../../src/streams/runtime.ts'
 import { Chance } from '../simulation/chance.ts'
 import { Kernel } from '../simulation/kernel.ts'
 import { Machine } from '../simulation/machine.ts'
+import { rememberedMarket } from './remembered-market.ts'
 
 /** An ordinary Wednesday afternoon (UTC). */
 export const RIG_START_MS = Date.UTC(2026, 9, 7, 15, 7)
@@ -38,19 +38,20 @@ export const RIG_START_MS = Date.UTC(2026, 9, 7, 15, 7)
 const RIG_COINS = ['BTC', 'ETH', 'SOL', 'kPEPE', 'PURR'] as const
 export type RigCoin = (typeof RIG_COINS)[number]
 
-/** Coins with external prices: all but the last, plus every Pyth feed on Monad, so that no feed is missing. */
-const QUOTED_COINS: ReadonlySet<string> = new Set([
+/**
+ * Coins with external prices: every Pyth feed on Monad, so that no feed is missing, and all of the rig's but the last.
+ * Those come last, because exchanges quote their first coins at every tick and the others once a second.
+ */
+const QUOTED_COINS: readonly string[] = [
+  ...pythFeeds.map(({ asset }) => asset).filter((asset) => !RIG_COINS.some((own) => own === asset)),
   ...RIG_COINS.slice(0, -1),
-  ...pythFeeds.map(({ asset }) => asset),
-])
+]
 const LATENCY_MS = 40
 const DYING_MS = 250
 const CONTEXT_MS = 3_000
 const QUOTE_MS = 1_000
 const HALF_SPREAD = 1e-4
 const QUOTED_USD = 50_000
-/** Step of the market, so that an instant read by several sources is computed once. */
-const STEP_MS = 500
 const UNANSWERED_PERIOD_MS = 1_000
 
 const measured: Analyses = { coin: [basis, cexDex], market: [arb, depeg, sentiment] }
@@ -103,6 +104,9 @@ export class ExternalRig {
   readonly #kernel = new Kernel(RIG_START_MS)
   readonly #processor = new Processor(measured, 'rig')
   readonly #documents = new Map<string, Document>()
+  /** What was answered at this instant, as tests look at one answer from several sides. */
+  readonly #results = new Map<string, CallerResult>()
+  #resultsMs = Number.NaN
   readonly #dueMs = new Map<string, number>()
   readonly #upstreams = new Map<SourceId, Upstream>()
   readonly #old = new Map<SourceId, Upstream>()
@@ -111,7 +115,11 @@ export class ExternalRig {
   constructor({ seed, scenario = [], pythKey, behind }: RigOptions) {
     this.#market = marketOf(seed)
     this.#scenario = [...scenario]
-    this.reference = new ReferencePrices({ market: this.#market, seed, scenario: this.#scenario })
+    this.reference = new RememberedPrices(this.#kernel.clock, {
+      market: this.#market,
+      seed,
+      scenario: this.#scenario,
+    })
     this.#behind = behind
     const { clock } = this.#kernel
     for (const [id, make] of Object.entries(upstreams) as [SourceId, Newly][])
@@ -139,10 +147,14 @@ export class ExternalRig {
     return this
   }
 
-  /** Adds a scenario event that begins now. */
-  happen(what: Lasting, lastsMs: number): void {
+  /** Adds a scenario event that begins now. @returns a function that ends it before its time */
+  happen(what: Lasting, lastsMs: number): () => void {
     const { nowMs } = this
-    this.#scenario.push({ ...what, fromMs: nowMs, untilMs: nowMs + lastsMs })
+    const event = { ...what, fromMs: nowMs, untilMs: nowMs + lastsMs }
+    const at = this.#scenario.push(event) - 1
+    return () => {
+      this.#scenario[at] = { ...event, untilMs: this.nowMs }
+    }
   }
 
   runFor(durationMs: number): this {
@@ -170,9 +182,18 @@ export class ExternalRig {
     return this.#result('sentiment', WHOLE_MARKET)
   }
 
-  /** Applies the gateway's rules to the newest document. */
   #result(analysis: string, subject: string): CallerResult {
-    const document = this.#documents.get(documentKey(analysis, subject))
+    if (this.#resultsMs !== this.nowMs) this.#results.clear()
+    this.#resultsMs = this.nowMs
+    const key = documentKey(analysis, subject)
+    const result = this.#results.get(key) ?? this.#newResult(analysis, key)
+    this.#results.set(key, result)
+    return result
+  }
+
+  /** Applies the gateway's rules to the newest document. */
+  #newResult(analysis: string, key: DocumentKey): CallerResult {
+    const document = this.#documents.get(key)
     const view = document?.views['']
     if (document === undefined || view === undefined) return { status: 503, why: 'not computed' }
     if (view.kind === 'not-covered') return { status: 404, why: view.kind }
@@ -375,6 +396,26 @@ export class ExternalRig {
   }
 }
 
+/** Chainlink's rounds of a day are searched again whenever chains ask for them as of different blocks. */
+class RememberedPrices extends ReferencePrices {
+  readonly #clock: Clock
+  readonly #seen = new Map<string, number | undefined>()
+
+  constructor(clock: Clock, options: ConstructorParameters<typeof ReferencePrices>[0]) {
+    super(options)
+    this.#clock = clock
+  }
+
+  override seenUsd(source: SourceId, asset: string, atMs: number): number | undefined {
+    // What begins now does not change the past.
+    if (source !== 'chainlink' || atMs >= this.#clock.nowMs())
+      return super.seenUsd(source, asset, atMs)
+    const key = `${asset} ${atMs}`
+    if (!this.#seen.has(key)) this.#seen.set(key, super.seenUsd(source, asset, atMs))
+    return this.#seen.get(key)
+  }
+}
+
 /** A scenario event without its times. */
 type Lasting = ScenarioEvent extends infer Each
   ? Each extends ScenarioEvent
@@ -391,26 +432,10 @@ type Asked = {
 
 const markets = new Map<number, Market>()
 
-/** One market per seed; external events do not move it. Few coins keep the sources' messages small. */
+/** One market per seed; external events do not move it. */
 function marketOf(seed: number): Market {
   const known = markets.get(seed)
-  if (known !== undefined) return known
-  const whole = seededMarket({ seed, startMs: RIG_START_MS })
-  const few = whole.universe().filter(({ coin }) => QUOTED_COINS.has(coin))
-  const contexts = new Map<string, ReturnType<Market['context']>>()
-  const context = (coin: string, atMs: number) => {
-    const stepMs = Math.floor(atMs / STEP_MS) * STEP_MS
-    const key = `${coin} ${stepMs}`
-    if (!contexts.has(key)) contexts.set(key, whole.context(coin, stepMs))
-    return contexts.get(key)
-  }
-  const market = new Proxy(whole, {
-    get: (_, name: keyof Market) => {
-      if (name === 'context') return context
-      assert(name === 'universe', `no source reads ${name} of the market`)
-      return () => few
-    },
-  })
+  const market = known ?? rememberedMarket({ seed, startMs: RIG_START_MS, coins: QUOTED_COINS })
   markets.set(seed, market)
   return market
 }

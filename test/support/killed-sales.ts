@@ -2,6 +2,7 @@ import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testi
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { Rig } from './service.ts'
 import { until, untilAnswerable } from './service.ts'
+import type { TransactionGate } from './transaction-gate.ts'
 
 export const PRICE = 25_000n
 const PAYMENTS_PER_KILL = 6
@@ -26,37 +27,72 @@ export function buy(
   return speak(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
 }
 
-/** Outcome of the sales during which the service was killed, after each has its answer. */
-export type KilledSales = {
-  readonly payments: number
-  readonly answeredBeforeKill: number
-  readonly receivedUsdcAtomic: bigint
+/** When the service is killed: as soon as its `transaction`-th transaction is kept back, and the earlier ones are answered. */
+export type KillMoment = {
+  readonly transaction: number
+  readonly part: 'request' | 'reply'
 }
 
-/** Kills the service after each delay during a sale; then every buyer retries until its answer arrives. */
+/** The sales during one kill. */
+export type KilledSales = {
+  readonly payments: number
+  readonly chargedBeforeKill: number
+  readonly answeredBeforeKill: number
+}
+
+/**
+ * Kills the service at each moment of several sales at once; then every buyer retries until its answer arrives.
+ * A service sends the first payment by itself, and the others together.
+ */
 export async function killWhileSelling(
   rig: Rig,
-  killsAfterMs: readonly number[],
-): Promise<KilledSales> {
-  const { address } = rig.chain.accounts.merchant
-  const before = await rig.chain.balanceOf(address)
+  gate: TransactionGate,
+  moments: readonly KillMoment[],
+): Promise<{
+  readonly kills: readonly KilledSales[]
+  readonly receivedUsdcAtomic: bigint
+  /** Answers that were not the same when their buyers asked again. */
+  readonly changed: number
+}> {
+  const received = () => rig.chain.balanceOf(rig.chain.accounts.merchant.address)
+  const before = await received()
   const payments: string[] = []
-  let answeredBeforeKill = 0
-  for (const afterMs of killsAfterMs) {
+  const answers = new Map<string, string>()
+  const kills: KilledSales[] = []
+  for (const { transaction, part } of moments) {
+    const [soldBefore, answeredBefore] = [await received(), answers.size]
     const batch = await Promise.all(
       Array.from({ length: PAYMENTS_PER_KILL }, () => newPayment(rig)),
     )
     payments.push(...batch)
-    const calls = batch.map((payment) => buy(rig, payment).catch(() => null))
-    await new Promise<void>((resolve) => systemClock.after(afterMs, resolve))
+    const kept = gate.keepBack(transaction, part)
+    const calls = batch.map(async (payment) => {
+      const reply = await buy(rig, payment)
+      const body = await reply.text()
+      if (reply.status === 200) answers.set(payment, body)
+    })
+    const ended = Promise.allSettled(calls)
+    await kept
+    if (transaction > 1) await Promise.any(calls)
     await rig.kill()
-    const replies = await Promise.all(calls)
-    answeredBeforeKill += replies.filter((reply) => reply?.status === 200).length
+    await ended
+    kills.push({
+      payments: batch.length,
+      chargedBeforeKill: Number(((await received()) - soldBefore) / PRICE),
+      answeredBeforeKill: answers.size - answeredBefore,
+    })
+    gate.open()
     await rig.start()
     await untilAnswerable(rig.url, 'BTC')
   }
+  let changed = 0
   for (const [at, payment] of payments.entries())
-    await until(`payment ${at} is answered`, async () => (await buy(rig, payment)).status === 200)
-  const receivedUsdcAtomic = (await rig.chain.balanceOf(address)) - before
-  return { payments: payments.length, answeredBeforeKill, receivedUsdcAtomic }
+    await until(`payment ${at} is answered`, async () => {
+      const reply = await buy(rig, payment)
+      const body = await reply.text()
+      if (reply.status !== 200) return false
+      if (body !== (answers.get(payment) ?? body)) changed += 1
+      return true
+    })
+  return { kills, receivedUsdcAtomic: (await received()) - before, changed }
 }

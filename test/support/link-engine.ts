@@ -8,7 +8,10 @@ import { answeredDocument, HEARTBEAT, universeOf } from '../../src/link/testing/
 import { systemClock } from '../../src/roles/system-clock.ts'
 import { textOf } from './link-rig.ts'
 
-/** An engine of the link as a process: it renders until `close-market`, and reports to its parent. */
+/** Messages of the parent: nothing is rendered from the first until the second. */
+export type LinkEngineCommand = 'close-market' | 'open-market'
+
+/** An engine of the link as a process: it renders while its market is open, and reports to its parent. */
 export type LinkEngineSettings = {
   readonly url: string
   readonly engineId: string
@@ -57,8 +60,8 @@ clock.every(periodMs / coins.length, () => {
 leadership.start()
 publisher.start()
 void connected().then(() => clock.every(REPORT_PERIOD_MS, report))
-process.on('message', () => {
-  isOpen = false
+process.on('message', (command: LinkEngineCommand) => {
+  isOpen = command === 'open-market'
 })
 process.on('disconnect', () => process.exit())
 process.on('SIGTERM', () => {

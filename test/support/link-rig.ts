@@ -11,7 +11,7 @@ import { EngineReplica } from '../../src/link/engine-replica.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { end } from '../../src/roles/child-process.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
-import type { LinkEngineReport, LinkEngineSettings } from './link-engine.ts'
+import type { LinkEngineCommand, LinkEngineReport, LinkEngineSettings } from './link-engine.ts'
 import { until } from './service.ts'
 
 const ENGINE = join(import.meta.dirname, 'link-engine.ts')
@@ -20,6 +20,8 @@ const ENGINE = join(import.meta.dirname, 'link-engine.ts')
 export class LinkGateway {
   readonly replica = new WatchedReplica({ analysis: 'pulse', view: '1h,4h' })
   readonly mirror: Mirror
+  /** Number of connections that the mirror replaced because they were silent. */
+  reconnections = 0
   readonly #broker: RedisBroker
 
   constructor(url: string) {
@@ -34,7 +36,9 @@ export class LinkGateway {
       replica: this.replica,
       clock: systemClock,
       monotonicMs: () => performance.now(),
-      onNotice: () => {},
+      onNotice: ({ kind }) => {
+        if (kind === 'reconnecting') this.reconnections += 1
+      },
     })
     this.mirror.start()
   }
@@ -108,15 +112,25 @@ export class LinkEngineProcess {
 
   /** Ends the rendering. @returns the final documents */
   async finalDocuments(): Promise<readonly string[]> {
-    this.#child.send('close-market')
+    this.#order('close-market')
     const documents = () => this.#report?.documents ?? []
     await until('an engine reports its documents', async () => documents().length > 0)
     return documents()
   }
 
+  /** Renders again after `finalDocuments`. */
+  async continues(): Promise<void> {
+    this.#order('open-market')
+    await until('an engine renders', async () => this.#report?.documents.length === 0)
+  }
+
   async end(): Promise<void> {
     this.#child.kill('SIGCONT')
     await end(this.#child, 'SIGKILL')
+  }
+
+  #order(command: LinkEngineCommand): void {
+    this.#child.send(command)
   }
 }
 
@@ -127,6 +141,7 @@ export function textOf({ key, version, bytes }: Document): string {
 /** A TCP proxy that can hold back everything without closing a connection. */
 export class HeldProxy {
   readonly #sockets = new Set<Socket>()
+  readonly #servers = new Set<Socket>()
   readonly #server = createServer((client) => this.#forward(client))
   readonly #target: number
   #isHeld = false
@@ -148,6 +163,11 @@ export class HeldProxy {
     for (const socket of this.#sockets) socket.pause()
   }
 
+  /** Local ports of its connections to the broker. */
+  serverPorts(): readonly number[] {
+    return [...this.#servers].flatMap(({ localPort }) => localPort ?? [])
+  }
+
   release(): void {
     this.#isHeld = false
     for (const socket of this.#sockets) socket.resume()
@@ -160,6 +180,8 @@ export class HeldProxy {
 
   #forward(client: Socket): void {
     const server = connect(this.#target, '127.0.0.1')
+    this.#servers.add(server)
+    server.on('close', () => this.#servers.delete(server))
     for (const [from, to] of [
       [client, server],
       [server, client],

@@ -75,10 +75,14 @@ export class OpenApiChecker {
 
   /** @param pointer such as `/components/schemas/Coins` */
   schemaViolations(pointer: string, value: unknown): readonly string[] {
-    const validate = this.#ajv.compile({ $ref: `openapi#${encodeURI(pointer)}` })
+    const validate =
+      this.#byPointer.get(pointer) ?? this.#ajv.compile({ $ref: `openapi#${encodeURI(pointer)}` })
+    this.#byPointer.set(pointer, validate)
     if (validate(value)) return []
     return [this.#ajv.errorsText(validate.errors)]
   }
+
+  readonly #byPointer = new Map<string, ReturnType<Ajv2020.default['compile']>>()
 
   #problem(expected: number, response: LightMyRequestResponse, method: string): readonly string[] {
     const declared = this.#document.components.responses.Problem

@@ -21,7 +21,8 @@ import { Machine, withoutRealTimers } from '../simulation/machine.ts'
 import { Network } from '../simulation/network.ts'
 
 const SEED = 11
-const COINS = 12
+/** Enough for two slices of a checkpoint; each costs CPU as long as it runs, in every replay too. */
+export const RECORDED_COINS = 6
 const SLICE_MS = 1_000
 const LOG_BYTES_MAX = 1e9
 
@@ -51,7 +52,7 @@ export class RecordedEngine {
     this.venue = new Venue({
       market: new CoinMarkets({
         clockShiftMs: 0,
-        coins: catalog.slice(0, COINS).map((row) => model.ofCatalog(row)),
+        coins: catalog.slice(0, RECORDED_COINS).map((row) => model.ofCatalog(row)),
         newCoin: model.ofListing,
       }),
       clock: kernel.clock,

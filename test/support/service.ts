@@ -24,6 +24,10 @@ const POLL_MS = 50
 export const marketCoins = ['--coins', '24'] as const
 /** Enough for what is sold of one coin, of BTC for instance. A service of them takes a fraction of the CPU. */
 export const fewCoins = ['--coins', '5'] as const
+/** Enough where the market does not matter. */
+export const oneCoin = ['--coins', '1'] as const
+/** Flags of `serve` where only the main market of the venue matters. */
+export const mainMarketOnly = ['--outside', 'off', '--dexes', 'off'] as const
 /** Limit for a hang: a service is ready within 15 s, and within 60 s next to four other jobs. */
 const READY_MS_MAX = 120_000
 
@@ -51,6 +55,8 @@ export type RigOptions = {
   readonly coins?: readonly string[]
   /** Adds a local Solana as a second payment network. */
   readonly solana?: boolean
+  /** Puts something between the service and the node of its chain. @returns the URL that the service gets for the node */
+  readonly nodeUrl?: (rpcUrl: string) => string
   /** Additional flags of `serve`. */
   readonly flags?: readonly string[]
   /** Additional variables of `serve`. */
@@ -60,6 +66,7 @@ export type RigOptions = {
 export async function startRig({
   coins = fewCoins,
   solana: withSolana = false,
+  nodeUrl = (rpcUrl) => rpcUrl,
   flags = [],
   env = {},
 }: RigOptions = {}): Promise<Rig> {
@@ -98,7 +105,7 @@ export async function startRig({
             'serve',
             ...['--source', venue.http, '--port', String(port), '--admin-port', String(adminPort)],
             ...['--data-dir', dataDir, '--pay-to', chain.accounts.merchant.address],
-            ...['--rpc-url', chain.rpcUrl, '--weight-per-minute', '50000'],
+            ...['--rpc-url', nodeUrl(chain.rpcUrl), '--weight-per-minute', '50000'],
             ...solanaFlags(solana),
             // Tests run on one machine and simulate buyers from many addresses.
             ...['--log-level', 'silent', '--trust-proxy', 'loopback'],

@@ -1,3 +1,4 @@
+import type { Clock } from '../../src/domain/clock.ts'
 import type { Facilitator } from '../../src/payment/payment.ts'
 import type {
   ExactSolanaOptions,
@@ -27,13 +28,16 @@ export const FUNDS = 1_000_000n
 
 type Choices = Partial<SolanaPaymentChoices> & { readonly x402Version?: 1 | 2 }
 
-/** Payments on a local chain, and a host that accepts them. */
-export function solanaRig(chain: SolanaChain) {
+/**
+ * Payments on a local chain, and a host that accepts them.
+ * @param waits of its facilitators
+ */
+export function solanaRig(chain: SolanaChain, waits: Clock = systemClock) {
   const { facilitator: payer, merchant } = chain.accounts
   const feePayer = readFeePayer(JSON.stringify([...payer.seed]))
 
   const facilitator = (changes: Partial<LocalSolanaFacilitatorOptions> = {}) =>
-    localSolanaFacilitator({ rpcUrl: chain.rpcUrl, feePayer, clock: systemClock, ...changes })
+    localSolanaFacilitator({ rpcUrl: chain.rpcUrl, feePayer, clock: waits, ...changes })
 
   const method = (
     settler: Facilitator<ExactSolanaPayment>,

@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer } from 'node:net'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
+import { emptyDatabase, hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { describeLedger } from '../testing/ledger-contract.ts'
 import { ledgerEntry as entry, NOW_MS } from '../testing/ledger-entry.ts'
 import type { LedgerRetention } from './ledger.ts'
@@ -15,19 +15,23 @@ const settings = { 'pay-to': '0xA' }
 
 describe.skipIf(!hasPostgres)('over a server of its own', () => {
   let server: PostgresServer
+  let url: string
 
   beforeAll(async () => {
     server = await postgresOfWorker()
+    url = await server.createDatabase()
   })
+
+  beforeEach(() => emptyDatabase(url))
 
   let gateways = 0
 
   async function joined(
-    url: string,
     retention?: LedgerRetention,
+    through = url,
   ): Promise<{ ledger: PostgresLedger; db: Postgres }> {
     gateways += 1
-    const db = new Postgres({ url, applicationName: 'perpscope test' })
+    const db = new Postgres({ url: through, applicationName: 'perpscope test' })
     const gateway = `gateway-${gateways}`
     const options = { db, clock: new ManualClock(), gateway, ...(retention && { retention }) }
     const ledger = await PostgresLedger.open(options)
@@ -37,9 +41,8 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
 
   /** Gateways over one database. */
   async function cluster(count: number) {
-    const url = await server.createDatabase()
     const members: Awaited<ReturnType<typeof joined>>[] = []
-    for (let member = 0; member < count; member += 1) members.push(await joined(url))
+    for (let member = 0; member < count; member += 1) members.push(await joined())
     onTestFinished(async () => {
       for (const { ledger, db } of members) {
         await ledger.close()
@@ -48,7 +51,7 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
     })
     const [first, second] = members
     if (first === undefined || second === undefined) throw new Error('at least two')
-    return { url, first, second, ledgers: members.map(({ ledger }) => ledger) }
+    return { first, second, ledgers: members.map(({ ledger }) => ledger) }
   }
 
   /** As 15 s without a heartbeat do. */
@@ -57,11 +60,10 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
   }
 
   describeLedger('PostgreSQL', async () => {
-    const url = await server.createDatabase()
     const dbs: Postgres[] = []
     return {
       open: async (retention) => {
-        const { ledger, db } = await joined(url, retention)
+        const { ledger, db } = await joined(retention)
         dbs.push(db)
         return ledger
       },
@@ -174,7 +176,7 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
     })
 
     test('must agree on their settings, except with those that have ended', async () => {
-      const { url, first } = await cluster(2)
+      const { first } = await cluster(2)
       const db = new Postgres({ url, applicationName: 'perpscope test' })
       onTestFinished(() => db.close())
       const odd = await PostgresLedger.open({ db, clock: new ManualClock(), gateway: 'odd' })
@@ -190,8 +192,8 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
   test('a begin whose reply is lost after its commit has begun', async () => {
     const proxy = await startProxy(server.port)
     onTestFinished(proxy.close)
-    const direct = await server.createDatabase()
-    const { ledger, db } = await joined(direct.replace(`:${server.port}`, `:${proxy.port}`))
+    const through = url.replace(`:${server.port}`, `:${proxy.port}`)
+    const { ledger, db } = await joined(undefined, through)
     onTestFinished(async () => {
       await ledger.close()
       await db.close()
@@ -204,15 +206,15 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
   })
 
   test('a begin whose connection ends before its commit has not begun', async () => {
-    const { ledger, db } = await joined(await server.createDatabase())
+    const { ledger, db } = await joined()
     onTestFinished(async () => {
       await ledger.close()
       await db.close()
     })
-    await db.query(`CREATE FUNCTION cut() RETURNS trigger LANGUAGE plpgsql AS $$
+    await db.query(`CREATE FUNCTION perpscope.cut() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM pg_terminate_backend(pg_backend_pid()); RETURN NULL; END $$`)
     await db.query(`CREATE CONSTRAINT TRIGGER cut AFTER INSERT ON perpscope.payments
-      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION cut()`)
+      DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION perpscope.cut()`)
     await expect(ledger.begin(entry('0x1'), NOW_MS)).rejects.toMatchObject({ code: 'ledger_busy' })
     await db.query('DROP TRIGGER cut ON perpscope.payments')
     expect(await ledger.find(entry('0x1').key)).toBeNull()
@@ -220,7 +222,7 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
   })
 
   test('while the server is away nothing is written, and afterwards everything works', async () => {
-    const { ledger, db } = await joined(await server.createDatabase())
+    const { ledger, db } = await joined()
     onTestFinished(async () => {
       await ledger.close()
       await db.close()

@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { createServer } from 'node:net'
-import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
+import { emptyDatabase, hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
 import { Postgres, PostgresUnavailableError, violates } from './postgres.ts'
 import { migrateTables } from './postgres-schema.ts'
 
@@ -9,19 +10,23 @@ const applicationName = 'perpscope test'
 
 describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   let server: PostgresServer
+  let url: string
 
   beforeAll(async () => {
     server = await postgresOfWorker()
+    url = await server.createDatabase()
   })
 
-  async function connected(): Promise<Postgres> {
-    const db = new Postgres({ url: await server.createDatabase(), applicationName })
+  beforeEach(() => emptyDatabase(url))
+
+  function connected(): Postgres {
+    const db = new Postgres({ url, applicationName })
     onTestFinished(() => db.close())
     return db
   }
 
   test('returns whole numbers exactly', async () => {
-    const db = await connected()
+    const db = connected()
     const rows = await db.query<{ money: bigint; bytes: Buffer; ms: number }>(
       'SELECT 9007199254740993::int8 AS money, $1::bytea AS bytes, 5::float8 AS ms',
       [Buffer.from('x')],
@@ -30,7 +35,7 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   })
 
   test('prepares a statement with values once in a connection', async () => {
-    const db = await connected()
+    const db = connected()
     const prepared = await db.transaction(async (query) => {
       for (const n of [1, 2, 3]) await query('SELECT $1::int AS n', [n])
       return query(`SELECT generic_plans + custom_plans AS runs FROM pg_prepared_statements
@@ -40,7 +45,7 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   })
 
   test('rolls back all statements of a failed transaction', async () => {
-    const db = await connected()
+    const db = connected()
     await db.query('CREATE TABLE numbers (n int CONSTRAINT once UNIQUE)')
     const failed = db.transaction(async (query) => {
       await query('INSERT INTO numbers VALUES (1)')
@@ -53,7 +58,7 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   })
 
   test('reports a crash of the server and recovers after its return', async () => {
-    const db = await connected()
+    const db = connected()
     await db.query('CREATE TABLE numbers (n int)')
     const split = db.transaction(async (query) => {
       await query('INSERT INTO numbers VALUES (1)')
@@ -66,7 +71,7 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   })
 
   test('reports that nothing was done if a transaction ends before its commit', async () => {
-    const db = await connected()
+    const db = connected()
     const ended = db.transaction(async (query) => {
       await query('SELECT pg_terminate_backend(pg_backend_pid())')
     })
@@ -78,7 +83,7 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   })
 
   test('ends a statement that waits too long for a lock', async () => {
-    const db = await connected()
+    const db = connected()
     await db.query('CREATE TABLE numbers (n int)')
     await db.transaction(async (query) => {
       await query('LOCK TABLE numbers')
@@ -92,14 +97,21 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
 
 test('a server that accepts and never answers is reported in time', async () => {
   const silent = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => silent.once('listening', resolve))
+  await once(silent, 'listening')
   const { port } = silent.address() as { port: number }
   const db = new Postgres({ url: `postgres://x@127.0.0.1:${port}/x`, applicationName })
   onTestFinished(async () => {
     await db.close()
     silent.close()
   })
-  await expect(db.query('SELECT 1')).rejects.toMatchObject({ mayBeDone: false })
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const reported = expect(db.query('SELECT 1')).rejects.toMatchObject({ mayBeDone: false })
+  await once(silent, 'connection')
+  await vi.advanceTimersByTimeAsync(3_000)
+  await reported
 })
 
 describe.skipIf(!hasPostgres)('tables in PostgreSQL', () => {

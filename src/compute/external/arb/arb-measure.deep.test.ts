@@ -5,10 +5,10 @@ import { naiveArb } from '../../../../test/golden/naive-arb.ts'
 import type { Chain, ExternalEvent, PoolEvent } from '../../../domain/external.ts'
 import { chains } from '../../../domain/external.ts'
 import { PulsePool } from '../../indicators/pulse-series.ts'
-import type { MarketState } from '../../market/market-state.ts'
+import { MarketState } from '../../market/market-state.ts'
 import { block, chainPricesUsd, pool, poolEvents, rateEvents } from '../../testing/chain-tape.ts'
-import { newMarket } from '../../testing/new-market.ts'
 import { NOW_MS } from '../../testing/tape.ts'
+import { oracleTrust } from '../oracle-trust.ts'
 import { arbMeasure } from './arb-measure.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { ARB_STEP_MS, arbAssets } from './arb-model.ts'
@@ -70,7 +70,7 @@ describe('a gap between chains', () => {
   })
 
   test('of one sample alone is no opportunity', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     tell(market, START_MS)
     tell(market, START_MS + ARB_STEP_MS, off('ETH', 'base', 80))
     tell(market, START_MS + 2 * ARB_STEP_MS)
@@ -78,7 +78,7 @@ describe('a gap between chains', () => {
   })
 
   test('grows from transient to persistent to structural', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const kinds = new Set<string>()
     for (let sample = 0; sample <= 25; sample += 1) {
       tell(market, START_MS + sample * ARB_STEP_MS, off('ETH', 'base', 80))
@@ -96,7 +96,7 @@ describe('a gap between chains', () => {
   })
 
   test('is bought where it is cheap and sold where it is dear', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     for (let sample = 0; sample < 2; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, off('BTC', 'bsc', -100))
     const { opportunities } = latest(market)
@@ -106,7 +106,7 @@ describe('a gap between chains', () => {
   })
 
   test('across a bridge pays less by its fee and the risk of four minutes', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const swing = (at: number) => (at % 2 === 0 ? 1 : 1.001)
     for (let minute = 0; minute < 61; minute += 1)
       tell(market, START_MS + minute * MINUTE_MS, undefined, swing(minute))
@@ -119,7 +119,7 @@ describe('a gap between chains', () => {
   })
 
   test('across a bridge is not judged while volatility is unknown', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     for (let sample = 0; sample < 2; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, off('ETH', 'base', 80))
     expect(latest(market).opportunities[0]?.netBridgeBps).toBeNaN()
@@ -128,7 +128,7 @@ describe('a gap between chains', () => {
 
 describe('what cannot be trusted', () => {
   test('four fresh chains are not enough for an index', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     applyAll(
       market,
       START_MS,
@@ -139,7 +139,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('five are', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     applyAll(
       market,
       START_MS,
@@ -155,7 +155,7 @@ describe('what cannot be trusted', () => {
     { chain: 'ethereum' as const, ageMs: 36_001, isFresh: false },
     { chain: 'solana' as const, ageMs: -30_001, isFresh: false },
   ])('a block of $chain that is $ageMs ms old is fresh: $isFresh', ({ chain, ageMs, isFresh }) => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const events = poolEvents(START_MS).map((event) =>
       'chain' in event && event.chain === chain
         ? { ...event, timeExchangeMs: START_MS - ageMs, timeReceivedMs: START_MS + 60_000 }
@@ -173,7 +173,7 @@ describe('what cannot be trusted', () => {
   ])(
     'a chain without blocks for $silentMs ms, its source $state, is $status',
     ({ silentMs, state, status }) => {
-      const market = newMarket(new PulsePool(3))
+      const market = newMarket()
       const nowMs = START_MS + silentMs
       applyAll(market, START_MS, eventsOf(START_MS))
       applyAll(market, nowMs, [
@@ -192,7 +192,7 @@ describe('what cannot be trusted', () => {
   )
 
   test('a chain without any block is down', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     applyAll(
       market,
       START_MS,
@@ -202,7 +202,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('an old gap is no opportunity, and is no older when the chain is back', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const gap = off('ETH', 'base', 80)
     for (let sample = 0; sample < 3; sample += 1) tell(market, START_MS + sample * ARB_STEP_MS, gap)
     const silent = (sample: number) =>
@@ -223,7 +223,7 @@ describe('what cannot be trusted', () => {
   property.prop([fc.constantFrom(...chains), fc.double({ min: -900, max: 900, noNaN: true })], {
     numRuns: 60,
   })('one chain that lies does not move the reference', (liar, bps) => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const events = eventsOf(START_MS).map((event) =>
       event.kind === 'pool' && event.chain === liar
         ? // However much it says that it holds.
@@ -236,7 +236,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('a thin pool is named and takes no part', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const thin = pool('base', 'ETH', START_MS, { price: 4_000, balanceQuote: 249_999 })
     applyAll(market, START_MS, [...eventsOf(START_MS), thin])
     const cell = cellOf(market, 'ETH', 'base')
@@ -246,7 +246,7 @@ describe('what cannot be trusted', () => {
   })
 
   test('of two pools the deeper one counts, unless its block is old', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const nowMs = START_MS + 60_000
     const deep = pool('base', 'ETH', START_MS, { pool: 'deep', balanceQuote: 5e7 })
     const shallow = (ms: number) => pool('base', 'ETH', ms, { pool: 'shallow', balanceQuote: 1e6 })
@@ -259,14 +259,14 @@ describe('what cannot be trusted', () => {
   })
 
   test('stablecoins without a price leave nothing to measure', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     applyAll(market, START_MS, poolEvents(START_MS))
     expect(cellOf(market, 'ETH', 'base')?.cell.status).toBe('unpriced')
     expect(latest(market).stress).toBeNull()
   })
 
   test('without a price of gas a gap is shown and not judged', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     for (let sample = 0; sample < 3; sample += 1) {
       const nowMs = START_MS + sample * ARB_STEP_MS
       const events = [...rateEvents(nowMs), ...poolEvents(nowMs, off('ETH', 'bsc', 200))]
@@ -287,7 +287,7 @@ describe('what cannot be trusted', () => {
     { price: Number.NaN },
     { price: Number.POSITIVE_INFINITY },
   ])('a price of $price is none', ({ price }) => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     applyAll(market, START_MS, [...eventsOf(START_MS), pool('base', 'ETH', START_MS, { price })])
     expect(cellOf(market, 'ETH', 'base')?.cell.status).toBe('unpriced')
     expect(latest(market).stress?.index).toBe(0)
@@ -296,7 +296,7 @@ describe('what cannot be trusted', () => {
 
 describe('what is usual', () => {
   test('a wrapped coin at a constant discount is no opportunity once that is known', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const usual = off('BTC', 'avalanche', -30)
     for (let minute = 0; minute < 360; minute += 1)
       tell(market, START_MS + minute * MINUTE_MS, usual)
@@ -315,14 +315,14 @@ describe('what is usual', () => {
   })
 
   test('no more than 100 bps are taken for usual', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     for (let minute = 0; minute < 370; minute += 1)
       tell(market, START_MS + minute * MINUTE_MS, off('BTC', 'avalanche', -250))
     expect(cellOf(market, 'BTC', 'avalanche')?.structuralBps).toBe(-100)
   })
 
   test('unusual gas is trouble, and so is nothing else', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     for (let minute = 0; minute < 370; minute += 1) tell(market, START_MS + minute * MINUTE_MS)
     const plumbing = () => latest(market).stress?.raw[stressNames.indexOf('plumbing')]
     expect(plumbing()).toBe(0)
@@ -340,7 +340,7 @@ describe('a major asset that is 100 bps off on two chains', () => {
     asset === 'ETH' && (chain === 'base' || chain === 'optimism') ? 101 : 0
 
   test('for five minutes makes the market stressed, whatever the index', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     for (let sample = 0; sample < 30; sample += 1)
       tell(market, START_MS + sample * ARB_STEP_MS, both)
     expect(latest(market).stress).toMatchObject({ isMajorOff: false })
@@ -356,7 +356,7 @@ describe('a major asset that is 100 bps off on two chains', () => {
   })
 
   test('a stablecoin is no major asset, and one chain is not two', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const gaps: GapBps = (asset, chain) =>
       (asset === 'ETH' && chain === 'base') || (asset === 'USDC' && chain < 'b') ? 120 : 0
     for (let sample = 0; sample < 40; sample += 1)
@@ -369,7 +369,7 @@ describe('the same market', () => {
   property.prop([fc.integer(), fc.double({ min: 0.5, max: 2, noNaN: true })], { numRuns: 30 })(
     'at other prices is as stressed',
     (seed, factor) => {
-      const [one, other] = [newMarket(new PulsePool(3)), newMarket(new PulsePool(3))]
+      const [one, other] = [newMarket(), newMarket()]
       for (let sample = 0; sample < 3; sample += 1) {
         const nowMs = START_MS + sample * ARB_STEP_MS
         tell(one, nowMs, noisy(seed + sample, 20))
@@ -393,7 +393,7 @@ describe('the same market', () => {
     // Beside freshness, Ethereum's blocks are like all others here.
     const gaps = noisy(seed, 20)
     const renamed: GapBps = (asset, chain) => gaps(asset, order[chains.indexOf(chain)] as Chain)
-    const [one, other] = [newMarket(new PulsePool(3)), newMarket(new PulsePool(3))]
+    const [one, other] = [newMarket(), newMarket()]
     for (const nowMs of [START_MS, START_MS + ARB_STEP_MS]) {
       tell(one, nowMs, gaps)
       tell(other, nowMs, renamed)
@@ -403,7 +403,7 @@ describe('the same market', () => {
   })
 
   test('twice within ten seconds is one sample', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     tell(market, START_MS, off('ETH', 'base', 80))
     const before = latest(market)
     tell(market, START_MS + 9_999, off('ETH', 'base', 0))
@@ -417,10 +417,10 @@ describe('a restart', () => {
       const noise = noisy(sample, 5)
       return (asset, chain) => noise(asset, chain) + off('ETH', 'base', 90)(asset, chain)
     }
-    const first = newMarket(new PulsePool(3))
+    const first = newMarket()
     for (let sample = 0; sample < 10; sample += 1)
       tell(first, START_MS + sample * ARB_STEP_MS, gaps(sample))
-    const restored = newMarket(new PulsePool(3))
+    const restored = newMarket()
     expect(restored.of(arbMeasure).restore(first.of(arbMeasure).save())).toBe(true)
     for (let sample = 10; sample < 14; sample += 1)
       for (const market of [first, restored])
@@ -432,9 +432,9 @@ describe('a restart', () => {
 
   test('within the saved sample is the same', () => {
     const world = randomWorld(12, 9, ARB_STEP_MS)
-    const first = newMarket(new PulsePool(3))
+    const first = newMarket()
     for (const { events, naive } of world) applyAll(first, naive.nowMs, events)
-    const restored = newMarket(new PulsePool(3))
+    const restored = newMarket()
     restored.of(arbMeasure).restore(first.of(arbMeasure).save())
     const nowMs = world.at(-1)?.naive.nowMs ?? 0
     applyAll(
@@ -453,7 +453,7 @@ describe('a restart', () => {
     { saved: [1, 1, 0, 0, 0, 0] },
     { saved: [1, 1, 26, ...Array(26).fill(Number.NaN), 0, 0, 0] },
   ])('with numbers of another version begins anew: $saved', ({ saved }) => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     expect(market.of(arbMeasure).restore(Float64Array.from(saved))).toBe(false)
     tell(market, START_MS)
     expect(latest(market).stress?.index).toBe(0)
@@ -462,7 +462,7 @@ describe('a restart', () => {
 
 describe('for others', () => {
   test('the score is there for a minute', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     tell(market, START_MS, noisy(1, 40))
     const score = latest(market).stress?.ruledIndex ?? Number.NaN
     expect(market.of(arbMeasure).stressScore(START_MS + 60_000)).toBe(score / 100)
@@ -470,7 +470,7 @@ describe('for others', () => {
   })
 
   test('the past of the index is known from the log', () => {
-    const market = newMarket(new PulsePool(3))
+    const market = newMarket()
     const rows = Array.from({ length: 3_000 }, (_, at) => ({
       timeMs: START_MS - (3_000 - at) * MINUTE_MS,
       value: at % 100,
@@ -488,6 +488,11 @@ describe('for others', () => {
     })
   })
 })
+
+/** Tracks only the measure and what it reads, because hundreds are made. */
+function newMarket(): MarketState {
+  return new MarketState(new PulsePool(3), [oracleTrust, arbMeasure])
+}
 
 function latest(market: MarketState): ArbMeasurement {
   const { latest: measurement } = market.of(arbMeasure)
@@ -542,7 +547,7 @@ function planted(seed: number, bps: number) {
     const noise = noisy(seed * 100 + sample, 0.25)
     return (of, on) => noise(of, on) + (of === asset && on === chain ? sign * bps : 0)
   }
-  return { market: newMarket(new PulsePool(3)), gaps, chain }
+  return { market: newMarket(), gaps, chain }
 }
 
 function found(market: MarketState, chain: Chain): boolean {
@@ -598,7 +603,7 @@ function randomWorld(seed: number, count: number, stepMs: number): Told[] {
 }
 
 function measured(world: readonly Told[]): readonly ArbMeasurement[] {
-  const market = newMarket(new PulsePool(3))
+  const market = newMarket()
   return world.map(({ events, naive }) => {
     applyAll(market, naive.nowMs, events)
     return latest(market)

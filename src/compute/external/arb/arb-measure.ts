@@ -78,7 +78,7 @@ class ArbMeasure implements MarketTracker {
       chains: scanned,
       assets,
       dislocations: pairs
-        .filter(({ grossBps }) => grossBps >= DISLOCATION_BPS)
+        .filter(isDislocation)
         .map((pair) => dislocationOf(pair, this.#wide.ageMs(pair.at, sampleMs)))
         .toSorted((one, other) => other.netBps - one.netBps),
       opportunities,
@@ -125,7 +125,7 @@ class ArbMeasure implements MarketTracker {
     for (const pair of pairs) judged[pair.at] = pair
     for (const [at, pair] of judged.entries()) {
       this.#paying.observe(at, pair && bps(pair.netBps) > 0, sampleMs)
-      this.#wide.observe(at, pair && pair.grossBps >= DISLOCATION_BPS, sampleMs)
+      this.#wide.observe(at, pair && isDislocation(pair), sampleMs)
     }
     for (const [at, major] of majorAssets.entries()) {
       const measured = assets.find(({ asset }) => asset === major)
@@ -158,6 +158,11 @@ class ArbMeasure implements MarketTracker {
     const ruledIndex = isMajorOff ? Math.max(result.index, MAJOR_OFF_INDEX) : result.index
     return { ...result, raw, scores, ruledIndex: Math.min(100, ruledIndex), isMajorOff }
   }
+}
+
+/** By the gap as it is printed beside the threshold. */
+function isDislocation({ grossBps }: ChainPair): boolean {
+  return bps(grossBps) >= DISLOCATION_BPS
 }
 
 /** Without regard to structural gaps: a discount of this size is unusual for any asset. null where unknown. */

@@ -1,0 +1,63 @@
+import { expect, test, vi } from 'vitest'
+import { sampleAnswer } from '../../api/discovery/samples.ts'
+import { contracts } from '../../compute/analyses/registry.ts'
+import { pathOf } from '../../domain/contract.ts'
+import type { DemoPurchases } from './purchases.ts'
+import { buyEverything } from './purchases.ts'
+
+const URL = 'http://127.0.0.1:1'
+const NETWORK = 'eip155:8453'
+
+/** Buys from a service that answers with the samples, which each cost their price; `answer` may fail. */
+async function boughtFrom(answer: (id: string) => Promise<Response>): Promise<DemoPurchases> {
+  let sellerAtomic = 0n
+  const pay = async (url: string | globalThis.URL | Request): Promise<Response> => {
+    const contract = contracts.find((one) => URL + pathOf(one, 'BTC') === url)
+    const response = await answer(contract?.id ?? '')
+    if (response.status === 200) sellerAtomic += contract?.priceUsdcAtomic ?? 0n
+    return response
+  }
+  const balances = async () => ({ buyer: 0n, seller: sellerAtomic })
+  const wallets = [{ network: NETWORK, v1: pay, v2: pay, balances }]
+  const bought: DemoPurchases = { ok: false, purchases: [], transfers: [] }
+  const progress = { stage: vi.fn(), detail: vi.fn(), stop: vi.fn() }
+  await buyEverything('BTC', { wallets, url: URL }, progress, bought, async () => undefined)
+  return bought
+}
+
+const receipt = btoa(JSON.stringify({ network: NETWORK }))
+const sold = async (id: string) =>
+  Response.json(sampleAnswer(id), { headers: { 'payment-response': receipt } })
+
+test('everything is bought, and what was paid was received', async () => {
+  const { ok, purchases, transfers } = await boughtFrom(sold)
+  expect(ok).toBe(true)
+  expect(purchases.map(({ status, network }) => [status, network])).toEqual(
+    contracts.map(() => [200, NETWORK]),
+  )
+  expect(transfers[0]?.receivedAtomic).toBe(transfers[0]?.paidAtomic)
+})
+
+test('a purchase of a service that has ended fails, is complained of, and the others follow', async () => {
+  const complained = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const { ok, purchases } = await boughtFrom(async (id) => {
+    if (id === 'pulse') throw new TypeError('fetch failed')
+    return sold(id)
+  })
+  expect(ok).toBe(false)
+  expect(purchases.map(({ analysis, status }) => [analysis, status])).toEqual(
+    contracts.map(({ id }) => [id, id === 'pulse' ? 0 : 200]),
+  )
+  expect(purchases).toContainEqual(
+    expect.objectContaining({ analysis: 'pulse', network: 'none', bytes: 0 }),
+  )
+  expect(complained).toHaveBeenCalledExactlyOnceWith('/pulse/BTC: fetch failed\n')
+})
+
+test('an answer that is not as declared is no success', async () => {
+  const { ok, purchases } = await boughtFrom(async (id) =>
+    id === 'pulse' ? Response.json({ coin: 'BTC' }) : sold(id),
+  )
+  expect(purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))
+  expect(ok).toBe(false)
+})
