@@ -74,7 +74,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          // One project after the other: a worker that changes over to the other one is started and loaded anew.
+          // One project after the other: a worker that changes to the other one is started and loaded again.
           sequence: { groupOrder: 0 },
           // Unit tests wait for nothing, and each further worker loads all modules once more.
           maxWorkers: 2,

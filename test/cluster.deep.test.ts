@@ -124,7 +124,7 @@ describe.skipIf(redisBinary === null)('two engines and two gateways', () => {
   })
 
   test('without a leader answers go on by their age, then the engine is unavailable', async () => {
-    await cluster.leader()
+    await working()
     for (const engine of cluster.engines) await engine.stop('SIGKILL')
     const gateway = cluster.gateways[0] as ClusterProcess
     const { status } = await answerOf(gateway, '/pulse/BTC')

@@ -1,3 +1,4 @@
+import type { Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { SAMPLE_DELAY_MS } from '../src/api/console/delayed-documents.ts'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
@@ -204,9 +205,15 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
 
   test('draws a chart whose code could not be loaded at first', async () => {
     const { page } = await browser.open('about:blank')
-    await page.route(/candle-plot/, (route) => route.abort(), { times: 1 })
+    let failures = 0
+    const fail = (route: Route) => {
+      failures += 1
+      return route.abort()
+    }
+    await page.route(/candle-plot/, fail, { times: 1 })
     await page.goto(`${rig.adminUrl}/#/coin/BTC`)
     await page.locator('.candle-plot canvas').first().waitFor()
+    expect(failures).toBe(1)
   })
 
   test('can be used by keyboard alone', async () => {

@@ -19,7 +19,7 @@ afterAll(async () => {
   await gate?.close()
 })
 
-/** The other two moments of a sale: `crash.test.ts` has that at which several payments are charged at once. */
+/** Two other moments of a sale: `crash.test.ts` has that at which several payments are charged at once. */
 test('a service that is killed repeatedly charges every payment once, and answers it', async () => {
   const { kills, receivedUsdcAtomic, changed } = await killWhileSelling(rig, gate, [
     { transaction: 1, part: 'reply' },

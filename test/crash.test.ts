@@ -21,7 +21,7 @@ afterAll(async () => {
 
 /** SIGKILL allows no shutdown; all promises must hold nevertheless. */
 test('a service that is killed while it sells charges every payment once, answers each, and repeats what it delivered', async () => {
-  // One payment is charged and answered, others are charged without the service having heard of it.
+  // One payment is charged and answered, others are charged, and the service has no reply about them.
   const moments = [{ transaction: 2, part: 'reply' }] as const
   const { kills, receivedUsdcAtomic, changed } = await killWhileSelling(rig, gate, moments)
   const [killed, ...others] = kills

@@ -30,7 +30,7 @@ describe('perpscope demo', () => {
     buyer_usdc: usdc(FUNDED_ATOMIC - atomic),
   })
 
-  describe('from the tarball, with the packages that it names, until it is interrupted', () => {
+  describe('from the tarball, with the packages that it names, in a checkout, until it is interrupted', () => {
     const lines: string[] = []
     const ran: string[] = []
     let output = ''
@@ -140,7 +140,7 @@ describe('perpscope demo', () => {
 
   test('whose venue ends reports that it failed, and leaves nothing running', async () => {
     let children: number[] = []
-    const { code, output, errors } = await runDemo(['--json'], {
+    const { code, output, errors } = await runDemo(['--once', '--json'], {
       onLine: (line, { pid = 0 }) => {
         if (line !== 'starting the simulated venue') return
         void until('the venue starts', async () => {
@@ -148,7 +148,7 @@ describe('perpscope demo', () => {
           children = found.map((child) => child.pid)
           const venue = found.find(({ command }) => command.includes(' simulate '))
           return venue !== undefined && process.kill(venue.pid, 'SIGKILL')
-        })
+        }).catch(() => process.kill(pid, 'SIGINT'))
       },
     })
     expect(code).toBe(1)

@@ -210,7 +210,7 @@ describe('the commands', () => {
       ' …': ' --payment open',
     })
     try {
-      // Two pages have some lines in common.
+      // In the order of the pages, of which later ones use files of earlier ones. Lines that two pages share run once.
       const lines = new Set(others.flatMap(({ code }) => code.split('\n').map(plain)))
       for (const line of lines) if (isCommand(line) && !isPurchase(line)) await reader.run(line)
     } finally {

@@ -181,7 +181,7 @@ describe('a defect that others had', () => {
     }
   })
 
-  test('14: the clients in README.md and docs/paying.md are code that compiles against the packages it names', () => {
+  test('14: the clients in README.md and docs/paying.md compile against the packages that they name', () => {
     const code = new Map<string, string>()
     for (const page of ['README.md', 'docs/paying.md']) {
       const text = readFileSync(join(ROOT, page), 'utf8')

@@ -23,7 +23,7 @@ describe.runIf(process.platform === 'linux')(
       rmSync(folder, { recursive: true, force: true })
     })
 
-    /** @returns the process that `perpscope serve` is */
+    /** @returns the id of the process of `perpscope serve` */
     async function started(env: Readonly<Record<string, string>>): Promise<number> {
       const ports = ['--port', String(await freePort()), '--admin-port', String(await freePort())]
       const { MALLOC_ARENA_MAX: _, ...others } = inheritedEnv()

@@ -231,13 +231,15 @@ describe.skipIf(redisBinary === null)('the documents of 200 coins on a real brok
     onTestFinished(() => proxy.close())
     const slow = gateway(await proxy.listen())
     await slow.freshAfter(systemClock.nowMs(), LARGE.coins)
+    const ports = proxy.serverPorts()
+    const isSubscribed = async () => {
+      const subscribers = String(await operator.sendCommand(['CLIENT', 'LIST', 'TYPE', 'pubsub']))
+      return ports.some((port) => subscribers.includes(` addr=127.0.0.1:${port} `))
+    }
+    expect(await isSubscribed()).toBe(true)
     // 7.8 MB a second against a buffer of 1 MB.
     proxy.hold()
-    const ports = proxy.serverPorts()
-    await until('the broker has closed the connection', async () => {
-      const subscribers = String(await operator.sendCommand(['CLIENT', 'LIST', 'TYPE', 'pubsub']))
-      return !ports.some((port) => subscribers.includes(` addr=127.0.0.1:${port} `))
-    })
+    await until('the broker has closed the connection', async () => !(await isSubscribed()))
     await reader.freshAfter(systemClock.nowMs(), LARGE.coins)
     proxy.release()
     await slow.freshAfter(systemClock.nowMs(), LARGE.coins)

@@ -8,6 +8,7 @@ import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { parseUnits } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { inheritedEnv } from '../src/config/environment.ts'
@@ -48,14 +49,14 @@ afterAll(async () => {
 
 describe('perpscope mcp', () => {
   test('fetches an answer that got lost on its way with the payment that bought it', async () => {
-    const { buy, payments, spent, told } = await trip((payment, reply) =>
+    const { buy, payments, spent, reported } = await trip((payment, reply) =>
       payment === 1 ? null : reply,
     )
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(payments).toHaveLength(2)
     expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
   })
 
   test.each([
@@ -63,7 +64,7 @@ describe('perpscope mcp', () => {
     ['again, in other words', { timeframes: ['1h', '4h'], coin: 'BTC' }],
   ])('sends a payment whose outcome is open when the call is made %s', async (_how, again) => {
     let isOpen = true
-    const { buy, payments, spent, told } = await trip((_payment, reply) =>
+    const { buy, payments, spent, reported } = await trip((_payment, reply) =>
       isOpen ? outcomeOpen(reply) : reply,
     )
     const first = await buy({ coin: 'BTC', timeframes: ['1h', '4h'] })
@@ -71,24 +72,24 @@ describe('perpscope mcp', () => {
     const second = await buy(again)
     expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
     expect(first.isError).toBe(true)
     expect(first.content?.[0]?.text).toMatch(/Call again with the same arguments/)
     expect(second).not.toHaveProperty('isError', true)
   })
 
   test('pays once for a call that is made again before its answer came', async () => {
-    const { buy, spent, told } = await trip((_payment, reply) => reply)
+    const { buy, spent, reported } = await trip((_payment, reply) => reply)
     const [one, other] = await Promise.all([buy({ coin: 'BTC' }), buy({ coin: 'BTC' })])
     expect(one).not.toHaveProperty('isError', true)
     expect(other).toEqual(one)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
   })
 
   test('pays nothing for a call that is cancelled before it was paid', async () => {
     const [held, release] = gate()
-    const { client, buy, payments, quotes, quotesAnswered, spent, told } = await trip(
+    const { client, buy, payments, quotes, quotesAnswered, spent, reported } = await trip(
       (_payment, reply) => reply,
       held,
     )
@@ -106,12 +107,12 @@ describe('perpscope mcp', () => {
     expect(payments).toEqual([])
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(await spent()).toBe(PULSE_PRICE)
-    await expect.poll(told).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
   })
 
   test('gives the answer of a call that was cancelled while it was paid to the same call', async () => {
     const [held, release] = gate()
-    const { client, buy, payments, spent, told } = await trip((payment, reply) =>
+    const { client, buy, payments, spent, reported } = await trip((payment, reply) =>
       payment === 1 ? held.then(() => reply) : reply,
     )
     const cancelled = new AbortController()
@@ -122,7 +123,7 @@ describe('perpscope mcp', () => {
     await expect(first).rejects.toThrow('changed my mind')
     await client.listTools()
     release()
-    await expect.poll(told).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
     expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
@@ -197,17 +198,18 @@ async function started(url: string, funds = FUNDS) {
 /** Purchases by the command from here on, and what becomes of their payments. */
 async function trip(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolve()) {
   const { client, buy, balance, logged } = command
-  const told = () => {
+  const reported = () => {
     const [, usdc = '0'] = [...logged().matchAll(/get_pulse, ([\d.]+) USDC spent/g)].at(-1) ?? []
-    return BigInt(Math.round(Number(usdc) * 1e6))
+    expect(usdc).toMatch(/^\d+(\.\d{1,6})?$/)
+    return parseUnits(usdc, 6)
   }
-  const [balanceBefore, toldBefore] = [await balance(), told()]
+  const [balanceBefore, reportedBefore] = [await balance(), reported()]
   return {
     ...road.begin(meddle, quotesHeld),
     client,
     buy,
     spent: async () => balanceBefore - (await balance()),
-    told: () => told() - toldBefore,
+    reported: () => reported() - reportedBefore,
   }
 }
 

@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => ground?.close())
 
 const JUNK = 'e30='
-/** Above both limits of the tests, which are counted by the minute of the machine. */
+/** Above both limits of these tests, 60 and 30 in a minute of real time. */
 const MANY = 80
 
 async function ask(url: string, headers: Record<string, string> = {}) {

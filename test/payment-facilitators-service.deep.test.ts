@@ -51,7 +51,7 @@ async function dataFolder(): Promise<string> {
   return folder
 }
 
-test('does not start with one that does not support our terms', async () => {
+test('serve does not start with a facilitator that does not support our terms', async () => {
   const { url } = await facilitator()
   const { code, errors } = await runCommand([
     ...['serve', '--pay-to', chain.accounts.merchant.address, '--facilitator-url', url],
@@ -66,7 +66,7 @@ test('does not start with one that does not support our terms', async () => {
   )
 })
 
-test('starts without one that is down, sells through the second if the first does not answer, and reports both without secrets', async () => {
+test('serve starts without a facilitator that is down, sells through the second if the first does not answer, and reports both without secrets', async () => {
   const [first, second, gone] = [await facilitator(), await facilitator(), await facilitator()]
   await gone.goDown()
   const venue = launch(MAIN, ['simulate', ...fewCoins, '--weight-per-minute', '60000'], 'pipe')
@@ -117,9 +117,9 @@ test('starts without one that is down, sells through the second if the first doe
     await stop()
   }
   const { errors } = await ended
-  const told = errors
+  const notices = errors
     .split('\n')
     .filter((line) => line.includes('the facilitator is out of service'))
-  for (const { url } of [first, gone]) expect(told).toContainEqual(expect.stringContaining(url))
+  for (const { url } of [first, gone]) expect(notices).toContainEqual(expect.stringContaining(url))
   expect(errors).not.toContain('f00dfeed')
 })

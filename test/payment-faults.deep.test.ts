@@ -235,7 +235,10 @@ async function lyingNode(offered: readonly string[] = broadcasts) {
     if (forwarded) {
       const reply = forward()
       if (arrived === undefined) await reply
-      else await arrived()
+      else {
+        reply.catch(() => undefined)
+        await arrived()
+      }
     }
     if (result !== undefined) return reply.send({ jsonrpc: '2.0', id: body.id, result })
     if (error === null) return reply.hijack().raw.destroy()

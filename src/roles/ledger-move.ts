@@ -22,7 +22,7 @@ export async function move(
     )
     write(
       `${files.ledger}: ${payments} payments of ${usdcDecimal(amount)} USDC are in PostgreSQL, compared by SHA-256 ${digest}\n` +
-        `Copied and compared as well: ${failedSettlements} failed settlements, ${channels} payment channels, ${vouchers} vouchers.\n` +
+        `Copied and compared as well: paid answers, fees, ${failedSettlements} failed settlements, ${channels} payment channels, ${vouchers} vouchers.\n` +
         'Start every service with --ledger from now on; the files are not served again.\n',
     )
   } finally {

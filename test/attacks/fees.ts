@@ -24,7 +24,7 @@ export type FeeAttack = {
 const SIGNATURE_LAMPORTS = 5_000n
 /** Approximate time of a cluster. */
 const CONFIRMATION_MS = 400
-const PURCHASES_IDLE = 3
+const PURCHASES_IDLE = 5
 
 /** @param wallets number of wallets. @param requestsEach sequential requests of each */
 export async function drainAttack(wallets: number, requestsEach: number): Promise<FeeAttack> {

@@ -220,7 +220,7 @@ const GAS_PER_HOUR_MAX = 3_000_000n
 
 /**
  * Runs `task` on a chain with a block a second, with an honest buyer. A purchase mostly waits for its block, so it is
- * measured in blocks: the speed of the machine is left out.
+ * measured in blocks: a delay of less than a block does not count.
  */
 async function withHonestBuyer<Result>(
   ground: GasGround,

@@ -48,7 +48,7 @@ export type Flood = {
 /** Rate limit of a provider's free plan. */
 const NODE_REQUESTS_PER_SECOND = 25
 export const PURCHASES = 10
-/** For the median durations that those are compared with. */
+/** Purchases, idle and under the control load, whose median duration is compared with that of `PURCHASES`. */
 const COMPARED_PURCHASES = 5
 const SIEGE_ADDRESSES = 300
 const SIEGE_PAYMENTS = 300

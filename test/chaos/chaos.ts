@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { isoInstant } from '../../src/domain/instant.ts'
+import { callBounds } from '../../src/payment/facilitators/http-facilitator.ts'
 import { newBuyer } from '../../src/payment/testing/buyer.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
@@ -69,6 +70,8 @@ const CALM_MS = 1_000
 const KILL_AFTER_REPLIES = { min: 1, max: 60 } as const
 /** From that reply to the kill, which may so fall into any stage of a sale. */
 const KILL_DELAY_MS_MAX = 300
+/** Share of the kills that wait until calls of a hanging facilitator have timed out. */
+const LATE_KILLS = 0.25
 /** Period of the count of replies. */
 const COUNT_MS = 20
 
@@ -236,7 +239,9 @@ class Run {
       const { min, max } = KILL_AFTER_REPLIES
       const requests = this.#requests + chance.integer(min, max)
       while (this.#requests < requests && !isOver()) await pause(COUNT_MS)
-      await pause(chance.between(0, KILL_DELAY_MS_MAX))
+      if (isOver()) return
+      const timeoutMs = chance.is(LATE_KILLS) ? callBounds.settleMsMax : 0
+      await pause(timeoutMs + chance.between(0, KILL_DELAY_MS_MAX))
       await host.kill()
       this.#kills += 1
       await host.start()

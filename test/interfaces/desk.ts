@@ -65,13 +65,16 @@ export function deskTests(service: () => Rig): void {
       await until('the report has it', async () => {
         return soldOf(await report<MoneyReport>('money')) > soldOf(before)
       })
-      const { sales, reason } = await report<MoneyReport>('money')
+      const after = await report<MoneyReport>('money')
+      const { sales, reason } = after
       expect(reason).toBeNull()
-      expect(sales?.buyers.count).toBeGreaterThan(0)
-      const funnel = sales?.funnel.find(({ analysis }) => analysis === 'pulse')
-      expect(funnel?.requests).toBeGreaterThan(1)
-      expect(funnel?.quotes).toBeGreaterThan(0)
-      expect(funnel?.sales).toBeGreaterThan(0)
+      expect(sales?.buyers.count).toBeGreaterThan(before.sales?.buyers.count ?? 0)
+      const pulseOf = ({ sales: sold }: MoneyReport) =>
+        sold?.funnel.find(({ analysis }) => analysis === 'pulse')
+      const [funnel, earlier] = [pulseOf(after), pulseOf(before)]
+      expect(funnel?.requests).toBeGreaterThan((earlier?.requests ?? 0) + 1)
+      expect(funnel?.quotes).toBeGreaterThan(earlier?.quotes ?? 0)
+      expect(funnel?.sales).toBeGreaterThan(earlier?.sales ?? 0)
       expect(sales?.gas.map(({ coin }) => coin)).toEqual(['ETH', 'SOL'])
       expect(sales?.channels).toBeNull()
     })

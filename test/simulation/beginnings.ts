@@ -1,5 +1,5 @@
+import { isRecord } from '../../src/domain/json.ts'
 import { timeframeMs } from '../../src/domain/timeframe.ts'
-import { isRecord } from '../../src/simulator/venue/subscription.ts'
 import type { Beginning } from './candle-truth.ts'
 
 /** A request for fewer bars fills a gap; it is not a cold start. */

@@ -42,7 +42,7 @@ type Published = {
 
 let published: Published | null = null
 
-/** A separate replica: the engine runs once per worker (7 s), and its messages are applied to each replica. */
+/** A separate replica: the engine runs once per worker, and its messages are applied to each replica. */
 export function standingMarket(): StandingMarket {
   published ??= publishedByEngine()
   const engine = newReplica()

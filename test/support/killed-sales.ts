@@ -27,9 +27,9 @@ export function buy(
   return speak(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
 }
 
-/** When the service is killed: as soon as its `transaction`-th transaction is kept back, and the earlier ones are answered. */
+/** When the service is killed: its first or second transaction is kept back, and the payment of the first one is answered. */
 export type KillMoment = {
-  readonly transaction: number
+  readonly transaction: 1 | 2
   readonly part: 'request' | 'reply'
 }
 
@@ -69,7 +69,8 @@ export async function killWhileSelling(
     const calls = batch.map(async (payment) => {
       const reply = await buy(rig, payment)
       const body = await reply.text()
-      if (reply.status === 200) answers.set(payment, body)
+      if (reply.status !== 200) throw new Error(body)
+      answers.set(payment, body)
     })
     const ended = Promise.allSettled(calls)
     await kept

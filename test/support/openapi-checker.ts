@@ -26,6 +26,8 @@ export class OpenApiChecker {
   readonly #document: Json
   readonly #ajv = new Ajv2020.default({ strict: false, allErrors: false })
   readonly #patterns: readonly (readonly [RegExp, string])[]
+  /** Compiled once each. */
+  readonly #byPointer = new Map<string, ReturnType<Ajv2020.default['compile']>>()
 
   constructor(document: Json) {
     this.#document = document
@@ -81,8 +83,6 @@ export class OpenApiChecker {
     if (validate(value)) return []
     return [this.#ajv.errorsText(validate.errors)]
   }
-
-  readonly #byPointer = new Map<string, ReturnType<Ajv2020.default['compile']>>()
 
   #problem(expected: number, response: LightMyRequestResponse, method: string): readonly string[] {
     const declared = this.#document.components.responses.Problem

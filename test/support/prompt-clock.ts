@@ -7,7 +7,7 @@ const SHORT_MS = 20
 
 /**
  * The system's clock with short waits, for a facilitator: it gathers payments for a quarter of a second before it asks
- * the node about them, and asks for a receipt every tenth. A test that buys once would wait for nobody.
+ * the node about them, and asks for a receipt every tenth. A test that buys once would wait in vain.
  */
 export const promptClock: Clock = {
   ...systemClock,

@@ -94,18 +94,23 @@ describe.skipIf(!hasPostgres)('a ledger file that is moved into PostgreSQL', () 
     expect(await moved.begin(entry('new'), NOW_MS)).toMatchObject({ kind: 'begun' })
   })
 
-  test('is continued after an interruption', async () => {
+  test.each([
+    { table: 'payments', there: { payments: 100n, answers: 0n } },
+    { table: 'answers', there: { payments: 250n, answers: 100n } },
+  ])('can be repeated after an interruption among the $table', async ({ table, there }) => {
     const { files, db } = await written(250)
     let pages = 0
     const query: Postgres['query'] = async (text, values) => {
-      if (text.startsWith('INSERT INTO perpscope.payments')) pages += 1
+      if (text.startsWith(`INSERT INTO perpscope.${table}`)) pages += 1
       if (pages === 2) throw new Error('interrupted')
       return db.query(text, values)
     }
     const transaction: Postgres['transaction'] = (work) => db.transaction(work)
     const cut = Object.assign(Object.create(db) as Postgres, { query, transaction })
     await expect(moveLedger(files, cut)).rejects.toThrow('interrupted')
-    expect(await db.query('SELECT count(*) FROM perpscope.payments')).toEqual([{ count: 100n }])
+    const counts = `SELECT (SELECT count(*) FROM perpscope.payments) AS payments,
+      (SELECT count(*) FROM perpscope.answers) AS answers`
+    expect(await db.query(counts)).toEqual([there])
     expect(await moveLedger(files, db)).toMatchObject({ payments: 250 })
   })
 

@@ -23,7 +23,7 @@ type Source = {
   /** null if the engine is another process. */
   readonly restartEngine: (() => void) | null
   readonly tracing: Tracing
-  /** If the engine is another process, with what gateways share and check then. */
+  /** These three only if the engine is another process. */
   readonly mirror?: Mirror
   readonly rateLimits?: RateLimits
   readonly engineChecks?: () => readonly CheckedSales[]

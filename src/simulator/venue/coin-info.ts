@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/json.ts'
 import type { Candle, CandleInterval, Instrument, Level, Market } from '../market/market.ts'
 import { candleIntervalMs, isCandleInterval } from '../market/market.ts'
 import { noiseKey, uniform } from '../market/noise.ts'
@@ -6,7 +7,7 @@ import type { Dexes } from './dexes.ts'
 import type { InfoAnswer, VenueInstant } from './info-answer.ts'
 import { data, MALFORMED, UNKNOWN, withoutNulls } from './info-answer.ts'
 import { isSpotPair, spotInstrument } from './spot.ts'
-import { areFigures, isMantissa, isRecord } from './subscription.ts'
+import { areFigures, isMantissa } from './subscription.ts'
 import { bookWire, candleWire, fundingWire, tradeWire } from './wire.ts'
 
 type Body = Readonly<Record<string, unknown>>

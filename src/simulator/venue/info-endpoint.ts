@@ -1,4 +1,4 @@
-import { parsedJson } from '../../domain/json.ts'
+import { isRecord, parsedJson } from '../../domain/json.ts'
 import { bits } from '../market/noise.ts'
 import type { ActiveFaults } from './active-faults.ts'
 import type { AddressUse } from './allowance.ts'
@@ -6,7 +6,6 @@ import type { Dexes } from './dexes.ts'
 import { garbled } from './garble.ts'
 import { answerInfo, infoWeight } from './info.ts'
 import type { InfoAnswer, VenueInstant } from './info-answer.ts'
-import { isRecord } from './subscription.ts'
 
 const TOO_MANY_REQUESTS = 'Too Many Requests'
 const ERROR_PAGE = '<html><head><title>502 Bad Gateway</title></head></html>'

@@ -1,4 +1,4 @@
-import { isRecord } from './subscription.ts'
+import { isRecord } from '../../domain/json.ts'
 
 type Bounds = { readonly min: number; readonly max: number }
 

@@ -1,10 +1,10 @@
-import { parsedJson } from '../../domain/json.ts'
+import { isRecord, parsedJson } from '../../domain/json.ts'
 import type { AddressUse } from './allowance.ts'
 import type { CloseCode } from './fault.ts'
 import { LateFrames } from './late-frames.ts'
 import type { VenueLimits } from './limits.ts'
 import type { ParsedSubscription, Subscription } from './subscription.ts'
-import { isRecord, parseSubscription } from './subscription.ts'
+import { parseSubscription } from './subscription.ts'
 
 /** The far end of one connection. */
 export interface Peer {

@@ -1,3 +1,4 @@
+import { isRecord } from '../../domain/json.ts'
 import type { CandleInterval } from '../market/market.ts'
 import { isCandleInterval } from '../market/market.ts'
 
@@ -76,10 +77,6 @@ export function parseSubscription(value: unknown): ParsedSubscription {
     default:
       return { kind: 'unparsable' }
   }
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 export function isUser(value: unknown): value is string {

@@ -167,6 +167,15 @@ describe('the answer', () => {
     expect(answer.opportunities).toEqual([])
   })
 
+  test.each([
+    { grossBps: 9.996, count: 7 },
+    { grossBps: 9.994, count: 0 },
+  ])('a gross of $grossBps bps is judged as printed', ({ grossBps, count }) => {
+    const gap = 10_000 * Math.log1p(grossBps / 10_000)
+    const market = sampled(3, (asset, chain) => (asset === 'ETH' && chain === 'base' ? gap : 0))
+    expect(read(documentOf(market)).dislocations_count).toBe(count)
+  })
+
   test('a rank has no finer digits than its minutes support', () => {
     const market = newMarket(new PulsePool(3))
     for (let minute = 3_000; minute > 0; minute -= 1)

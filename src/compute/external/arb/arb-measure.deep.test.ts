@@ -452,7 +452,7 @@ describe('a restart', () => {
     { saved: [1, 7] },
     { saved: [1, 1, 0, 0, 0, 0] },
     { saved: [1, 1, 26, ...Array(26).fill(Number.NaN), 0, 0, 0] },
-  ])('with numbers of another version begins anew: $saved', ({ saved }) => {
+  ])('with numbers of another version begins empty: $saved', ({ saved }) => {
     const market = newMarket()
     expect(market.of(arbMeasure).restore(Float64Array.from(saved))).toBe(false)
     tell(market, START_MS)
