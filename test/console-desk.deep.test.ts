@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     const run = page.getByRole('button', { name: 'Run the doctor' })
     await run.click()
     await run.click()
-    await page.getByText('It has been running').waitFor()
+    await page.getByText('The doctor runs.').waitFor()
     await page.getByRole('rowheader', { name: 'data directory' }).waitFor({ timeout: 60_000 })
     expect(await inaccessible(page)).toEqual([])
   })

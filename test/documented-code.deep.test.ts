@@ -38,8 +38,8 @@ const ROOT = join(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'dist/main.js')
 const CANDLES = join(ROOT, 'src/compute/indicators/fixtures/flat-stretch-table.csv')
 const FUNDS = 1_000_000n
-/** A few seconds: two rounds of books. */
-const RECORDED_BYTES = 120_000
+/** Two rounds of books, after the history that a recording begins with. */
+const RECORDED = { bytes: 200_000, ms: 20_000 } as const
 
 type Block = { readonly page: string; readonly language: string; readonly code: string }
 
@@ -344,7 +344,13 @@ class Reader {
     const said = ended(child)
     const path = join(this.#folder, after('--out', args))
     const sizeBefore = existsSync(path) ? statSync(path).size : 0
-    await until(`${path} grows`, async () => statSync(path).size > sizeBefore + RECORDED_BYTES)
+    const recorded = () => (existsSync(path) ? statSync(path).size - sizeBefore : 0)
+    await until(`${path} grows`, async () => recorded() > 0)
+    const beganMs = performance.now()
+    await until(
+      `${path} has books`,
+      async () => recorded() > RECORDED.bytes && performance.now() - beganMs > RECORDED.ms,
+    )
     child.kill('SIGINT')
     const { code, errors } = await said
     expect(code, `${line}\n${errors}`).toBe(0)

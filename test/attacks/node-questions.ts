@@ -48,8 +48,6 @@ export type Flood = {
 /** Rate limit of a provider's free plan. */
 const NODE_REQUESTS_PER_SECOND = 25
 export const PURCHASES = 10
-/** Purchases, idle and under the control load, whose median duration is compared with that of `PURCHASES`. */
-const COMPARED_PURCHASES = 5
 const SIEGE_ADDRESSES = 300
 const SIEGE_PAYMENTS = 300
 const SPARED_REQUESTS = 10
@@ -197,10 +195,10 @@ export async function siege(attacked: Target): Promise<Siege> {
     await signedMany(SIEGE_PAYMENTS, attacked.wrongPayment),
     await signedMany(SIEGE_PAYMENTS, attacked.poorPayment),
   ]
-  const idle = await purchases(attacked, COMPARED_PURCHASES)
+  const idle = await purchases(attacked, PURCHASES)
   let control = idle
   await besieged(attacked, wrong, freshAddresses(SIEGE_ADDRESSES), async () => {
-    control = await purchases(attacked, COMPARED_PURCHASES)
+    control = await purchases(attacked, PURCHASES)
   })
   let under = idle
   const startMs = performance.now()
