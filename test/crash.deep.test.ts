@@ -1,27 +1,18 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { killWhileSelling, PRICE } from './support/killed-sales.ts'
-import type { Rig } from './support/service.ts'
-import { mainMarketOnly, oneCoin, startRig, untilAnswerable } from './support/service.ts'
-import type { TransactionGate } from './support/transaction-gate.ts'
-import { transactionGate } from './support/transaction-gate.ts'
+import type { GatedService } from './support/killed-sales.ts'
+import { killWhileSelling, PRICE, startGatedService } from './support/killed-sales.ts'
 
-let gate: TransactionGate
-let rig: Rig
+let service: GatedService
 
 beforeAll(async () => {
-  gate = await transactionGate()
-  rig = await startRig({ coins: oneCoin, flags: mainMarketOnly, nodeUrl: gate.to })
-  await untilAnswerable(rig.url, 'BTC')
+  service = await startGatedService()
 })
 
-afterAll(async () => {
-  await rig?.close()
-  await gate?.close()
-})
+afterAll(() => service?.close())
 
 /** Two other moments of a sale: `crash.test.ts` has that at which several payments are charged at once. */
 test('a service that is killed repeatedly charges every payment once, and answers it', async () => {
-  const { kills, receivedUsdcAtomic, changed } = await killWhileSelling(rig, gate, [
+  const { kills, receivedUsdcAtomic, changed } = await killWhileSelling(service, [
     { transaction: 1, part: 'reply' },
     { transaction: 2, part: 'request' },
   ])

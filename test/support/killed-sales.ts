@@ -1,8 +1,9 @@
 import { encodedPayment, newBuyer, signedPayload } from '../../src/payment/testing/buyer.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { Rig } from './service.ts'
-import { until, untilAnswerable } from './service.ts'
+import { mainMarketOnly, oneCoin, startRig, until, untilAnswerable } from './service.ts'
 import type { TransactionGate } from './transaction-gate.ts'
+import { transactionGate } from './transaction-gate.ts'
 
 export const PRICE = 25_000n
 const PAYMENTS_PER_KILL = 6
@@ -27,6 +28,30 @@ export function buy(
   return speak(`${url}/pulse/BTC`, { headers: { 'payment-signature': payment } })
 }
 
+/** A service that sells, whose transactions can be kept back. */
+export type GatedService = {
+  readonly rig: Rig
+  readonly gate: TransactionGate
+  close(): Promise<void>
+}
+
+export async function startGatedService(): Promise<GatedService> {
+  const gate = await transactionGate()
+  let rig: Rig | undefined
+  const close = async () => {
+    await rig?.close()
+    await gate.close()
+  }
+  try {
+    rig = await startRig({ coins: oneCoin, flags: mainMarketOnly, nodeUrl: gate.to })
+    await untilAnswerable(rig.url, 'BTC')
+    return { rig, gate, close }
+  } catch (cause) {
+    await close()
+    throw cause
+  }
+}
+
 /** When the service is killed: its first or second transaction is kept back, and the payment of the first one is answered. */
 export type KillMoment = {
   readonly transaction: 1 | 2
@@ -45,8 +70,7 @@ export type KilledSales = {
  * A service sends the first payment by itself, and the others together.
  */
 export async function killWhileSelling(
-  rig: Rig,
-  gate: TransactionGate,
+  { rig, gate }: GatedService,
   moments: readonly KillMoment[],
 ): Promise<{
   readonly kills: readonly KilledSales[]

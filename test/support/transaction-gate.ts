@@ -9,7 +9,7 @@ export type TransactionGate = {
   to(rpcUrl: string): string
   /**
    * Keeps back the transaction that is sent as the `at`-th from now on: its request, so that the chain does not get it,
-   * or the reply, so that the service does not hear of it. No later one passes either, until `open`.
+   * or the reply, so that the service does not get it. No later one passes either, until `open`.
    * @returns resolves when it is kept back
    */
   keepBack(at: number, part: 'request' | 'reply'): Promise<void>
@@ -17,10 +17,15 @@ export type TransactionGate = {
   close(): Promise<void>
 }
 
+type Kept = {
+  readonly at: number
+  readonly part: 'request' | 'reply'
+  readonly resolve: () => void
+}
+
 export async function transactionGate(): Promise<TransactionGate> {
   let target = ''
-  let kept: { readonly at: number; readonly part: string; readonly resolve: () => void } | null =
-    null
+  let kept: Kept | null = null
   const sent = new Set<string>()
 
   const server = createServer((request, response) => {

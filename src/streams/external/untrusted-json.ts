@@ -1,4 +1,4 @@
-import { parsedJson } from '../../domain/json.ts'
+import { isRecord, parsedJson } from '../../domain/json.ts'
 
 /** A JSON object of an external source: every member may be missing or of any type. */
 export type UntrustedObject = Readonly<Record<string, unknown>>
@@ -9,7 +9,7 @@ export function parseUntrusted(text: string, charsMax: number): unknown {
 }
 
 export function isUntrustedObject(value: unknown): value is UntrustedObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord(value)
 }
 
 /** An own member, never an inherited one. */

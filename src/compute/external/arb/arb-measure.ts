@@ -160,7 +160,7 @@ class ArbMeasure implements MarketTracker {
   }
 }
 
-/** By the gap as it is printed beside the threshold. */
+/** By the printed gap, so that a buyer who compares it with the printed threshold comes to the same. */
 function isDislocation({ grossBps }: ChainPair): boolean {
   return bps(grossBps) >= DISLOCATION_BPS
 }

@@ -1,3 +1,5 @@
+import { isRecord } from '../../../domain/json.ts'
+
 /** Every member name of the venue's JSON that is read by name. */
 type MemberName =
   | ('channel' | 'data' | 'method' | 'subscription' | 'type')
@@ -15,7 +17,7 @@ type MemberName =
 export type VenueObject = { readonly [name in MemberName]?: unknown }
 
 export function isVenueObject(value: unknown): value is VenueObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isRecord(value)
 }
 
 /** Bounds beyond which a number is an error of the sender. */
