@@ -107,8 +107,8 @@ describe('a recorded engine', () => {
     const measures = all.flatMap(({ entry }) =>
       entry.kind === 'outside' ? restoredExternal(entry) : [],
     )
-    const told = measures.map((event) => 'series' in event && event.series)
-    expect(told).toEqual(expect.arrayContaining(MEASURES))
+    const names = measures.map((event) => 'series' in event && event.series)
+    expect(names).toEqual(expect.arrayContaining(MEASURES))
     const lostMs = new Map<string, number>()
     let late = 0
     for (const { atMs, entry } of all) {
@@ -313,7 +313,7 @@ describe.concurrent('perpscope record and replay', () => {
   })
 
   test('is replayed by a simulated venue', async () => {
-    const told = entriesOf(path)
+    const frames = entriesOf(path)
       .flatMap(({ entry }) => (entry.kind === 'frame' ? [entry.text] : []))
       .filter((frame) => frame.includes('"coin":"BTC"'))
     const again = launch(MAIN, ['simulate', '--frames', path], 'pipe')
@@ -327,7 +327,7 @@ describe.concurrent('perpscope record and replay', () => {
           body: JSON.stringify({ type: 'l2Book', coin: 'BTC' }),
         })
         const best = ((await reply.json()) as BookReply).levels[0][0]?.px
-        return told.some((frame) => frame.includes(`"${best}"`))
+        return frames.some((frame) => frame.includes(`"${best}"`))
       })
     } finally {
       await end(again)
@@ -467,12 +467,12 @@ function hasRendered(entries: readonly Recorded[]): boolean {
 /** `perpscope replay`, in this process. */
 function replayedHere(path: string, options: ReplayOptions): Pick<Ended, 'output' | 'errors'> {
   const written: string[] = []
-  const told: string[] = []
+  const errors: string[] = []
   replay(path, options, {
     write: (text) => written.push(text),
-    tell: (text) => told.push(text),
+    tell: (text) => errors.push(text),
   })
-  return { output: written.join(''), errors: told.join('') }
+  return { output: written.join(''), errors: errors.join('') }
 }
 
 /** Replays no further than to it. */
