@@ -503,7 +503,7 @@ test('of two deposits of a whole wallet at once one is sent, at the cost of one'
   const salt: Hex = `0x${'07'.repeat(32)}`
   const other = { key: one.key, config: { ...one.config, salt } }
   const { address } = privateKeyToAccount(chain.accounts.facilitator.privateKey)
-  const sent = () => client().getTransactionCount({ address })
+  const sent = () => client().getTransactionCount({ address, blockTag: 'pending' })
   const before = await sent()
   const found = await Promise.all(
     [one, other].map(async (buyer) =>

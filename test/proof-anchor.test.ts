@@ -74,6 +74,12 @@ async function finalize() {
   await anvil().mine({ blocks: 65 })
 }
 
+/** Transactions of the gas account, with those that a block will contain a moment later. */
+function sent(): Promise<number> {
+  const { address } = chain.accounts.facilitator
+  return anvil().getTransactionCount({ address, blockTag: 'pending' })
+}
+
 function anchorAt(rpcUrl = chain.rpcUrl): ProofAnchor {
   const { privateKey } = chain.accounts.facilitator
   const recordCost = (cost: TransactionCost) => void costs.push(cost)
@@ -124,10 +130,10 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   const [transaction] = anchored
   expect(costs).toMatchObject([{ transaction, payments: 0 }])
   expect(costs[0]?.fee).toBeGreaterThan(0n)
-  const sent = await anvil().getTransaction({ hash: transaction as `0x${string}` })
-  expect(sent).toMatchObject({ input: bytesToHex(hour?.chain ?? new Uint8Array()), value: 0n })
-  expect(sent.to).toBe(sent.from)
-  const { gasUsed } = await anvil().getTransactionReceipt({ hash: sent.hash })
+  const onChain = await anvil().getTransaction({ hash: transaction as `0x${string}` })
+  expect(onChain).toMatchObject({ input: bytesToHex(hour?.chain ?? new Uint8Array()), value: 0n })
+  expect(onChain.to).toBe(onChain.from)
+  const { gasUsed } = await anvil().getTransactionReceipt({ hash: onChain.hash })
   expect(gasUsed).toBeLessThanOrEqual(30_000n)
   expect(await verified(chain.rpcUrl)).toMatchObject({
     ...{ code: 0, verdict: 'verified', steps: ['inclusion holds', 'anchored holds'] },
@@ -137,13 +143,14 @@ test('the newest sealed hour is anchored once a day, and verify finds it on the 
   await proofs.add('answer', [Buffer.alloc(32, 2)])
   clock.advance(2 * HOUR_MS)
   await proofs.seal()
-  const nonce = () => anvil().getTransactionCount({ address: chain.accounts.facilitator.address })
-  const before = await nonce()
+  const before = await sent()
   await one.run()
-  expect(await nonce()).toBe(before)
+  expect(await sent()).toBe(before)
   clock.advance(24 * HOUR_MS)
   await one.run()
-  expect(await nonce()).toBe(before + 1)
+  expect(failures).toEqual([])
+  expect(await sent()).toBe(before + 1)
+  await anvil().mine({ blocks: 1 })
   clock.advance(24 * HOUR_MS)
   await one.run()
   expect(await proofs.openAnchors(), 'a block has it, so it is not given up').toHaveLength(1)
@@ -153,14 +160,13 @@ test('a node that is down and fees above the limit put the anchor off, and nothi
   await anchorAt(DEAD_URL).run()
   expect(failures).toHaveLength(1)
   expect(await proofs.openAnchors()).toEqual([])
-  const nonce = () => anvil().getTransactionCount({ address: chain.accounts.facilitator.address })
-  const before = await nonce()
+  const before = await sent()
   await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('8') })
   await anvil().mine({ blocks: 1 })
   const anchor = anchorAt()
   await anchor.run()
   expect(failures.at(-1)).toMatchObject({ code: 'gas_too_dear' })
-  expect(await nonce()).toBe(before)
+  expect(await sent()).toBe(before)
   await anvil().setNextBlockBaseFeePerGas({ baseFeePerGas: parseGwei('1') })
   await anvil().mine({ blocks: 1 })
   clock.advance(60_000)
