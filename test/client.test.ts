@@ -1,6 +1,7 @@
 import { x402Client } from '@x402/core/client'
 import type { PaymentPayload } from '@x402/core/types'
 import { ExactEvmScheme } from '@x402/evm'
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/client'
 import Fastify from 'fastify'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
@@ -244,6 +245,30 @@ describe('the client', () => {
     expect(calls).toBe(1)
   })
 
+  test('keeps a payment open when a limit hides what became of it', async () => {
+    const { pay, signatures, spent } = await wallet()
+    const limit = problem(
+      'rate_limited',
+      { detail: 'Too many payments.', retryAfterSeconds: 60, paymentReusable: true },
+      { instance: '/pulse/BTC', requestId: 'test' },
+    )
+    let isLimited = true
+    const { fetch } = meddled(async (call, go) => {
+      if (call > 1) return isLimited ? new Response(limit.body, { status: limit.status }) : go()
+      await go()
+      throw new TypeError('the connection broke')
+    })
+    const client = clientOf(await hosted(), { pay, fetch })
+    const failure = await client.about('pulse', 'BTC').catch((cause: unknown) => cause)
+    expect(failure).toBeInstanceOf(UnansweredError)
+    const { payment } = failure as UnansweredError
+    await expect(client.resume(payment)).rejects.toBeInstanceOf(UnansweredError)
+    isLimited = false
+    expect((await client.resume(payment)).answer).toMatchObject({ run: 1 })
+    expect([signatures(), client.spentUsd]).toEqual([1, PRICE_USD])
+    expect(await spent()).toBe(PRICE)
+  })
+
   test('waits for a proxy that cannot reach the service before it signs', async () => {
     const { pay, signatures } = await wallet()
     let down = 2
@@ -393,6 +418,35 @@ describe('a service that lies', () => {
     const client = clientOf({ url: 'x' }, { pay, payTo, fetch: async () => quoting({}) })
     await expect(client.about('pulse', 'BTC')).rejects.toThrow('not an accepted payee')
     expect(signatures()).toBe(0)
+  })
+
+  test('and asks for deposits beyond the budget gets none', async () => {
+    const account = privateKeyToAccount(generatePrivateKey())
+    const scheme = new BatchSettlementEvmScheme(account)
+    const sdk = new x402Client().register('eip155:8453', scheme)
+    const lie = problem('data_stale', { detail: 'Nothing was charged.' }, LIE)
+    const deposits: unknown[] = []
+    let minDeposit = 2_000_000
+    const fetch: ClientOptions['fetch'] = async (_url, { headers }) => {
+      const payment = headers['payment-signature']
+      if (payment !== undefined) {
+        deposits.push((JSON.parse(atob(payment)) as PaymentPayload).payload['deposit'])
+        return new Response(lie.body, { status: lie.status })
+      }
+      // Of another channel each time.
+      const { address: receiverAuthorizer } = privateKeyToAccount(generatePrivateKey())
+      const terms = { receiverAuthorizer, withdrawDelay: 900, minDeposit: String(minDeposit) }
+      return quoting({ scheme: 'batch-settlement', extra: { ...base.domain, ...terms } })
+    }
+    const pay: Payer = (quote) => sdk.createPaymentPayload(quote)
+    const client = clientOf({ url: 'x' }, { pay, fetch, budget: { totalUsd: 1 } })
+    const refusal = 'the wallet signed a deposit of'
+    await expect(client.about('pulse', 'BTC')).rejects.toThrow(`${refusal} 2 USDC`)
+    expect(deposits).toEqual([])
+    minDeposit = 600_000
+    await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(RefusedError)
+    await expect(client.about('pulse', 'ETH')).rejects.toThrow(`${refusal} 0.6 USDC`)
+    expect(deposits).toMatchObject([{ amount: '600000' }])
   })
 
   test('a longer payment can be allowed', async () => {

@@ -12,6 +12,7 @@ import { parseUnits } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { inheritedEnv } from '../src/config/environment.ts'
+import type { ProblemCode } from '../src/domain/problem.ts'
 import { problem } from '../src/domain/problem.ts'
 import type { Ground } from './support/attacked.ts'
 import { FUNDS, PULSE_PRICE, startGround } from './support/attacked.ts'
@@ -76,6 +77,21 @@ describe('perpscope mcp', () => {
     expect(first.isError).toBe(true)
     expect(first.content?.[0]?.text).toMatch(/Call again with the same arguments/)
     expect(second).not.toHaveProperty('isError', true)
+  })
+
+  test('sends a payment again whose outcome a limit hides, and signs no other', async () => {
+    let isLimited = true
+    const { buy, payments, spent, reported } = await trip((payment, reply) => {
+      if (payment === 1) return null
+      return isLimited ? refusing(reply, 'rate_limited', 60, false) : reply
+    })
+    for (let call = 0; call < 2; call += 1)
+      expect((await buy({ coin: 'BTC' })).content?.[0]?.text).toMatch(/Call again with the same/)
+    isLimited = false
+    expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
+    expect(new Set(payments).size).toBe(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
   })
 
   test('pays once for a call that is made again before its answer came', async () => {
@@ -292,15 +308,25 @@ function gate(): readonly [Promise<void>, () => void] {
 }
 
 /** What the service says while a settlement's outcome is unknown. */
-function outcomeOpen({ status, body }: Reply): Reply {
+function outcomeOpen(reply: Reply): Reply {
+  return refusing(reply, 'settlement_unknown', 0, null)
+}
+
+/** A refusal after which the same payment can be sent again. */
+function refusing(
+  { status, body }: Reply,
+  code: ProblemCode,
+  retryAfterSeconds: number,
+  charged: false | null,
+): Reply {
   const { result, ...message } = JSON.parse(body.slice(body.indexOf('{')))
   const { structuredContent: _, ...rest } = result
-  const open = problem(
-    'settlement_unknown',
-    { detail: 'Not known yet.', retryAfterSeconds: 0, paymentReusable: true, charged: null },
+  const refusal = problem(
+    code,
+    { detail: 'Not now.', retryAfterSeconds, paymentReusable: true, charged },
     { instance: '/pulse/BTC', requestId: 'test' },
   )
-  const content = [{ type: 'text', text: open.body }]
+  const content = [{ type: 'text', text: refusal.body }]
   return {
     status,
     type: 'application/json',

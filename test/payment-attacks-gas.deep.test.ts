@@ -11,6 +11,7 @@ import { serveOptions } from '../src/config/serve.ts'
 import { ClockCheck } from '../src/payment/clock-check.ts'
 import { OwnTurns } from '../src/payment/evm/account-turns.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
+import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { decodeEnvelope } from '../src/payment/payload.ts'
@@ -29,6 +30,7 @@ import { evmPayment } from '../src/roles/evm-payment.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { GasGround, Trick } from './attacks/gas.ts'
 import { attacks, buy, FUNDS, reportOf, startGasGround } from './attacks/gas.ts'
+import { cancelAuthorization } from './support/cancelled-authorization.ts'
 import { minedReceipt } from './support/mined-receipt.ts'
 import { putUsdc } from './support/usdc-balance.ts'
 
@@ -62,12 +64,16 @@ async function hosted(options: Parameters<GasGround['hosted']>[0] = {}): Promise
 const blockNow = () => ground.client.getBlockNumber({ cacheTime: 0 })
 
 /** A payment as a facilitator receives it. */
-async function payment({ method }: Hosted, buyer: PrivateKeyAccount) {
+async function payment(shop: Hosted, buyer: PrivateKeyAccount) {
+  return read(shop, await ground.paymentOf(buyer))
+}
+
+function read({ method }: Hosted, header: string) {
   const [requirement] = termsOf({ priceUsdcAtomic: PRICE, description: 'pulse' }, [
     method,
   ]).requirements
   if (requirement === undefined) throw new TypeError('there is one method')
-  const { payload } = decodeEnvelope(await ground.paymentOf(buyer))
+  const { payload } = decodeEnvelope(header)
   const purchase = { requirement, resourceUrl: 'https://api.example.com/' }
   return method.read(payload, purchase) as ExactEvmPayment & Payment
 }
@@ -373,6 +379,42 @@ test('a key that is emptied between verification and settlement is barred by the
   await putUsdc(ground.chain, buyer.address, PRICE)
   const { status, reason } = await buy(host, await ground.paymentOf(buyer))
   expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
+})
+
+test('a key that cancels its payment between verification and settlement is barred by the third time', async () => {
+  const buyer = await ground.funded()
+  let cancel = async () => {}
+  const shop = await hosted({ atWork: () => cancel() })
+  const { host } = shop
+  for (let count = 0; count < 3; count += 1) {
+    const header = await ground.paymentOf(buyer)
+    const { nonce } = read(shop, header).authorization
+    cancel = () => cancelAuthorization(ground.chain, buyer, nonce)
+    const { status, reason } = await buy(host, header, '/slow/BTC')
+    expect(status).toBe(402)
+    expect(reason).toMatch(/nonce_already_used/)
+  }
+  expect(await buy(host, await ground.paymentOf(buyer))).toMatchObject({
+    status: 402,
+    reason: BARRED,
+  })
+})
+
+test('a key whose payments others submit before us is not barred', async () => {
+  const buyer = await ground.funded()
+  let submit = async () => {}
+  const shop = await hosted({ atWork: () => submit() })
+  const { host, events } = shop
+  const stranger = localFacilitator({
+    ...{ network: base, rpcUrl: ground.chain.rpcUrl, clock: systemClock },
+    privateKey: ground.chain.accounts.buyer.privateKey,
+  })
+  for (let count = 0; count < 4; count += 1) {
+    const header = await ground.paymentOf(buyer)
+    submit = async () => void (await stranger.settle(read(shop, header)))
+    expect(await buy(host, header, '/slow/BTC')).toMatchObject({ status: 200 })
+  }
+  expect(events.filter(({ kind }) => kind === 'burnt')).toHaveLength(4)
 })
 
 function transactionsOf(settlements: readonly Settlement[]): ReadonlySet<string | null> {

@@ -4,28 +4,18 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Agent, fetch as fetchFrom } from 'undici'
 import type { Hex } from 'viem'
-import {
-  createTestClient,
-  http,
-  parseAbi,
-  parseSignature,
-  publicActions,
-  toHex,
-  walletActions,
-} from 'viem'
+import { toHex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { privateKeyToAccount, setSignEntropy } from 'viem/accounts'
-import { base as baseChain } from 'viem/chains'
+import { setSignEntropy } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { base } from '../src/payment/evm/networks.ts'
 import type { PaymentChoices } from '../src/payment/testing/buyer.ts'
 import { encodedPayment, signedPayload } from '../src/payment/testing/buyer.ts'
 import { DEARER_PRICE, PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { Ground } from './support/attacked.ts'
 import { rawExchange, requestOf, startGround, statusesIn } from './support/attacked.ts'
+import { cancelAuthorization } from './support/cancelled-authorization.ts'
 import { ManualClock } from './support/manual-clock.ts'
-import { minedReceipt } from './support/mined-receipt.ts'
 
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
 
@@ -301,7 +291,9 @@ describe('one nonce', () => {
     const buyer = await ground.fundedBuyer()
     const payment = await sign(buyer)
     const { nonce } = payment.payload.authorization
-    const host = await ground.host({ atWork: () => cancel(buyer, nonce) })
+    const host = await ground.host({
+      atWork: () => cancelAuthorization(ground.chain, buyer, nonce),
+    })
     const { status, text } = await call(`${host.url}/slow/BTC`, encodedPayment(payment))
     expect(status).toBe(402)
     expect(text).not.toContain('"run"')
@@ -408,38 +400,4 @@ function malleated(signature: Hex): Hex {
 /** ERC-6492: calls a factory of the sender's choice before it asks the wallet. */
 function counterfactual(signature: Hex): string {
   return `0x${'00'.repeat(96)}${signature.slice(2)}${'6492'.repeat(16)}`
-}
-
-/** Cancels an authorization; its payer may do so at any time, with gas paid by anyone. */
-async function cancel(buyer: PrivateKeyAccount, nonce: Hex): Promise<void> {
-  const { chain } = ground
-  const client = createTestClient({
-    mode: 'anvil',
-    chain: baseChain,
-    transport: http(chain.rpcUrl),
-    account: privateKeyToAccount(chain.accounts.buyer.privateKey),
-  })
-    .extend(publicActions)
-    .extend(walletActions)
-  const signature = await buyer.signTypedData({
-    domain: { ...base.domain, chainId: base.chainId, verifyingContract: base.asset },
-    types: {
-      CancelAuthorization: [
-        { name: 'authorizer', type: 'address' },
-        { name: 'nonce', type: 'bytes32' },
-      ],
-    },
-    primaryType: 'CancelAuthorization',
-    message: { authorizer: buyer.address, nonce },
-  })
-  const { r, s, v = 0n } = parseSignature(signature)
-  const hash = await client.writeContract({
-    address: chain.usdc,
-    abi: parseAbi([
-      'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-    ]),
-    functionName: 'cancelAuthorization',
-    args: [buyer.address, nonce, Number(v), r, s],
-  })
-  await minedReceipt(client, hash)
 }

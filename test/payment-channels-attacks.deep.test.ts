@@ -8,7 +8,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ChannelConfig } from '../src/payment/channels/channel.ts'
-import { CHANNEL_CONTRACT, ChannelDigests } from '../src/payment/channels/channel.ts'
+import { CHANNEL_CONTRACT, ChannelDigests, depositNonce } from '../src/payment/channels/channel.ts'
 import type { TransactionResult } from '../src/payment/channels/channel-chain.ts'
 import type { ChannelStore } from '../src/payment/channels/channel-store.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
@@ -30,6 +30,7 @@ import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
+import { cancelAuthorization } from './support/cancelled-authorization.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { minedReceipt } from './support/mined-receipt.ts'
 import { promptClock } from './support/prompt-clock.ts'
@@ -453,21 +454,27 @@ describe('a deposit', () => {
     expect(body().diagnostics.reason).toBe('invalid_batch_settlement_evm_insufficient_balance')
   })
 
-  test('of a wallet emptied before the block is refused after the third time', async () => {
+  test.each([
+    ['emptied', /deposit_transaction_failed$/],
+    ['that cancels', /channel_not_found$/],
+  ])('of a wallet %s before the block is refused after the third time', async (what, reason) => {
     await onOwnChain()
     const at = await shop()
     const buyer = await fundedBuyer(at)
     await client().setBalance({ address: buyer.key.address, value: 10n ** 18n })
+    let nonce: Hex = '0x'
     const { send } = TransactionSender.prototype
     const sent = vi.spyOn(TransactionSender.prototype, 'send')
     onTestFinished(() => sent.mockRestore())
     sent.mockImplementation(async function (this: TransactionSender, ...args) {
-      await emptied(buyer.key)
+      await (what === 'emptied' ? emptied(buyer.key) : cancelAuthorization(chain, buyer.key, nonce))
       return send.apply(this, args)
     })
     for (let tries = 1; tries <= 3; tries += 1) {
-      const { body } = await buy(at, await withDeposit(buyer, at, PRICE, FUNDS))
-      expect(body().diagnostics.reason).toMatch(/deposit_transaction_failed$/)
+      const payment = await withDeposit(buyer, at, PRICE, FUNDS)
+      nonce = nonceOf(buyer, payment)
+      const { body } = await buy(at, payment)
+      expect(body().diagnostics.reason).toMatch(reason)
       await putUsdc(chain, buyer.key.address, FUNDS)
     }
     const { status, body } = await buy(at, await withDeposit(buyer, at, PRICE, FUNDS))
@@ -924,6 +931,13 @@ async function withdrawal(
   const hash = await client().writeContract(call)
   const { status } = await minedReceipt(client(), hash)
   expect(status).toBe('success')
+}
+
+/** The nonce of a payment's deposit. */
+function nonceOf({ config }: Buyer, payment: string): Hex {
+  const { payload } = JSON.parse(Buffer.from(payment, 'base64').toString())
+  const { salt } = payload.deposit.authorization.erc3009Authorization
+  return depositNonce(digests.channelId(config), salt)
 }
 
 /** Transfers all its money to the dead address. */

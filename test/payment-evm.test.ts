@@ -10,6 +10,7 @@ import { ContractWallets } from '../src/payment/evm/contract-wallets.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { GasFees } from '../src/payment/evm/gas-fees.ts'
+import { CONTRACT_GAS_MAX } from '../src/payment/evm/gas-limits.ts'
 import type { LocalFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
@@ -181,7 +182,11 @@ describe('in the good case', () => {
 
   test.each([
     { finality: 'preconfirmed', asked: [SYNC], kind: 'settled' },
-    { finality: 'confirmed', asked: [SYNC, 'eth_blockNumber'], kind: 'settled' },
+    {
+      finality: 'confirmed',
+      asked: [SYNC, 'eth_blockNumber', 'eth_getTransactionReceipt'],
+      kind: 'settled',
+    },
     { finality: 'broadcast', asked: [PLAIN], kind: 'broadcast' },
   ] as const)('a settlement that is $finality asks $asked', async ({ finality, asked, kind }) => {
     const { node, payment } = await counted()
@@ -490,6 +495,47 @@ describe('a contract wallet', () => {
     expect(answer.status).toBe(503)
     expect(await answer.json()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
   })
+})
+
+test('a payment that another sender submitted is open while the node does not answer', async () => {
+  let isBusy = false
+  const node = await watchedNode(({ method }) =>
+    isBusy && method === 'eth_call' ? { error: { code: -32_000, message: 'busy' } } : undefined,
+  )
+  const payment = await paymentOf(await fundedBuyer(), node.facilitator)
+  expect(await payment.verify()).toEqual({ kind: 'valid' })
+  expect(await facilitator.settle(payment)).toMatchObject({ kind: 'settled' })
+  isBusy = true
+  expect(await payment.settle('confirmed'), 'it has paid').toMatchObject({
+    kind: 'unknown',
+    transaction: expect.stringMatching(/^0x/),
+  })
+  isBusy = false
+  expect(await payment.outcome()).toMatchObject({ kind: 'settled' })
+})
+
+test('a contract wallet whose receipt came late reserves no gas for the next one', async () => {
+  const { url } = await watchedNode(({ method }) =>
+    method === SYNC ? { error: { code: -32_601, message: 'not found' } } : undefined,
+  )
+  const { privateKey } = chain.accounts.facilitator
+  const by = localFacilitator({
+    ...{ network: base, rpcUrl: url, privateKey, clock: promptClock },
+    contractGasPerHour: CONTRACT_GAS_MAX,
+  })
+  const [late, next] = [await paymentOf(await wallet(), by), await paymentOf(await wallet(), by)]
+  for (const payment of [late, next]) expect(await payment.verify()).toEqual({ kind: 'valid' })
+  const client = anvil()
+  await client.setAutomine(false)
+  try {
+    expect(await late.settle('confirmed')).toMatchObject({ kind: 'unknown' })
+    expect(await next.settle('confirmed')).toMatchObject({ kind: 'unreachable' })
+  } finally {
+    await client.setAutomine(true)
+    await client.mine({ blocks: 1 })
+  }
+  expect(await late.outcome()).toMatchObject({ kind: 'settled' })
+  expect(await next.settle('confirmed')).toMatchObject({ kind: 'settled' })
 })
 
 test('the recorded costs of settlements are what the gas account has paid', async () => {

@@ -65,7 +65,27 @@ describe('a signed payment counts', () => {
   })
 })
 
+test('a deposit counts apart from the vouchers that it pays for', () => {
+  const { budget } = budgetOf()
+  budget.signedVoucher(budget.hold(PRICE), '0xa', PRICE, 600_000n)
+  expect(budget.spentUsd).toBe(0.1)
+  for (let prices = 2n; prices <= 6n; prices += 1n)
+    budget.signedVoucher(budget.hold(PRICE), '0xa', prices * PRICE)
+  budget.signedVoucher(budget.hold(PRICE), '0xa', 7n * PRICE, 400_000n)
+  expect(budget.spentUsd).toBe(0.7)
+})
+
 describe('nothing is sent', () => {
+  test('with deposits above the budget in one or together', () => {
+    const { budget } = budgetOf()
+    const expected = budget.hold(PRICE)
+    const deposited = (channel: string, amount: bigint) => () =>
+      budget.signedVoucher(expected, channel, PRICE, amount)
+    expect(deposited('0xa', 1_000_001n)).toThrow(/allows only 1 of deposits; nothing was sent$/)
+    deposited('0xa', 600_000n)()
+    expect(deposited('0xb', 600_000n)).toThrow(/allows only 0.4 of deposits; nothing was sent$/)
+  })
+
   test('for a voucher over more than the call costs, or than is left', () => {
     const { budget } = budgetOf()
     budget.signedVoucher(budget.hold(PRICE), '0xa', 300_000n)

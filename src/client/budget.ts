@@ -33,6 +33,8 @@ export class Budget {
   readonly #releasedHolds = new WeakSet<Hold>()
   /** Signed sum by channel: a voucher is cumulative. Never evicted. */
   readonly #vouchers = new Map<string, bigint>()
+  /** Signed deposits. Vouchers are paid out of them, so they are not part of `#spent` and have the total to themselves. */
+  #deposited = 0n
 
   constructor({ maxUsdPerCall, totalUsd }: BudgetLimits, nowMs: () => number) {
     this.#perCall = atomic(maxUsdPerCall)
@@ -70,8 +72,12 @@ export class Budget {
     return signed
   }
 
-  /** Replaces the reservation by a voucher, which can be claimed at any time and so counts permanently. @throws UnpayableError */
-  signedVoucher(expected: Hold, channelId: string, cumulative: bigint): Hold {
+  /**
+   * Replaces the reservation by a voucher, which can be claimed at any time and so counts permanently.
+   * @param deposit signed with it, 0 without one; it locks money up to the channel's withdrawal delay
+   * @throws UnpayableError
+   */
+  signedVoucher(expected: Hold, channelId: string, cumulative: bigint, deposit = 0n): Hold {
     const before = this.#vouchers.get(channelId)
     const amount = cumulative > (before ?? 0n) ? cumulative - (before ?? 0n) : 0n
     // The first voucher of an existing channel counts with its whole sum.
@@ -79,8 +85,14 @@ export class Budget {
       throw new UnpayableError(
         `the wallet signed ${usd(amount)} USDC, but the call costs ${usd(expected.amount)}; nothing was sent`,
       )
+    if (this.#deposited + deposit > this.#total)
+      throw new UnpayableError(
+        `the wallet signed a deposit of ${usd(deposit)} USDC, but the budget allows only ` +
+          `${usd(this.#total - this.#deposited)} of deposits; nothing was sent`,
+      )
     this.#mustHold(amount, this.#counted() - expected.amount, 'sent')
     this.#held.delete(expected)
+    this.#deposited += deposit
     this.#vouchers.set(channelId, (before ?? 0n) + amount)
     this.#spent += amount
     return { amount, endsMs: Number.POSITIVE_INFINITY }

@@ -147,7 +147,7 @@ export class PerpscopeClient {
 
   /** Fetches the answer to a payment that received none. @throws UnansweredError, RefusedError */
   async resume({ url, header }: PendingPayment): Promise<Bought<unknown>> {
-    const bought = await this.#fetchAnswer(url, header)
+    const bought = await this.#fetchAnswer(url, header, true)
     // Otherwise the next call would fetch this answer again.
     if (this.#unspent.get(url)?.header === header) this.#unspent.delete(url)
     return bought
@@ -224,7 +224,7 @@ export class PerpscopeClient {
     return retry(answered, isTemporary, this.#options.wait)
   }
 
-  async #fetchAnswer(url: string, header: string): Promise<Bought<unknown>> {
+  async #fetchAnswer(url: string, header: string, mayBeCharged = false): Promise<Bought<unknown>> {
     const answered = async () => {
       const response = await this.#send(url, { 'payment-signature': header })
       if (response.status === 200) return await boughtOf(response)
@@ -232,7 +232,7 @@ export class PerpscopeClient {
     }
     const hold = this.#open.get(header)
     try {
-      const bought = await sendUntilSettled(answered, this.#options.wait)
+      const bought = await sendUntilSettled(answered, this.#options.wait, mayBeCharged)
       if (hold !== undefined) this.#budget.settle(hold)
       return bought
     } catch (cause) {

@@ -1,26 +1,52 @@
+import type { ProblemCode } from './answers.ts'
 import { PaymentRefusedError, RefusedError } from './errors.ts'
 import { platform } from './platform.ts'
+import { isUncharged } from './refusal.ts'
 
 const ATTEMPTS_MAX = 6
 const WAIT_MS = 500
 const WAIT_MS_MAX = 10_000
+
+/** The service sends them without looking the payment up, so `charged` is about that request alone. */
+const withoutLookUp: ReadonlySet<ProblemCode> = new Set(['rate_limited', 'ledger_busy'])
 
 type Wait = (ms: number) => Promise<void>
 
 /**
  * Sends one payment until its outcome is known.
  * @param send throws the service's refusal (`readRefusal`); after any other error the payment may have arrived
- * @throws the error of the last attempt
+ * @param mayBeCharged whether an earlier request may have charged it
+ * @throws the error of the last attempt; `charged` is null if an earlier attempt may have charged the payment
  */
 export function sendUntilSettled<Answer>(
   send: () => Promise<Answer>,
   wait?: Wait,
+  mayBeCharged = false,
 ): Promise<Answer> {
-  const isOpen = (cause: unknown) =>
+  let isOpen = mayBeCharged
+  const sent = async () => {
+    try {
+      return await send()
+    } catch (cause) {
+      const reported = isOpen ? aboutPayment(cause) : cause
+      isOpen ||= !isUncharged(reported)
+      throw reported
+    }
+  }
+  const isRepeated = (cause: unknown) =>
     cause instanceof RefusedError
       ? cause.problem.payment_reusable
       : !(cause instanceof PaymentRefusedError)
-  return retry(send, isOpen, wait)
+  return retry(sent, isRepeated, wait)
+}
+
+/** A refusal as it applies to a payment that an earlier request may have charged. */
+function aboutPayment(cause: unknown): unknown {
+  if (!(cause instanceof RefusedError)) return cause
+  const { problem } = cause
+  return problem.charged === false && withoutLookUp.has(problem.code)
+    ? new RefusedError({ ...problem, charged: null, payment_reusable: true })
+    : cause
 }
 
 /** Retries temporary errors, after `retry_after` or with exponential back-off. */

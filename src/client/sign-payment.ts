@@ -37,7 +37,8 @@ export async function signPayment(quote: PaymentRequired, buyer: Buyer): Promise
     const payment = await pay(offered)
     const terms = readSignedTerms(payment, offered.accepts, nowMs())
     if (terms.kind === 'voucher') {
-      const hold = budget.signedVoucher(expected, terms.channelId, terms.cumulative)
+      const { channelId, cumulative, deposit } = terms
+      const hold = budget.signedVoucher(expected, channelId, cumulative, deposit)
       return { payment, hold, freshUntilMs: Number.POSITIVE_INFINITY }
     }
     const { amount, freshUntilMs, endsMs } = terms

@@ -12,7 +12,13 @@ export type SignedTerms =
       /** Unix time from which it cannot be settled. */
       readonly endsMs: number
     }
-  | { readonly kind: 'voucher'; readonly channelId: string; readonly cumulative: bigint }
+  | {
+      readonly kind: 'voucher'
+      readonly channelId: string
+      readonly cumulative: bigint
+      /** Into the channel, with the voucher; 0 without one. */
+      readonly deposit: bigint
+    }
 
 /** Added to the validity: block times may lag, and the local clock may be ahead. */
 const MARGIN_MS = 60_000
@@ -63,7 +69,8 @@ function voucherOf(payload: PaymentPayload['payload'], asked: PaymentRequirement
   mustPay(receiver, asked)
   const { channelId, maxClaimableAmount } = members(payload['voucher'])
   if (typeof channelId !== 'string') throw wrong('a voucher without channelId')
-  return { kind: 'voucher', channelId, cumulative: uint(maxClaimableAmount) }
+  const deposit = payload['type'] === 'deposit' ? uint(members(payload['deposit'])['amount']) : 0n
+  return { kind: 'voucher', channelId, cumulative: uint(maxClaimableAmount), deposit }
 }
 
 function mustPay(to: unknown, { payTo }: PaymentRequirements): void {

@@ -96,9 +96,15 @@ export class PaymentResponses {
     return failedTooOften(request, hit)
   }
 
-  limited(request: FastifyRequest, limit: LimitPolicy, allowance: RateAllowance): BufferedResponse {
+  /** @param charged null for a payment that was used before */
+  limited(
+    request: FastifyRequest,
+    limit: LimitPolicy,
+    allowance: RateAllowance,
+    charged: false | null = false,
+  ): BufferedResponse {
     this.#options.emit(request, { kind: 'limited' })
-    return limited(request, limit, allowance)
+    return limited(request, limit, allowance, charged)
   }
 
   /** For a payment that the chain, or its facilitator, refuses. */

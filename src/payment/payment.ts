@@ -143,7 +143,8 @@ export type Outcome =
   | { readonly kind: 'forfeited'; readonly transaction?: string }
   /** Never executed, and no block can include it any more. */
   | { readonly kind: 'expired' }
-  | { readonly kind: 'unknown'; readonly reason: string }
+  /** `isLasting`: no node is configured that could be asked. */
+  | { readonly kind: 'unknown'; readonly reason: string; readonly isLasting?: boolean }
 
 /**
  * Verifies and settles payments of one kind. Failures are results, not exceptions, because each one calls for a

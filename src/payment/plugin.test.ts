@@ -180,13 +180,14 @@ describe('a payment that was used', () => {
       payTo,
       nowMs: clock.nowMs(),
     })
-    const ask = async (url: string, sent: object, remoteAddress = '192.0.2.1') => {
+    const reply = (url: string, sent: object, remoteAddress = '192.0.2.1') => {
       const headers = { 'payment-signature': encodedPayment(sent) }
-      return (await app.inject({ url, headers, remoteAddress })).statusCode
+      return app.inject({ url, headers, remoteAddress })
     }
+    const ask = async (...call: Parameters<typeof reply>) => (await reply(...call)).statusCode
     expect(await ask('/pulse/BTC', payment)).toBe(200)
     const { extensions: _secret, ...rebuilt } = payment
-    return { app, ask, payment, rebuilt }
+    return { app, ask, reply, payment, rebuilt }
   }
 
   test('is refused alike for the call that it bought and for others, to whoever cannot show its secret', async () => {
@@ -201,13 +202,16 @@ describe('a payment that was used', () => {
     await app.close()
   })
 
-  test('limits what comes with a used payment, whether it is right or wrong', async () => {
-    const { app, ask, payment, rebuilt } = await sold(3)
+  test('limits what comes with a used payment, whether it is right or wrong, and denies no charge', async () => {
+    const { app, ask, reply, payment, rebuilt } = await sold(3)
     expect(await ask('/pulse/ETH', rebuilt)).toBe(409)
     expect(await ask('/pulse/BTC', rebuilt)).toBe(409)
     expect(await ask('/pulse/BTC', payment)).toBe(200)
     for (const sent of [rebuilt, payment])
-      for (const url of ['/pulse/BTC', '/pulse/ETH']) expect(await ask(url, sent)).toBe(429)
+      for (const url of ['/pulse/BTC', '/pulse/ETH']) {
+        const refused = (await reply(url, sent)).json()
+        expect(refused).toMatchObject({ status: 429, charged: null, payment_reusable: true })
+      }
     expect(await ask('/pulse/BTC', payment, '203.0.113.9'), 'another address').toBe(200)
     await app.close()
   })

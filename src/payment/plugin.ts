@@ -287,15 +287,15 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     // A 304 has no body.
     const answer = bufferedResponse(reply, payload ?? '')
     if (reply.statusCode >= 300) {
-      sales.cancel(request, sale, answer)
-      return payload
+      const instead = sales.cancel(request, sale, answer)
+      return instead === null ? payload : replaced(reply, headersBefore, instead)
     }
     const final =
       answer === null || answer.body.length === 0
         ? sales.fail(request, sale, new TypeError('a paid answer is a body of bytes'))
         : await sales.complete(request, sale, kept(answer))
-    if (final.status >= 300) removeHeadersSince(reply, headersBefore)
-    else reply.header('server-timing', timing(held, answeredMs, reply.elapsedTime))
+    if (final.status >= 300) return replaced(reply, headersBefore, final)
+    reply.header('server-timing', timing(held, answeredMs, reply.elapsedTime))
     reply.code(final.status).headers(final.headers)
     return final.body
   }
@@ -329,6 +329,17 @@ function kept(answer: BufferedResponse): BufferedResponse {
   const cacheControl = answer.headers['cache-control']
   if (cacheControl !== undefined && /\b(private|no-store)\b/.test(cacheControl)) return answer
   return { ...answer, headers: { ...answer.headers, 'cache-control': 'private, no-cache' } }
+}
+
+/** Replaces the handler's answer. @returns the body */
+function replaced(
+  reply: FastifyReply,
+  headersBefore: ReadonlySet<string>,
+  { status, headers, body }: BufferedResponse,
+): Buffer {
+  removeHeadersSince(reply, headersBefore)
+  reply.code(status).headers(headers)
+  return body
 }
 
 /** Headers of the handler's answer must not describe the response that replaces it. */

@@ -112,7 +112,14 @@ export class PurchasedAnswers {
 
   /** The response to a payment that was begun elsewhere while this request prepared its sale. */
   async overtaken(request: FastifyRequest, presented: PresentedPayment): Promise<BufferedResponse> {
-    const row = await this.#options.ledger.find(presented.key)
+    let row: LedgerRow | null
+    try {
+      row = await this.#options.ledger.find(presented.key)
+    } catch (cause) {
+      // The process that began it may be charging it.
+      this.#options.emit(request, { kind: 'failed', cause })
+      return settlementUnknown(request, null)
+    }
     if (row === null || isReleased(row)) return stillInFlight(request)
     if (row.payloadHash !== presented.payloadHash) return nonceReused(request)
     return this.#isOfBuyer(presented, row)
@@ -266,7 +273,7 @@ export class PurchasedAnswers {
     const allowance = await this.#repeats.take(callerKey(request.ip))
     return allowance.allowed
       ? respond()
-      : this.#options.responses.limited(request, this.#repeats, allowance)
+      : this.#options.responses.limited(request, this.#repeats, allowance, null)
   }
 }
 

@@ -19,15 +19,19 @@ export function malformed(request: FastifyRequest, reason: string): BufferedResp
   })
 }
 
+/** @param charged null for a payment that was used before, whose look-up the limit prevents */
 export function limited(
   request: FastifyRequest,
   limit: LimitPolicy,
   allowance: RateAllowance,
+  charged: false | null = false,
 ): BufferedResponse {
+  const before = charged === null ? ' An earlier request may have charged this payment.' : ''
   const answer = refuse(request, 'rate_limited', {
-    detail: `Too many payments. Nothing was charged for this request. Send the same payment again in ${allowance.resetSeconds} s.`,
+    detail: `Too many payments. Nothing was charged for this request.${before} Send the same payment again in ${allowance.resetSeconds} s.`,
     retryAfterSeconds: allowance.resetSeconds,
     paymentReusable: true,
+    charged,
   })
   return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
 }
@@ -164,9 +168,8 @@ export function unavailable(
 
 /** @param isCharged the transfer was on chain before this request */
 export function ledgerBusy(request: FastifyRequest, isCharged: boolean): BufferedResponse {
-  const fact = isCharged ? 'The payment was charged before.' : 'Nothing was charged.'
   return refuse(request, 'ledger_busy', {
-    detail: `The sale could not be recorded in time. ${fact} Send the same payment again in 2 s.`,
+    detail: `The sale could not be recorded in time. ${chargeOf(isCharged)} Send the same payment again in 2 s.`,
     ...again,
     charged: isCharged,
   })
@@ -208,11 +211,17 @@ export function answerTimedOut(request: FastifyRequest): BufferedResponse {
   })
 }
 
-export function internalError(request: FastifyRequest): BufferedResponse {
+/** @param isCharged the transfer was on chain before this request */
+export function internalError(request: FastifyRequest, isCharged = false): BufferedResponse {
   return refuse(request, 'internal_error', {
-    detail: 'The request failed. Nothing was charged. Send the same payment again in 2 s.',
+    detail: `The request failed. ${chargeOf(isCharged)} Send the same payment again in 2 s.`,
     ...again,
+    charged: isCharged,
   })
+}
+
+function chargeOf(isCharged: boolean): string {
+  return isCharged ? 'The payment was charged before.' : 'Nothing was charged.'
 }
 
 /** Not a 402: a buyer that signs another payment could pay twice. */

@@ -1,9 +1,10 @@
 import { fc, test as property } from '@fast-check/vitest'
 import Fastify from 'fastify'
-import { expect, onTestFinished, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import { base } from './evm/networks.ts'
+import { LedgerBusyError } from './ledger/ledger.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import type { Facilitator, Outcome, Settlement, Verification } from './payment.ts'
 import { payments } from './plugin.ts'
@@ -33,6 +34,7 @@ type Trouble = {
     | 'not done, reply lost'
     | 'done, throws'
     | 'done, called rejected'
+    | 'done, called failed'
   readonly outcome: 'works' | 'unknown' | 'throws'
   readonly handler: 200 | 404 | 500 | 503
   readonly copies: 1 | 2
@@ -50,6 +52,7 @@ const trouble: fc.Arbitrary<Trouble> = fc.record({
     'not done, reply lost',
     'done, throws',
     'done, called rejected',
+    'done, called failed',
   ),
   outcome: fc.constantFrom('works', 'works', 'unknown', 'throws'),
   handler: fc.constantFrom(200, 200, 200, 404, 500, 503),
@@ -89,6 +92,7 @@ class NonceOnChain implements Facilitator {
     if (fault === 'done, reply lost') return lost
     if (fault === 'done, throws') throw new Error('settle broke')
     if (fault === 'done, called rejected') return { kind: 'rejected', reason: 'nonce_already_used' }
+    if (fault === 'done, called failed') return { kind: 'rejected', reason: 'simulation_failed' }
     return { kind: 'settled', transaction: TRANSACTION }
   }
 
@@ -150,6 +154,88 @@ test('a sale reads its payment from the ledger twice', async () => {
   expect(ofSale).toEqual(['find', 'find', 'hasSettled', 'begin', 'move'])
   await app.close()
   await ledger.close()
+})
+
+describe('a payment whose settlement was begun', () => {
+  /** What the facilitator and the chain report from then on. */
+  type Reports = { verification: Verification; outcome: Outcome }
+  const used: Verification = { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
+
+  async function begun(atWork = async () => {}) {
+    const reports: Reports = {
+      verification: { kind: 'valid' },
+      outcome: { kind: 'settled', transaction: TRANSACTION },
+    }
+    const facilitator = {
+      verify: async () => reports.verification,
+      settle: async () => ({ kind: 'unreachable', reason: 'down' }) as const,
+      outcome: async () => reports.outcome,
+    }
+    const clock = new ManualClock(NOW_MS)
+    const ledger = new SqliteLedger(':memory:')
+    const host = await startPaidHost({ payTo, facilitator, clock, ledger, atWork })
+    onTestFinished(() => host.close())
+    const header = encodedPayment(
+      await signedPayload(newBuyer(), { amount: PRICE, payTo, nowMs: NOW_MS }),
+    )
+    const ask = async (url = '/slow/BTC') => {
+      return (await host.app.inject({ url, headers: { 'payment-signature': header } })).json()
+    }
+    return { reports, clock, ledger, ask }
+  }
+
+  async function charged(atWork = async () => {}) {
+    const rig = await begun(atWork)
+    expect(await rig.ask()).toMatchObject({ code: 'facilitator_unavailable', charged: false })
+    rig.reports.verification = used
+    return rig
+  }
+
+  test('is never reported as not charged once the chain has its transfer', async () => {
+    let work = async () => {}
+    const { clock, ledger, ask } = await charged(() => work())
+    work = () => Promise.reject(new Error('the engine is broken'))
+    const fault = { code: 'internal_error', charged: true, payment_reusable: true }
+    expect(await ask(), 'the handler refuses').toMatchObject(fault)
+    work = async () => clock.advance(60_000)
+    expect(await ask(), 'the handler is late').toMatchObject(fault)
+    work = async () => {}
+    vi.spyOn(ledger, 'begin').mockRejectedValueOnce(new Error('damaged'))
+    expect(await ask(), 'the ledger fails').toMatchObject(fault)
+    expect(await ask()).toMatchObject({ coin: { coin: 'BTC' } })
+  })
+
+  test('is not refused while the chain does not answer', async () => {
+    const { reports, ask } = await begun()
+    await ask()
+    reports.verification = { kind: 'invalid', reason: 'simulation_failed' }
+    reports.outcome = { kind: 'unknown', reason: 'no answer within 5000 ms' }
+    expect(await ask()).toMatchObject({ code: 'settlement_unknown', charged: null })
+    reports.outcome = { kind: 'unknown', reason: 'no RPC URL is configured', isLasting: true }
+    expect(await ask(), 'no chain can be asked').toHaveProperty('diagnostics')
+  })
+
+  test('is sent again, not signed again, while the ledger cannot be read', async () => {
+    const { ledger, ask } = await charged()
+    const find = ledger.find.bind(ledger)
+    const reads = vi.spyOn(ledger, 'find')
+    reads.mockImplementation(async (key) => {
+      if (reads.mock.calls.length === 3) throw new LedgerBusyError('away', null)
+      return find(key)
+    })
+    const refused = await ask()
+    expect(refused).toMatchObject({ code: 'ledger_busy', payment_reusable: true })
+    expect(refused.detail).toContain('Do not sign another payment')
+  })
+
+  test('may be charged by another process whose row cannot be read', async () => {
+    const { ledger, ask } = await begun()
+    vi.spyOn(ledger, 'begin').mockImplementationOnce(async () => {
+      vi.spyOn(ledger, 'find').mockRejectedValueOnce(new LedgerBusyError('away', null))
+      return { kind: 'taken' }
+    })
+    expect(await ask()).toMatchObject({ code: 'settlement_unknown', charged: null })
+  })
 })
 
 property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(

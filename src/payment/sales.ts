@@ -18,6 +18,7 @@ import {
   identifierReused,
   internalError,
   ledgerBusy,
+  ledgerUnavailable,
   settlementUnknown,
   stillInFlight,
 } from './refusals.ts'
@@ -91,12 +92,14 @@ export class Sales {
       } else if (verdict.kind === 'valid' || verdict.kind === 'paid') {
         emit(request, { kind: 'verified', payer: key.payer, tookMs: clock.nowMs() - beganMs })
         const prepaid = verdict.kind === 'paid' ? verdict.transaction : null
-        return { ...presented, prepaid, cancelLapse: this.#lapseLater(request, inFlight) }
+        const cancelLapse = this.#lapseLater(request, inFlight, prepaid)
+        return { ...presented, prepaid, cancelLapse }
       } else refusal = await responses.unpaid(request, presented, verdict)
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
+      // The ledger was only read, perhaps for a used nonce.
       refusal =
-        cause instanceof LedgerBusyError ? ledgerBusy(request, false) : internalError(request)
+        cause instanceof LedgerBusyError ? ledgerUnavailable(request) : internalError(request)
     } finally {
       permit.end()
     }
@@ -104,15 +107,26 @@ export class Sales {
     return refusal
   }
 
-  /** Nothing is sold: the payment may be used again, and its copies get the same response. */
-  cancel(request: FastifyRequest, sale: Sale, answer: BufferedResponse | null): void {
+  /**
+   * Nothing is sold: the payment may be used again, and its copies get the same response.
+   * @param answer refusal of the handler
+   * @returns the response in its place, because a handler does not know of an earlier charge; null to send it as it is
+   */
+  cancel(
+    request: FastifyRequest,
+    sale: Sale,
+    answer: BufferedResponse | null,
+  ): BufferedResponse | null {
     sale.cancelLapse()
+    const isCurrent = answer?.status === 304
+    const instead = sale.prepaid === null || isCurrent ? null : internalError(request, true)
     // A 304 is right for this buyer only.
     sale.inFlight.close(
-      answer?.status === 304 ? stillInFlight(request) : (answer ?? internalError(request)),
+      isCurrent ? stillInFlight(request) : (instead ?? answer ?? internalError(request)),
     )
     const reason = answer === null ? 'no body' : `status ${answer.status}`
     this.#options.emit(request, { kind: 'uncharged', payer: sale.key.payer, reason })
+    return instead
   }
 
   /** Settles the payment of an answer. @returns the response: the answer, if it is paid */
@@ -123,7 +137,7 @@ export class Sales {
   ): Promise<BufferedResponse> {
     sale.cancelLapse()
     const final = this.#lapsed.has(sale.inFlight)
-      ? answerTimedOut(request)
+      ? timedOut(request, sale.prepaid)
       : await this.#charged(request, sale, answer)
     sale.inFlight.close(final)
     return final
@@ -131,16 +145,20 @@ export class Sales {
 
   /** The handler broke a rule of paid answers. */
   fail(request: FastifyRequest, sale: Sale, cause: unknown): BufferedResponse {
-    const answer = internalError(request)
+    const answer = internalError(request, sale.prepaid !== null)
     this.#options.emit(request, { kind: 'failed', cause })
     this.cancel(request, sale, answer)
     return answer
   }
 
-  #lapseLater(request: FastifyRequest, inFlight: InFlightPayment): () => void {
+  #lapseLater(
+    request: FastifyRequest,
+    inFlight: InFlightPayment,
+    prepaid: Sale['prepaid'],
+  ): () => void {
     return this.#options.clock.after(HANDLER_MS_MAX, () => {
       this.#lapsed.add(inFlight)
-      inFlight.close(answerTimedOut(request))
+      inFlight.close(timedOut(request, prepaid))
     })
   }
 
@@ -173,7 +191,7 @@ export class Sales {
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
       if (cause instanceof LedgerBusyError) return ledgerBusy(request, prepaid !== null)
-      return internalError(request)
+      return internalError(request, prepaid !== null)
     }
     try {
       const verdict =
@@ -199,4 +217,9 @@ export class Sales {
       ? 'confirmed'
       : configured
   }
+}
+
+/** `engine_timeout` states that nothing was charged. */
+function timedOut(request: FastifyRequest, prepaid: Sale['prepaid']): BufferedResponse {
+  return prepaid === null ? answerTimedOut(request) : internalError(request, true)
 }

@@ -81,8 +81,8 @@ export class SettlementCoordinator {
   /**
    * Whether a payment can be settled. `paid` and `open`: the chain has used it, or may have. The ledger decides whether
    * that was for an answer of ours, because anybody can submit an authorization and other services can share our payee.
-   * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched. It is called for a
-   * used nonce only.
+   * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched. It is called only
+   * for a nonce that is used, or may be.
    */
   async verify(
     payment: Payment,
@@ -104,8 +104,10 @@ export class SettlementCoordinator {
       const outcome = await this.#outcome(payment)
       if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
       // It may be in no block yet. A 402 would make the buyer pay again.
-      if (saysNonceUsed(reason) && !isOver(outcome))
-        return { kind: 'open', reason, transaction: null }
+      const mayBePaid = saysNonceUsed(reason)
+        ? !isOver(outcome)
+        : isUnanswered(outcome) && (await wasBegunHere())
+      if (mayBePaid) return { kind: 'open', reason, transaction: null }
     }
     return { kind: 'refused', rejection: facilitatorRejection(reason) }
   }
@@ -229,10 +231,10 @@ export class SettlementCoordinator {
     const outcome = await this.#outcome(payment)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     // A node that simulates on its mempool reports a used nonce before any block has it.
-    if (saysNonceUsed(reason) && !isOver(outcome)) {
-      return { kind: 'open', reason, transaction: null }
-    }
-    return refused(reason)
+    const mayBePaid = saysNonceUsed(reason)
+      ? !isOver(outcome)
+      : mayMeanNonceUsed(reason) && isUnanswered(outcome)
+    return mayBePaid ? { kind: 'open', reason, transaction: null } : refused(reason)
   }
 
   #outcome(payment: Payment): Promise<Outcome> {
@@ -290,6 +292,11 @@ export class SettlementCoordinator {
 
 function isOver({ kind }: Outcome): boolean {
   return kind === 'forfeited' || kind === 'expired'
+}
+
+/** It can be known later. Without any node every failed simulation would stay open. */
+function isUnanswered(outcome: Outcome): boolean {
+  return outcome.kind === 'unknown' && outcome.isLasting !== true
 }
 
 function open(reason: string): SettlementVerdict {

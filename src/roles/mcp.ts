@@ -95,7 +95,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     const before = pending.get(call.key)
     if (before !== undefined && (before.isOpen || before.signed.freshUntilMs > nowMs())) {
       try {
-        return await delivered(call, before.signed, isWanted)
+        return await delivered(call, before, isWanted)
       } catch (cause) {
         // It was not charged and never will be, so a new payment is signed.
         if (!(cause instanceof PaymentRefusedError)) throw cause
@@ -104,19 +104,19 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     const quoted = await ask(call)
     if (!isQuote(quoted.structuredContent)) return quoted
     if (!isWanted()) return failure('Cancelled before anything was paid.')
-    return delivered(call, await signPayment(quoted.structuredContent, buyer), isWanted)
+    const signed = await signPayment(quoted.structuredContent, buyer)
+    return delivered(call, { signed, isOpen: false }, isWanted)
   }
 
   async function delivered(
     call: Call,
-    signed: BudgetedPayment,
+    { signed, isOpen }: Pending,
     isWanted: () => boolean,
   ): Promise<CallToolResult> {
     const { payment, hold } = signed
     try {
-      const result = await sendUntilSettled(async () =>
-        answerIn(await ask(call, { [PAYMENT]: payment })),
-      )
+      const sent = async () => answerIn(await ask(call, { [PAYMENT]: payment }))
+      const result = await sendUntilSettled(sent, undefined, isOpen)
       // Cancelled during payment: the service keeps the answer, and a repeated call gets it.
       if (isWanted()) pending.delete(call.key)
       else pending.set(call.key, { signed, isOpen: true })

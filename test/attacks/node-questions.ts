@@ -54,8 +54,8 @@ const SPARED_REQUESTS = 10
 /** Forty requests a second: more than the node answers, few enough to leave processor time for purchases. */
 const SIEGE_AT_ONCE = 4
 const SIEGE_PAUSE_MS = 100
-/** Each purchase sends four requests to the node. */
-const PURCHASE_PAUSE_MS = 300
+/** Each purchase sends five requests to the node. */
+const PURCHASE_PAUSE_MS = 400
 /** A wallet may buy 20 times a minute. */
 const KNOWN_WALLETS = 4
 

@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, encodeFunctionData } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { chainOutcome } from '../evm/chain-outcome.ts'
 import type { ContractPayers } from '../evm/contract-payers.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { isTurnedAway, revertReason } from '../evm/node-answer.ts'
@@ -165,16 +166,31 @@ export class ChannelChain {
     })
   }
 
-  /** The payer is at fault, because the estimate succeeded just before, unless its authorization was used. */
+  /** The payer is at fault, because the estimate succeeded just before, unless another sender made the deposit. */
   async #countFailed(wanted: ChannelDeposit, sent: TransactionResult): Promise<void> {
     if (sent.kind !== 'reverted' || sent.transaction === undefined) return
     const { transaction, gas = 0n, blockNumber } = sent
-    // Anybody can use the authorization for the payer. A node may lag behind, so the block of the revert is asked for.
-    const strikes = (await this.isUsed(wanted, blockNumber).catch(() => true)) ? 0 : 1
+    const strikes = (await this.#isMadeByOther(wanted, blockNumber)) ? 0 : 1
     const { payer } = wanted.config
     await this.#options.payers.failed({
       ...{ payer, code: null, transaction, reserved: null, strikes, gas },
     })
+  }
+
+  /** Anybody can submit a deposit; to cancel it or to use its nonce otherwise takes the payer. @returns true in doubt */
+  async #isMadeByOther(wanted: ChannelDeposit, blockNumber: bigint | undefined): Promise<boolean> {
+    const { channelId, config, deposit } = wanted
+    const { amount: value, validAfter, validBefore, salt } = deposit
+    const terms = { from: config.payer, to: DEPOSIT_COLLECTOR, value, validAfter, validBefore }
+    const authorization = { ...terms, nonce: depositNonce(channelId, salt) }
+    try {
+      // A node may lag behind, so the block of the revert is asked for.
+      if (!(await this.isUsed(wanted, blockNumber))) return false
+      const chain = this.#options.network
+      return (await chainOutcome(this.#client, { authorization, chain })).kind !== 'forfeited'
+    } catch {
+      return true
+    }
   }
 
   async claim(claims: readonly ChannelClaim[]): Promise<TransactionResult> {

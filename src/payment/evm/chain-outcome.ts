@@ -9,6 +9,9 @@ import { pays } from './transfer.ts'
 
 type Client = Pick<PublicClient, 'readContract' | 'getBlock' | 'getTransactionReceipt' | 'request'>
 
+/** An authorization of EIP-3009, of a payment or of a deposit. */
+type Authorized = Pick<ExactEvmPayment, 'authorization' | 'chain'>
+
 /** Search range for the use of a nonce: the day before the expiry of the authorization, its longest lifetime. */
 const BLOCKS_BACK_MAX = 43_250n
 /** Providers limit `eth_getLogs` to 10,000, 1,000, 500 or even 5 blocks: the range shrinks after each failure. */
@@ -24,8 +27,8 @@ const GUESS_MARGIN_BLOCKS = 50n
 const USED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationUsed' }))
 const CANCELED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationCanceled' }))
 
-/** Reads the state of a payment's nonce from the chain, independent of the submitter. */
-export async function chainOutcome(client: Client, payment: ExactEvmPayment): Promise<Outcome> {
+/** Reads the state of an authorization's nonce from the chain, independent of the submitter. */
+export async function chainOutcome(client: Client, payment: Authorized): Promise<Outcome> {
   const { authorization, chain } = payment
   const { from: authorizer, nonce } = authorization
   try {
@@ -85,7 +88,7 @@ async function lastUsable(
 /** @returns the event that used or cancelled the nonce; null if there is none within the range */
 async function newest(
   client: Client,
-  { authorization: { from, nonce }, chain }: ExactEvmPayment,
+  { authorization: { from, nonce }, chain }: Authorized,
   earliestBlock: bigint,
   lastBlock: bigint,
 ): Promise<RpcLog | null> {

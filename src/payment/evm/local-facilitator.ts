@@ -59,7 +59,7 @@ export type LocalFacilitator = Facilitator<ExactEvmPayment> & {
 
 /**
  * Verifies and settles in this process on one chain. A valid payment needs two requests for its verification, one for
- * its settlement, and another one for `confirmed`.
+ * its settlement, and two more for `confirmed`.
  */
 export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilitator {
   const { network, rpcUrl, privateKey, clock } = options
@@ -131,7 +131,10 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     async outcome(payment) {
       const isPending = await settlements.isPending(payment)
       const outcome = await chainOutcome(node, payment)
-      if (outcome.kind === 'settled' && options.recordCost) await recordFound(outcome.transaction)
+      if (outcome.kind === 'settled') {
+        settlements.paid(payment, outcome.transaction)
+        if (options.recordCost) await recordFound(outcome.transaction)
+      }
       // After its expiry no block can include it.
       const isMinable =
         outcome.kind === 'unused' && outcome.asOfSeconds < payment.validBeforeSeconds

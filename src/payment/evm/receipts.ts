@@ -45,20 +45,17 @@ export class Receipts {
 
   /** The receipt of a sealed block. */
   async sealed(
-    { blockNumber, ...receipt }: TransactionReceipt,
+    { blockNumber, transactionHash }: TransactionReceipt,
     deadlineMs: number,
   ): Promise<TransactionReceipt | null> {
-    if ((await this.#head()) >= blockNumber) return { ...receipt, blockNumber }
-    const reached = await this.#poll(
-      async () => ((await this.#head()) >= blockNumber ? true : null),
-      deadlineMs,
-    )
-    // The block can omit a transaction of a flashblock.
-    return reached === null ? null : receiptOf(this.#node, receipt.transactionHash)
-  }
-
-  #head(): Promise<bigint> {
-    return this.#node.getBlockNumber({ cacheTime: 0 })
+    const head = await this.#poll(async () => {
+      const newest = await this.#node.getBlockNumber({ cacheTime: 0 })
+      return newest >= blockNumber ? newest : null
+    }, deadlineMs)
+    if (head === null) return null
+    // Always again: the block can omit a transaction of a flashblock, and a later flashblock can have it.
+    const receipt = await receiptOf(this.#node, transactionHash)
+    return receipt !== null && receipt.blockNumber <= head ? receipt : null
   }
 
   async #poll<T>(ask: () => Promise<T | null>, deadlineMs: number): Promise<T | null> {

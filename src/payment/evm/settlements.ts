@@ -8,6 +8,7 @@ import { nodeReason } from '../node-error.ts'
 import type { Settlement, Verification } from '../payment.ts'
 import { saysNonceUsed } from '../rejection.ts'
 import { Batcher } from './batcher.ts'
+import { chainOutcome } from './chain-outcome.ts'
 import type { ContractPayers } from './contract-payers.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
 import { isTurnedAway } from './node-answer.ts'
@@ -40,7 +41,9 @@ type Job = {
 }
 
 /** A transaction that can still be mined, for one payment or a batch. */
-type Attempt = Pick<Job, 'code' | 'reserved'> & {
+type Attempt = Pick<Job, 'code'> & {
+  /** null once it was released. */
+  reserved: number | null
   readonly transaction: Hex
   /** Payments in the transaction. */
   readonly members: number
@@ -148,6 +151,14 @@ export class Settlements {
     } catch (cause) {
       return !(cause instanceof TransactionNotFoundError)
     }
+  }
+
+  /** The chain shows that this transaction paid; its receipt came after the settlement had ended. */
+  paid({ hash }: ExactEvmPayment, transaction: string): void {
+    const attempt = this.#pending.get(hash)
+    if (attempt?.transaction !== transaction) return
+    this.#pending.delete(hash)
+    this.#release(attempt)
   }
 
   /** Result of an earlier attempt, or why a new one cannot succeed; null to start one. */
@@ -276,11 +287,17 @@ export class Settlements {
       if (receipt === null) return waiting(transaction)
       this.#pending.delete(payment.hash)
       if (!pays(receipt.logs, payment)) return await this.#failed(payment, attempt, receipt)
-      this.#payers.release(attempt.reserved)
+      this.#release(attempt)
       return { kind: 'settled', transaction }
     } catch (cause) {
       return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
+  }
+
+  /** Once: the ledger can give the number of a released reservation to another one. */
+  #release(attempt: Attempt): void {
+    this.#payers.release(attempt.reserved)
+    attempt.reserved = null
   }
 
   #mined(promised: TransactionReceipt, deadlineMs: number): Mined {
@@ -325,28 +342,38 @@ export class Settlements {
     const isToBlame = !isShared || (code !== null && !attempt.isCounted)
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
-    const strikes = strikesOf(verification, code !== null, isBurnt)
+    const strikes = await this.#strikes(payment, verification, code !== null, isBurnt)
     await this.#payers.failed({
       ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
     })
-    // A third party can have submitted it: the buyer must not sign another payment.
-    if (verification.kind === 'unreachable') return verification
+    // A third party can have submitted it, which paid us: the answer stays, and the buyer must not sign another payment.
+    if (verification.kind === 'unreachable')
+      return { kind: 'unknown', reason: verification.reason, transaction }
     const isUsed = verification.kind === 'invalid' && saysNonceUsed(verification.reason)
     if (strikes === BARRING_STRIKES && !isUsed) return { kind: 'rejected', reason: CONTRACT_FAILED }
     const reason = verification.kind === 'invalid' ? verification.reason : TRANSFER_FAILED
     return { kind: 'rejected', reason }
   }
-}
 
-/**
- * Weight of a failure against its payer, by a new simulation. A contract that used all gas, or would pay now, waited
- * for the transaction.
- */
-function strikesOf(now: Verification, hasCode: boolean, isBurnt: boolean): number {
-  if (hasCode && (isBurnt || now.kind === 'valid')) return BARRING_STRIKES
-  // Anybody can use the nonce for the payer.
-  return now.kind === 'unreachable' || (now.kind === 'invalid' && saysNonceUsed(now.reason)) ? 0 : 1
+  /**
+   * Weight of a failure against its payer, by a new simulation. A contract that used all gas, or would pay now, waited
+   * for the transaction.
+   */
+  async #strikes(
+    payment: ExactEvmPayment,
+    now: Verification,
+    hasCode: boolean,
+    isBurnt: boolean,
+  ): Promise<number> {
+    if (hasCode && (isBurnt || now.kind === 'valid')) return BARRING_STRIKES
+    if (now.kind === 'unreachable') return 0
+    if (now.kind === 'valid' || !saysNonceUsed(now.reason)) return 1
+    // Anybody can submit the payment, which pays us. To cancel it or to pay another payee takes the payer's signature;
+    // a nonce that no block has used yet is not what made the transaction fail.
+    const { kind } = await chainOutcome(this.#node, payment)
+    return kind === 'settled' || kind === 'unknown' ? 0 : 1
+  }
 }
 
 function waiting(transaction: Hex): Settlement {

@@ -64,7 +64,10 @@ export function togetherCall(calls: readonly ContractCall[]): ContractCall {
  * Whether the logs contain the transfer of a payment: the first `Transfer` of the token after the use of the nonce. The
  * nonce alone proves nothing, because it can be signed for another payee.
  */
-export function pays(logs: Log[], { authorization, chain }: ExactEvmPayment): boolean {
+export function pays(
+  logs: Log[],
+  { authorization, chain }: Pick<ExactEvmPayment, 'authorization' | 'chain'>,
+): boolean {
   const { from, to, value, nonce } = authorization
   const events = parseEventLogs({ abi: tokenAbi, logs }).filter(({ address }) =>
     isAddressEqual(address, chain.asset),

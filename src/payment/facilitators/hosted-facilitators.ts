@@ -15,7 +15,7 @@ import type { FacilitatorState } from './facilitator-health.ts'
 import type { FacilitatorAddress } from './hosted-facilitator.ts'
 import { HostedFacilitator } from './hosted-facilitator.ts'
 import type { CallBounds } from './http-facilitator.ts'
-import { callBounds } from './http-facilitator.ts'
+import { callBounds, noOutcomeNode } from './http-facilitator.ts'
 import { PendingSettlements } from './pending-settlements.ts'
 
 export type HostedFacilitatorsOptions = {
@@ -121,8 +121,7 @@ export class HostedFacilitators {
     return {
       verify: (payment) => this.#verify(kind, payment),
       settle: (payment) => this.#settle(kind, payment, chain),
-      outcome: async (payment) =>
-        chain?.outcome(payment) ?? { kind: 'unknown', reason: 'no RPC URL is configured' },
+      outcome: async (payment) => chain?.outcome(payment) ?? noOutcomeNode,
     }
   }
 

@@ -51,6 +51,13 @@ export interface HttpFacilitator<P extends DecodedPayment> extends Facilitator<P
 /** Shorter than the wait of any buyer. */
 export const callBounds: CallBounds = { verifyMsMax: 5_000, settleMsMax: 8_000 }
 
+/** The outcome of every payment without a node. */
+export const noOutcomeNode: Outcome = {
+  kind: 'unknown',
+  reason: 'no RPC URL is configured',
+  isLasting: true,
+}
+
 /** Version 2 is used for facilitators, whatever version the buyer uses. */
 const X402_VERSION = 2
 const SUPPORTED_MS_MAX = 5_000
@@ -206,9 +213,7 @@ export function httpFacilitator<P extends DecodedPayment>(
     },
 
     async outcome(payment): Promise<Outcome> {
-      return outcome === undefined
-        ? { kind: 'unknown', reason: 'no RPC URL is configured' }
-        : outcome(payment)
+      return outcome === undefined ? noOutcomeNode : outcome(payment)
     },
 
     async supported(): Promise<SupportedResponse> {

@@ -12,6 +12,7 @@ import type {
 import { dimensionsByDefault, groupColumns, mergedLines, reportedPayment } from './ledger-books.ts'
 import type { Postgres } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
+import { storedVersions } from './postgres-schema.ts'
 import { costTables } from './postgres-transaction-costs.ts'
 
 const PAGE_ROWS = 1_000
@@ -42,15 +43,8 @@ export class PostgresReport implements LedgerBooks {
 
   /** @throws OperatingError without a ledger of this version */
   static async open(db: Postgres): Promise<PostgresReport> {
-    const [table] = await db.query<{ found: boolean }>(
-      `SELECT to_regclass('perpscope.versions') IS NOT NULL AS found`,
-    )
-    const versions = table?.found
-      ? await db.query<{ name: string; version: number }>(
-          'SELECT name, version FROM perpscope.versions',
-        )
-      : []
-    const version = versions.find(({ name }) => name === ledgerTables.name)?.version
+    const versions = await storedVersions(db)
+    const version = versions.get(ledgerTables.name)
     if (version === undefined)
       throw new OperatingError('ledger_absent', 'there is no payment ledger in this database yet')
     const known = ledgerTables.scripts.length
@@ -59,7 +53,7 @@ export class PostgresReport implements LedgerBooks {
         'ledger_version',
         `the ledger has schema ${version}; this version of perpscope reads ${known}. ${version < known ? 'perpscope serve migrates it.' : 'Use a later version.'}`,
       )
-    const hasCosts = versions.some(({ name }) => name === costTables.name)
+    const hasCosts = versions.has(costTables.name)
     return new PostgresReport(db, hasCosts ? 'perpscope.transaction_costs' : NO_COSTS)
   }
 

@@ -36,6 +36,18 @@ export async function migrateTables(db: Postgres, tables: PostgresTables): Promi
   })
 }
 
+/** Versions of the tables that exist, by their name; empty before the first start of `serve`. */
+export async function storedVersions(db: Postgres): Promise<ReadonlyMap<string, number>> {
+  const [table] = await db.query<{ found: boolean }>(
+    `SELECT to_regclass('perpscope.versions') IS NOT NULL AS found`,
+  )
+  if (table?.found !== true) return new Map()
+  const rows = await db.query<{ name: string; version: number }>(
+    'SELECT name, version FROM perpscope.versions',
+  )
+  return new Map(rows.map(({ name, version }) => [name, version]))
+}
+
 /** @throws OperatingError for a later version of perpscope */
 async function versionOf(query: SqlQuery, { name, scripts }: PostgresTables): Promise<number> {
   const [row] = await query<{ version: number }>(

@@ -159,6 +159,25 @@ test('a file of version 1 is taken over with its answers', async () => {
   await ledger.close()
 })
 
+test('a file that is locked at the start gives up no sale in progress, and the earlier ones later', async () => {
+  const before = new SqliteLedger(path)
+  await before.begin(entry('0x1'), NOW_MS)
+  await before.close()
+  const ledger = new SqliteLedger(path)
+  const other = new Database(path)
+  other.exec('BEGIN IMMEDIATE')
+  await expect(ledger.interrupted(NOW_MS + 1_000)).rejects.toThrow(/locked/)
+  other.exec('COMMIT')
+  other.close()
+  await ledger.begin(entry('0x2'), NOW_MS + 2_000)
+  await ledger.interrupted(NOW_MS + 6_000)
+  expect(await ledger.counts()).toMatchObject({ settling: 2, unknown: 0 })
+  await ledger.interrupted(NOW_MS + 61_000)
+  expect(await ledger.find(entry('0x1').key)).toMatchObject({ state: 'unknown' })
+  expect(await ledger.find(entry('0x2').key)).toMatchObject({ state: 'settling' })
+  await ledger.close()
+})
+
 describe('a ledger is refused', () => {
   test('when another process holds it', async () => {
     const ledger = new SqliteLedger(path)

@@ -80,7 +80,7 @@ export class SqliteLedger implements Ledger {
   readonly #soon: ((task: () => void) => void) | null
   readonly #retention: LedgerRetention
   readonly #waiting: Waiting[] = []
-  /** Whether the settlements of an earlier process were marked as unknown. */
+  /** Whether the settlements of an earlier process were to be marked as unknown. */
   #isTakenOver = false
   /** Lock wait of the next write. */
   #lockWaitMs = LOCK_WAIT_MS_MAX
@@ -242,15 +242,18 @@ export class SqliteLedger implements Ledger {
     this.#moves.admitCaller.run({ ...key, untilMs })
   }
 
-  /** The first call marks all: they are of an earlier process. */
+  /**
+   * The first call marks all: they are of an earlier process. If another program locks the file just then, that process's
+   * rows are marked by their age like those of this one, which is selling by the next call.
+   */
   async interrupted(nowMs: number): Promise<void> {
     const begunBeforeMs = this.#isTakenOver ? nowMs - SETTLING_MS_MAX : Number.MAX_SAFE_INTEGER
+    this.#isTakenOver = true
     if (this.#counts.settling > 0) {
       const { changes } = this.#statements.interrupt.run(begunBeforeMs)
       this.#counts.settling -= changes
       this.#counts.unknown += changes
     }
-    this.#isTakenOver = true
   }
 
   /** No other process works on this file. */
