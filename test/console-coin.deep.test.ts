@@ -157,6 +157,17 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     expect(await readout.textContent()).toMatch(/long.* below the price: /)
   })
 
+  test('reads a point of a line chart out by the arrow keys', async () => {
+    const picture = page.getByRole('img', { name: /^Chart: cost of buying/ })
+    const chart = page.locator('figure', { has: picture })
+    await chart.locator('canvas').waitFor()
+    const read = chart.locator('[aria-live=polite]')
+    expect(await read.textContent()).toBe('')
+    await picture.focus()
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(() => read.textContent()).toMatch(/^\$[\d.]+[KM]?, buy [\d.]+ bps, sell /)
+  })
+
   test('opens another coin by the keyboard', async () => {
     const other = await browser.open(`${rig.adminUrl}/#/coin/BTC`)
     const field = other.page.locator('.coin-picker input')
@@ -167,6 +178,8 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     await other.page.keyboard.press('Enter')
     await other.page.locator('h1', { hasText: 'ETH' }).waitFor()
     expect(other.page.url()).toContain('#/coin/ETH')
+    expect(await other.page.locator(':focus').getAttribute('name')).toBe('coin')
+    expect(await field.inputValue()).toBe('')
     await other.page.close()
   })
 })

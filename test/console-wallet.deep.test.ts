@@ -78,6 +78,8 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     expect(await spent()).toBe(PRICE)
     expect(signatures()).toBe(1)
     expect(await answer(page).textContent()).toContain('"ETH"')
+    expect(await answer(page).getByRole('status').textContent()).toBe('The answer has arrived.')
+    expect(await page.locator(':focus').getAttribute('data-purchase')).toBe('bought')
     const explorer = await answer(page).locator('.receipt a').first().getAttribute('href')
     expect(explorer).toMatch(/^https:\/\/basescan\.org\/tx\/0x[0-9a-f]{64}$/)
     expect(await inaccessible(page)).toEqual([])

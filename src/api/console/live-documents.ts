@@ -10,6 +10,7 @@ import { callReader, findAnswer } from '../analysis-call.ts'
 import { engineRefusal } from '../analysis-refusals.ts'
 import type { CallParts } from '../analysis-request.ts'
 import { fillDocument } from '../fill-document.ts'
+import { freshness } from '../freshness.ts'
 import type { Refusal } from '../send-problem.ts'
 import { refusal } from '../send-problem.ts'
 import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
@@ -98,14 +99,17 @@ export class LiveDocuments implements LiveSource {
   }
 
   #filled({ document, answer }: FoundAnswer, nowMs: number): LiveVersion {
-    const { engine, isClockOff } = this.#options
+    const { engine } = this.#options
     const coinsAvailable = engine.coins().length
+    const isClockOff = this.#options.isClockOff()
+    const { grade, warnings } = freshness(document, answer, nowMs, isClockOff)
     return {
-      version: String(document.version),
+      // Grade and warnings change with time alone.
+      version: [document.version, grade, ...warnings].join('-'),
       atMs: nowMs,
       // The pieces are kept with the document, so a version that every page has costs a look-up.
       get body() {
-        const facts = { nowMs, executionMs: 0, coinsAvailable, isClockOff: isClockOff() }
+        const facts = { nowMs, executionMs: 0, coinsAvailable, isClockOff }
         return { answer: fillDocument(document, answer, facts).toString() }
       },
     }

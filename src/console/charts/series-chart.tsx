@@ -25,6 +25,7 @@ export function SeriesChart({ label, height, ...picture }: SeriesChartProps) {
   const newest = useRef({ picture, width: 0 })
   const width = useElementWidth(host)
   const pointed = useSignal<number | null>(null)
+  const read = useSignal('')
   const colors = theme()
   const structure = [x.kind, ...columns.map(({ name, tone, shape }) => `${name} ${tone} ${shape}`)]
   const isSized = width > 0
@@ -67,16 +68,21 @@ export function SeriesChart({ label, height, ...picture }: SeriesChartProps) {
 
   const last = x.values.length - 1
   const shown = Math.min(pointed.value ?? last, last)
+  const textOf = (values: readonly (number | null)[], at: number) => {
+    const value = values[at] ?? null
+    return value === null ? NOTHING : format(value)
+  }
   const move = (event: KeyboardEvent) => {
     const steps: Readonly<Record<string, number>> = { ArrowLeft: -1, ArrowRight: 1 }
     const step = steps[event.key]
     if (step === undefined) return
     event.preventDefault()
-    plot.current?.point(Math.max(0, Math.min(last, shown + step)))
-  }
-  const textOf = (values: readonly (number | null)[], at: number) => {
-    const value = values[at] ?? null
-    return value === null ? NOTHING : format(value)
+    const at = Math.max(0, Math.min(last, shown + step))
+    plot.current?.point(at)
+    const reached = x.values[at]
+    if (reached === undefined) return
+    const texts = columns.map(({ name, values }) => `${name} ${textOf(values, at)}`)
+    read.value = [x.format(reached), ...texts].join(', ')
   }
   const position = x.values[shown]
   return (
@@ -99,6 +105,10 @@ export function SeriesChart({ label, height, ...picture }: SeriesChartProps) {
         style={{ height: `${height}px` }}
         onKeyDown={move}
       />
+      {/* Not the legend, which every version of the document and every move of the pointer changes. */}
+      <span class="visually-hidden" aria-live="polite">
+        {read.value}
+      </span>
       <ChartTable
         label={label}
         heads={[x.name, ...columns.map(({ name }) => name)]}

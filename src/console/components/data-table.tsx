@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
 import { Component } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { place, setParameter } from '../shell/router.ts'
 import { ScrollRegion } from './scroll-region.tsx'
 import type { RowWindow } from './shown-rows.ts'
-import { shownRows } from './shown-rows.ts'
+import { areEnough, shownRows } from './shown-rows.ts'
 import type { SortValue } from './table-order.ts'
 import { nextSort, ordered, readSort, sortText } from './table-order.ts'
 import { Term } from './term.tsx'
@@ -52,19 +52,32 @@ export function DataTable<Of>({
 }: DataTableProps<Of>) {
   const sort = readSort(place.value.query.get(parameter))
   const sorted = columns.find(({ id }) => id === sort?.column)
-  const inOrder = sorted ? ordered(rows, sorted.value, sort?.isDescending === true) : rows
+  const isDescending = sort?.isDescending === true
+  const inOrder = useMemo(
+    () => (sorted ? ordered(rows, sorted.value, isDescending) : rows),
+    [rows, sorted, isDescending],
+  )
   const inSight = useSignal(FIRST_WINDOW)
   const body = useRef<HTMLTableSectionElement>(null)
+  const hasLooked = useRef(false)
   const look = (region: HTMLElement | null | undefined) => {
-    const rowPx = body.current?.querySelector<HTMLElement>('tr[data-row]')?.offsetHeight
+    // Not the first row, which has no border. Exact, or the rows would move when others are drawn.
+    const row = body.current?.querySelector('tr[data-row] + tr[data-row]')
+    const rowPx = row?.getBoundingClientRect().height
     if (!region || !rowPx) return
-    const { scrollTop, clientHeight } = region
+    const seen = { rowPx, scrolledPx: region.scrollTop, heightPx: region.clientHeight }
     const { value } = inSight
-    if (value.rowPx === rowPx && value.scrolledPx === scrollTop && value.heightPx === clientHeight)
-      return
-    inSight.value = { rowPx, scrolledPx: scrollTop, heightPx: clientHeight }
+    const isMeasured = Math.abs(value.rowPx - rowPx) < 0.1
+    // Most scrolling needs no other rows.
+    if (isMeasured && areEnough(shownRows(rows.length, value), rows.length, seen)) return
+    hasLooked.current = true
+    inSight.value = seen
   }
-  useLayoutEffect(() => look(body.current?.closest<HTMLElement>('.scroll')))
+  useLayoutEffect(() => {
+    // What was drawn by a look is not looked at: rows of different heights could draw each other for ever.
+    if (!hasLooked.current) look(body.current?.closest<HTMLElement>('.scroll'))
+    hasLooked.current = false
+  })
   const { from, to } = shownRows(rows.length, inSight.value)
   const shown = inOrder.slice(from, to)
   const isWhole = shown.length === rows.length
@@ -79,7 +92,7 @@ export function DataTable<Of>({
         style={Number.isNaN(widthRem) ? undefined : { minWidth: `${widthRem}rem` }}
       >
         <thead>
-          <tr>
+          <tr aria-rowindex={isWhole ? undefined : 1}>
             {columns.map((column) => (
               <th
                 key={column.id}
@@ -87,7 +100,7 @@ export function DataTable<Of>({
                 class={column.isText ? 'text' : undefined}
                 style={column.widthRem ? { width: `${column.widthRem}rem` } : undefined}
                 aria-sort={
-                  column !== sorted ? undefined : sort?.isDescending ? 'descending' : 'ascending'
+                  column !== sorted ? undefined : isDescending ? 'descending' : 'ascending'
                 }
               >
                 <Header analysis={analysis} column={column} onPress={() => press(column)} />
@@ -102,7 +115,6 @@ export function DataTable<Of>({
               key={keyOf(row)}
               row={row}
               columns={columns}
-              // The header is row 1.
               rowIndex={isWhole ? undefined : from + at + 2}
             />
           ))}
@@ -117,40 +129,44 @@ export function DataTable<Of>({
 
 /** Stands for the rows that are not drawn. */
 function Gap({ heightPx }: { readonly heightPx: number }) {
-  return <tr class="gap" style={{ height: `${heightPx}px` }} />
+  // biome-ignore lint/a11y/noAriaHiddenOnFocusable: a row takes no focus
+  return <tr class="gap" aria-hidden="true" style={{ height: `${heightPx}px` }} />
 }
 
-type RowProps<Of> = {
-  readonly row: Of
-  readonly columns: readonly Column<Of>[]
-  /** Among all rows, where some are not drawn. */
+type CellsProps<Of> = { readonly row: Of; readonly columns: readonly Column<Of>[] }
+
+type RowProps<Of> = CellsProps<Of> & {
+  /** Among all rows, of which the header is the first, where some are not drawn. */
   readonly rowIndex: number | undefined
 }
 
-/** Sorting and filtering move rows and draw none again. */
-class Row<Of> extends Component<RowProps<Of>> {
-  override shouldComponentUpdate({ row, columns, rowIndex }: RowProps<Of>): boolean {
-    const { props } = this
-    return row !== props.row || columns !== props.columns || rowIndex !== props.rowIndex
+function Row<Of>({ rowIndex, ...cells }: RowProps<Of>) {
+  return (
+    <tr data-row aria-rowindex={rowIndex}>
+      <Cells {...cells} />
+    </tr>
+  )
+}
+
+/** Sorting, filtering and scrolling move rows and draw no cell again. */
+class Cells<Of> extends Component<CellsProps<Of>> {
+  override shouldComponentUpdate({ row, columns }: CellsProps<Of>): boolean {
+    return row !== this.props.row || columns !== this.props.columns
   }
 
-  override render({ row, columns, rowIndex }: RowProps<Of>) {
-    return (
-      <tr data-row aria-rowindex={rowIndex}>
-        {columns.map((column, at) => {
-          const content = column.cell ? column.cell(row) : column.value(row)
-          return at === 0 ? (
-            <th key={column.id} scope="row">
-              {content}
-            </th>
-          ) : (
-            <td key={column.id} class={column.isText ? 'text' : undefined}>
-              {content}
-            </td>
-          )
-        })}
-      </tr>
-    )
+  override render({ row, columns }: CellsProps<Of>) {
+    return columns.map((column, at) => {
+      const content = column.cell ? column.cell(row) : column.value(row)
+      return at === 0 ? (
+        <th key={column.id} scope="row">
+          {content}
+        </th>
+      ) : (
+        <td key={column.id} class={column.isText ? 'text' : undefined}>
+          {content}
+        </td>
+      )
+    })
   }
 }
 

@@ -12,6 +12,16 @@ export function percent(value: Maybe, digits = 2): string {
   return value == null ? NOTHING : `${fixed(value, digits)} %`
 }
 
+/** Whole percent of a share or a rank: 0 and 100 only for none and all, as labels of the answers have it. */
+export function wholePercent(value: number): number {
+  return value <= 0 || value >= 100 ? value : Math.min(99, Math.max(1, Math.round(value)))
+}
+
+/** Such as `57 %` of all coins. */
+export function sharePercent(value: Maybe): string {
+  return percent(value == null ? value : wholePercent(value), 0)
+}
+
 export function signedPercent(value: Maybe, digits = 2): string {
   return value == null ? NOTHING : `${signed(value, digits)} %`
 }
@@ -44,7 +54,7 @@ export function plain(value: Maybe, digits = 2): string {
 
 export function signed(value: number, digits = 2): string {
   const shown = fixed(value, digits)
-  return value > 0 ? `+${shown}` : shown
+  return value > 0 && /[1-9]/.test(shown) ? `+${shown}` : shown
 }
 
 /** A word of the API, readable: `long_paying` as `long paying`. */

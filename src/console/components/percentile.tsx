@@ -1,4 +1,4 @@
-import { NOTHING } from './format.ts'
+import { NOTHING, wholePercent } from './format.ts'
 
 type PercentileProps = {
   /** 0 to 100; null if unknown. */
@@ -10,8 +10,7 @@ type PercentileProps = {
 /** A percentile rank as a place on a scale, in words as well. */
 export function Percentile({ value, among }: PercentileProps) {
   if (value === null) return <>{NOTHING}</>
-  // 0 and 100 only for below and above all, as labels of the answers have it.
-  const rank = value <= 0 || value >= 100 ? value : Math.min(99, Math.max(1, Math.round(value)))
+  const rank = wholePercent(value)
   return (
     <span class="percentile">
       <span>

@@ -14,6 +14,22 @@ export const WHOLE_ROWS_MAX = 60
 /** So that the next Tab, and a scroll by some lines, find drawn rows. */
 const SPARE_ROWS = 12
 
+/** Rows beyond those in sight without which others are drawn. */
+const NEAR_ROWS = SPARE_ROWS / 2
+
+/**
+ * Whether rows that are drawn are enough for a window. They stay enough while it moves by some rows, so that a change of
+ * the height by which a table moves when its rows are drawn cannot ask for other rows again and again.
+ */
+export function areEnough(
+  { from, to }: ShownRows,
+  count: number,
+  { rowPx, scrolledPx, heightPx }: RowWindow,
+): boolean {
+  const [first, last] = [scrolledPx / rowPx, (scrolledPx + heightPx) / rowPx]
+  return (from === 0 || first - from >= NEAR_ROWS) && (to >= count || to - last >= NEAR_ROWS)
+}
+
 /** A window moves in steps, so that most scrolling draws nothing. */
 export function shownRows(count: number, { rowPx, scrolledPx, heightPx }: RowWindow): ShownRows {
   if (count <= WHOLE_ROWS_MAX) return { from: 0, to: count }

@@ -32,7 +32,10 @@ export type DocumentState<Answer = unknown> =
     }
   | { readonly kind: 'refused'; readonly refusal: ConsoleRefusal }
 
-export type AnswerState = Extract<DocumentState, { readonly kind: 'answer' }>
+export type AnswerState<Answer = unknown> = Extract<
+  DocumentState<Answer>,
+  { readonly kind: 'answer' }
+>
 
 const FREE_DOCUMENT = '/track-record'
 

@@ -32,10 +32,17 @@ const open = () => FakeSource.made.filter(({ readyState }) => readyState !== Fak
 describe('the stream of a page', () => {
   const log: string[] = []
   let close = () => {}
+  let page = Object.assign(new EventTarget(), { hidden: false })
+  const turn = (hidden: boolean) => {
+    page.hidden = hidden
+    page.dispatchEvent(new Event('visibilitychange'))
+  }
 
   beforeEach(() => {
     vi.useFakeTimers()
     vi.stubGlobal('EventSource', FakeSource)
+    page = Object.assign(new EventTarget(), { hidden: false })
+    vi.stubGlobal('document', page)
     FakeSource.made = []
     log.length = 0
     close = openStream('/console/live', {
@@ -75,5 +82,19 @@ describe('the stream of a page', () => {
     newest()?.refuse()
     close()
     expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('that is out of sight has no connection, and a new one when it is back', () => {
+    turn(true)
+    vi.advanceTimersByTime(60_000)
+    expect(open()).toEqual([])
+    expect(log, 'nothing is lost').toEqual([])
+    turn(false)
+    expect(FakeSource.made).toHaveLength(2)
+    expect(open()).toEqual([newest()])
+    close()
+    turn(true)
+    turn(false)
+    expect(open(), 'after its end').toEqual([])
   })
 })

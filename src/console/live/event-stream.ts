@@ -13,8 +13,27 @@ type StreamOptions = {
   readonly onRefused: () => void
 }
 
-/** Server-sent events of one URL, by one connection at a time. @returns a function that ends it */
-export function openStream(url: string, { events, onLost, onRefused }: StreamOptions): () => void {
+/**
+ * Server-sent events of one URL, by one connection at a time, and none while the page is out of sight: a browser opens six
+ * connections to an origin, which six pages would take from all other requests.
+ * @returns a function that ends it
+ */
+export function openStream(url: string, options: StreamOptions): () => void {
+  let end = () => {}
+  const follow = () => {
+    end()
+    end = document.hidden ? () => {} : connected(url, options)
+  }
+  document.addEventListener('visibilitychange', follow)
+  follow()
+  return () => {
+    document.removeEventListener('visibilitychange', follow)
+    end()
+  }
+}
+
+/** @returns a function that ends it */
+function connected(url: string, { events, onLost, onRefused }: StreamOptions): () => void {
   let lastEventAtMs = Date.now()
   let retry: ReturnType<typeof setTimeout> | undefined
   let source = connect()

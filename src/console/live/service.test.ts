@@ -5,14 +5,17 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-test('a page that was opened before any coin had answers learns of them, and keeps the other facts', async () => {
+test('a page that stays open shows the facts of a service that was started again', async () => {
   // Before the import, which starts the clock of the page.
   vi.useFakeTimers()
   const { facts, loadFacts } = await import('./service.ts')
-  let coins: string[] = []
-  vi.stubGlobal('fetch', async () => Response.json({ coins, version: `with ${coins.length}` }))
+  let now: object = { coins: [], offers: [{ id: 'pulse', priceUsdc: '0.02' }] }
+  vi.stubGlobal('fetch', async () => Response.json(now))
   await loadFacts()
-  coins = ['BTC', 'ETH']
+  const before = facts()
   await vi.advanceTimersByTimeAsync(60_000)
-  expect(facts()).toEqual({ coins, version: 'with 0' })
+  expect(facts(), 'the same are not drawn again').toBe(before)
+  now = { coins: ['BTC', 'ETH'], offers: [{ id: 'pulse', priceUsdc: '0.03' }] }
+  await vi.advanceTimersByTimeAsync(60_000)
+  expect(facts()).toEqual(now)
 })

@@ -1,19 +1,19 @@
 import { signal } from '@preact/signals'
 import type { ConsoleFacts } from '../../domain/console-protocol.ts'
 
-const COINS_PERIOD_MS = 60_000
+const PERIOD_MS = 60_000
 
-/** What the service said of itself when the page was loaded, and the coins that it has now. */
+/** What the service says of itself. */
 const loaded = signal<ConsoleFacts | null>(null)
 
 /** Loads the facts; before this {@link facts} must not be called. */
 export async function loadFacts(): Promise<void> {
   loaded.value = await fetchedFacts()
   // A lost connection is reported for the whole page; the next period tries again.
-  setInterval(() => void refreshCoins().catch(() => {}), COINS_PERIOD_MS)
+  setInterval(() => void refresh().catch(() => {}), PERIOD_MS)
 }
 
-/** Redraws what reads them when other coins have answers. */
+/** Redraws what reads them when they change. */
 export function facts(): ConsoleFacts {
   if (loaded.value === null) throw new Error('the facts of the service are not loaded')
   return loaded.value
@@ -25,10 +25,10 @@ export function defaultCoin(): string {
   return sample?.coin ?? (coins.includes('BTC') ? 'BTC' : (coins[0] ?? 'BTC'))
 }
 
-/** Right after its start a service has answers about no coin. */
-async function refreshCoins(): Promise<void> {
-  const { coins } = await fetchedFacts()
-  if (coins.join() !== facts().coins.join()) loaded.value = { ...facts(), coins }
+/** Right after its start a service has answers about no coin; a newer version of it may have other offers and prices. */
+async function refresh(): Promise<void> {
+  const newest = await fetchedFacts()
+  if (JSON.stringify(newest) !== JSON.stringify(facts())) loaded.value = newest
 }
 
 async function fetchedFacts(): Promise<ConsoleFacts> {

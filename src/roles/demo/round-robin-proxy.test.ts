@@ -64,6 +64,19 @@ test('a gateway that is down is skipped', async () => {
   for (let call = 0; call < 4; call += 1) expect(await (await fetch(url)).text()).toBe('up')
 })
 
+test('a request whose caller has gone ends at the gateway as well', async () => {
+  const ended = Promise.withResolvers<void>()
+  const streaming = await gateway((_request, reply) => {
+    reply.once('close', () => ended.resolve())
+    reply.write('event: service\n\n')
+  })
+  const url = await proxied(streaming.port)
+  const caller = new AbortController()
+  await fetch(url, { signal: caller.signal })
+  caller.abort()
+  await ended.promise
+})
+
 test('a request that a gateway received is not repeated at another one', async () => {
   let received = 0
   const dying = await gateway((request) => {

@@ -41,6 +41,10 @@ function forward(
   const headers = { ...incoming.headers, 'x-forwarded-for': socket.remoteAddress }
   const outgoing = request({ host: LOOPBACK, port, method, path, headers, agent: false })
   let isConnected = false
+  // A live stream would be sent to a browser that has gone until the gateway ends.
+  reply.once('close', () => {
+    if (!reply.writableFinished) outgoing.destroy()
+  })
   outgoing.on('socket', (upstream) =>
     upstream.once('connect', () => {
       isConnected = true
@@ -53,6 +57,7 @@ function forward(
     response.pipe(reply)
   })
   outgoing.on('error', () => {
+    if (reply.destroyed) return
     if (!isConnected && others.length > 0) forward(incoming, reply, others)
     else if (reply.headersSent) reply.destroy()
     else reply.writeHead(502).end()

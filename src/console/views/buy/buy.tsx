@@ -1,4 +1,4 @@
-import { useEffect } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import type { ProblemBody } from '../../../client/client.ts'
 import { facts } from '../../live/service.ts'
 import { hrefOf, place } from '../../shell/router.ts'
@@ -10,7 +10,7 @@ import { AgentWays } from './agent-ways.tsx'
 import { BoughtAnswer } from './bought-answer.tsx'
 import { CallPicker } from './call-picker.tsx'
 import { NoticePanel } from './notice-panel.tsx'
-import { QuotedTerms } from './quoted-terms.tsx'
+import { chargedTitle, QuotedTerms } from './quoted-terms.tsx'
 
 /** The purchase of one answer. A browser that opened a paid path buys the answer of that path. */
 export function Buy() {
@@ -20,6 +20,12 @@ export function Buy() {
     findWallets()
     if (state.peek().kind === 'quoting') void pagePurchases().quote(path)
   }, [path])
+  const panel = useRef<HTMLElement>(null)
+  // The pressed button is removed by what its press brings about.
+  const hadFocus = panel.current?.contains(document.activeElement) === true
+  useLayoutEffect(() => {
+    if (hadFocus && !panel.current?.contains(document.activeElement)) panel.current?.focus()
+  })
   const call = callOf(path)
   const offer = facts().offers.find(({ id }) => id === call.analysis)
   return (
@@ -32,9 +38,18 @@ export function Buy() {
       )}
       <CallPicker call={call} />
       <div class="buy-grid">
-        <div class="stack" aria-live="polite" data-purchase={state.value.kind}>
+        <section
+          ref={panel}
+          class="stack"
+          aria-label="Purchase"
+          tabIndex={-1}
+          data-purchase={state.value.kind}
+        >
+          <p class="visually-hidden" role="status">
+            {sentenceOf(state.value)}
+          </p>
           <Purchase path={path} state={state.value} />
-        </div>
+        </section>
         {withAgentWays.has(state.value.kind) && <AgentWays path={path} />}
       </div>
     </>
@@ -67,6 +82,32 @@ const steps = {
   sending: 'Signed. The service settles the payment and sends the answer within seconds.',
 } as const
 
+const OPEN_TITLE = 'A signed payment has bought nothing yet'
+
+/** What has just happened, for screen readers. */
+function sentenceOf(state: PurchaseState): string {
+  switch (state.kind) {
+    case 'quoting':
+      return 'Waiting for the quote.'
+    case 'unreachable':
+      return 'The service cannot be reached. Nothing was signed or charged.'
+    case 'refused':
+      return `${state.problem.title}. ${state.problem.detail} Nothing was charged.`
+    case 'quoted':
+      return state.failure === null
+        ? 'The terms of the payment are shown.'
+        : `${chargedTitle(state.failure.charged)}. ${state.failure.text}`
+    case 'paying':
+      return steps[state.step]
+    case 'open':
+      return `${OPEN_TITLE}. ${state.detail}`
+    case 'bought':
+      return 'The answer has arrived.'
+    default:
+      return state satisfies never
+  }
+}
+
 type PurchaseProps = { readonly path: string; readonly state: PurchaseState }
 
 function Purchase({ path, state }: PurchaseProps) {
@@ -94,7 +135,7 @@ function Purchase({ path, state }: PurchaseProps) {
       return <p class="panel step">{steps[state.step]}</p>
     case 'open':
       return (
-        <NoticePanel title="A signed payment has bought nothing yet" text={state.detail}>
+        <NoticePanel title={OPEN_TITLE} text={state.detail}>
           <button type="button" class="button primary" onClick={() => pagePurchases().resume(path)}>
             Send the same payment again
           </button>

@@ -67,7 +67,7 @@ function PayButtons({ path, amount }: { readonly path: string; readonly amount: 
   )
 }
 
-function chargedTitle(charged: boolean | null): string {
+export function chargedTitle(charged: boolean | null): string {
   if (charged === null) return 'It is not known whether the payment was charged'
   return charged ? 'The payment was charged' : 'Nothing was charged'
 }

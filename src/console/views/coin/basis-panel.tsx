@@ -1,4 +1,6 @@
 import { DotPlot, reachOf } from '../../charts/dot-plot.tsx'
+import type { AnswerInstant } from '../../components/age.tsx'
+import { Age } from '../../components/age.tsx'
 import { Figure, Figures } from '../../components/figure.tsx'
 import { bps, duration, price, signedBps, signedPercent, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
@@ -17,7 +19,7 @@ type Basis = AnswerOf<'basis'>['basis']
 export function BasisPanel({ coin }: { readonly coin: string }) {
   return (
     <Panel<AnswerOf<'basis'>> title="Basis" name={documentName('basis', coin)}>
-      {({ basis }) => (
+      {({ basis }, instant) => (
         <>
           <Figures>
             <Figure
@@ -67,7 +69,7 @@ export function BasisPanel({ coin }: { readonly coin: string }) {
             </Term>
           </h3>
           <NetworkDots coin={coin} basis={basis} />
-          <Networks networks={basis.oracle_networks} />
+          <Networks networks={basis.oracle_networks} instant={instant} />
           <p class="note">{basis.interpretation}</p>
         </>
       )}
@@ -91,7 +93,12 @@ function NetworkDots({ coin, basis }: { readonly coin: string; readonly basis: B
   )
 }
 
-function Networks({ networks }: { readonly networks: Basis['oracle_networks'] }) {
+type NetworksProps = {
+  readonly networks: Basis['oracle_networks']
+  readonly instant: AnswerInstant
+}
+
+function Networks({ networks, instant }: NetworksProps) {
   return (
     <ScrollRegion label="Oracle networks">
       <table>
@@ -112,7 +119,9 @@ function Networks({ networks }: { readonly networks: Basis['oracle_networks'] })
                 {place !== '' && <small> {place}</small>}
               </th>
               <td>{price(at)}</td>
-              <td>{duration(age_seconds * 1_000)}</td>
+              <td>
+                <Age seconds={age_seconds} instant={instant} />
+              </td>
               <td class="text">{why_not === null ? 'yes' : `no, ${word(why_not)}`}</td>
             </tr>
           ))}

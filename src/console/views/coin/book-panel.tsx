@@ -5,9 +5,9 @@ import {
   count,
   duration,
   NOTHING,
-  percent,
   plain,
   price,
+  sharePercent,
   signedBps,
   usd,
   word,
@@ -80,7 +80,8 @@ function BookFigures({ spread }: { readonly spread: Book }) {
         },
         { label: 'Imbalance', path: 'spread.imbalance', value: plain(spread.imbalance) },
         {
-          ...{ label: 'Paid by takers, 1 h', path: 'spread.trade_costs.effective_spread_bps' },
+          label: `Paid by takers, ${duration(trade_costs.window_seconds * 1_000)}`,
+          path: 'spread.trade_costs.effective_spread_bps',
           value: bps(trade_costs.effective_spread_bps),
         },
         {
@@ -128,7 +129,7 @@ function CostCurve({ coin, spread }: { readonly coin: string; readonly spread: B
           {modelled
             .map(
               ({ notional_usd, filled_pct }) =>
-                `${usd(notional_usd)} (${percent(filled_pct, 0)} visible)`,
+                `${usd(notional_usd)} (${sharePercent(filled_pct)} visible)`,
             )
             .join(', ')}
           .

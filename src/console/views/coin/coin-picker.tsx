@@ -7,16 +7,18 @@ import { coinNamed } from './coin-named.ts'
 export function CoinPicker({ coin }: { readonly coin: string }) {
   const { coins } = facts()
   const list = useId()
-  const open = (name: string | null) => {
-    if (name !== null && name !== coin) navigate(hrefOf('coin', name))
+  const open = (name: string | null, field: HTMLInputElement) => {
+    if (name === null || name === coin) return
+    field.value = ''
+    navigate(hrefOf('coin', name))
   }
   return (
     <form
       class="coin-picker"
       onSubmit={(event) => {
         event.preventDefault()
-        const { value } = event.currentTarget.elements.namedItem('coin') as HTMLInputElement
-        open(coinNamed(value, coins))
+        const field = event.currentTarget.elements.namedItem('coin') as HTMLInputElement
+        open(coinNamed(field.value, coins), field)
       }}
     >
       <label>
@@ -29,8 +31,8 @@ export function CoinPicker({ coin }: { readonly coin: string }) {
           autocomplete="off"
           spellcheck={false}
           onInput={(event) => {
-            const { value } = event.currentTarget
-            if (isChosen(event) && coins.includes(value)) open(value)
+            const { currentTarget: field } = event
+            if (isChosen(event) && coins.includes(field.value)) open(field.value, field)
           }}
         />
       </label>

@@ -29,7 +29,7 @@ export function Coin() {
   const coin = place.value.subject || defaultCoin()
   return (
     <>
-      <CoinHead key={coin} coin={coin} />
+      <CoinHead coin={coin} />
       <div class="coin-rows" key={coin}>
         {rows.map((columns) => (
           <div key={columns[0]?.[0]?.name} class="coin-row">

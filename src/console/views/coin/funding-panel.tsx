@@ -1,6 +1,14 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
 import { FigureList, toneOf } from '../../components/figure.tsx'
-import { clockTime, percent, signedBps, signedPercent, word } from '../../components/format.ts'
+import {
+  clockTime,
+  duration,
+  percent,
+  sharePercent,
+  signedBps,
+  signedPercent,
+  word,
+} from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Percentile } from '../../components/percentile.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
@@ -9,6 +17,8 @@ import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
 import { fundingBars } from './funding-bars.ts'
+
+const HOUR_MS = 3_600_000
 
 type Funding = AnswerOf<'funding'>['funding']
 
@@ -36,7 +46,7 @@ export function FundingPanel({ coin }: { readonly coin: string }) {
                 value: (
                   <Percentile
                     value={funding.percentile}
-                    among={`${Math.round(funding.percentile_window_hours / 24)} d`}
+                    among={duration(funding.percentile_window_hours * HOUR_MS)}
                   />
                 ),
               },
@@ -78,6 +88,7 @@ function Windows({ funding }: { readonly funding: Funding }) {
           analysis="funding"
           columns={[
             { title: 'Window' },
+            { title: 'Hours known', path: 'funding.windows.7d.records' },
             { title: 'Average, annualised', path: 'funding.windows.7d.average_annualized_pct' },
             { title: 'Paid by longs', path: 'funding.windows.7d.cumulative_pct' },
             { title: 'Hours positive', path: 'funding.windows.7d.positive_pct' },
@@ -88,9 +99,10 @@ function Windows({ funding }: { readonly funding: Funding }) {
           {rows.map(([window, statistics]) => (
             <tr key={window}>
               <th scope="row">{window}</th>
+              <td>{statistics.records}</td>
               <td>{signedPercent(statistics.average_annualized_pct)}</td>
               <td>{signedPercent(statistics.cumulative_pct, 3)}</td>
-              <td>{percent(statistics.positive_pct, 0)}</td>
+              <td>{sharePercent(statistics.positive_pct)}</td>
               <td>{statistics.flips}</td>
             </tr>
           ))}

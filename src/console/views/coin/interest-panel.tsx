@@ -3,6 +3,7 @@ import { Figure, Figures, toneOf } from '../../components/figure.tsx'
 import {
   clockTime,
   count,
+  duration,
   percent,
   plain,
   signedPercent,
@@ -34,7 +35,7 @@ export function InterestPanel({ coin }: { readonly coin: string }) {
             <Figure label="Percentile" analysis="oi" path="oi.percentile">
               <Percentile
                 value={oi.percentile}
-                among={`${Math.round(oi.percentile_window_hours / 24)} d`}
+                among={duration(oi.percentile_window_hours * 3_600_000)}
               />
             </Figure>
             <Figure label="Trend" analysis="oi" path="oi.trend">

@@ -4,6 +4,7 @@ import { bps, plain, price, signed, signedPercent, usd, word } from '../../compo
 import { Panel } from '../../components/panel.tsx'
 import { ScrollRegion } from '../../components/scroll-region.tsx'
 import { TableHead } from '../../components/table-head.tsx'
+import { isOfInstant } from '../../live/same-instant.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
@@ -16,13 +17,13 @@ const biasTones: Readonly<Record<string, Tone>> = { bullish: 'up', bearish: 'dow
 export function PulsePanel({ coin }: { readonly coin: string }) {
   return (
     <Panel<Pulse> title="Pulse" name={documentName('pulse', coin)} width="wide">
-      {(pulse) => (
+      {(pulse, { atMs }) => (
         <div class="pulse">
           <Figures>
             <Figure analysis="pulse" path="price.current" label="Mid price">
               {price(pulse.price.current)}
             </Figure>
-            <VenuePrices coin={coin} />
+            <VenuePrices coin={coin} atMs={atMs} />
             <Figure analysis="pulse" path="derivatives.spread_bps" label="Spread">
               {bps(pulse.derivatives.spread_bps)}
             </Figure>
@@ -56,18 +57,20 @@ export function PulsePanel({ coin }: { readonly coin: string }) {
   )
 }
 
-/** Mark and oracle price, where other documents have them. */
-function VenuePrices({ coin }: { readonly coin: string }) {
+type VenuePricesProps = { readonly coin: string; readonly atMs: number }
+
+/** Mark and oracle price, where other documents have them for the instant of the pulse, whose age the panel shows. */
+function VenuePrices({ coin, atMs }: VenuePricesProps) {
   const interest = useDocument<AnswerOf<'oi'>>(documentName('oi', coin)).value
   const basis = useDocument<AnswerOf<'basis'>>(documentName('basis', coin)).value
   return (
     <>
-      {interest.kind === 'answer' && (
+      {isOfInstant(interest, atMs) && (
         <Figure analysis="oi" path="price" label="Mark price">
           {price(interest.answer.price)}
         </Figure>
       )}
-      {basis.kind === 'answer' && (
+      {isOfInstant(basis, atMs) && (
         <Figure analysis="basis" path="basis.venue_oracle_price" label="Oracle price">
           {price(basis.answer.basis.venue_oracle_price)}
         </Figure>

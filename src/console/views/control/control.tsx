@@ -43,7 +43,6 @@ function MaintenancePart({ report: { maintenance } }: Shown) {
         Sales are <StateWord state={isOn ? 'disabled' : 'enabled'} /> since {clockTime(sinceMs)}.
       </p>
       <OrderButton
-        key={String(isOn)}
         label={isOn ? 'End maintenance' : 'Begin maintenance'}
         question={
           isOn

@@ -9,21 +9,19 @@ type DoctorProps = Pick<ControlReport, 'doctor' | 'nowMs'>
 
 /** The last run of `perpscope doctor`. */
 export function DoctorPart({ doctor, nowMs }: DoctorProps) {
-  const { state, findings, failure, endedAtMs } = doctor
+  const { findings, failure, endedAtMs } = doctor
   const [failed, warned] = ['fail', 'warn'].map(
     (status) => findings.filter((finding) => finding.status === status).length,
   )
   return (
     <Part title="Doctor" width="wide">
       <p class="statement">{stateOf(doctor, nowMs)}</p>
-      {state !== 'running' && (
-        <OrderButton
-          label="Run the doctor"
-          question="It reads every database and asks every source, which takes up to a minute. Run it?"
-          path="/doctor"
-          done="The doctor runs."
-        />
-      )}
+      <OrderButton
+        label="Run the doctor"
+        question="It reads every database and asks every source, which takes up to a minute. Run it?"
+        path="/doctor"
+        done="The doctor was started."
+      />
       {failure !== null && (
         <p class="note tone-down" role="alert">
           The last run has no result: {failure}.

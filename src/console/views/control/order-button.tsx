@@ -14,21 +14,28 @@ type OrderButtonProps = {
 
 /** A button that asks before it sends an order to the service, and states what came of it. */
 export function OrderButton({ label, question, path, body, done }: OrderButtonProps) {
-  const isAsking = useSignal(false)
+  /** The question that is asked; one whose subject has changed since then is open no more. */
+  const asked = useSignal<string | null>(null)
+  const isAsking = asked.value === question
   const outcome = useSignal<{ readonly text: string; readonly isFault: boolean } | null>(null)
+  const start = useRef<HTMLButtonElement>(null)
   const confirm = useRef<HTMLButtonElement>(null)
+  const wasAsking = useRef(false)
   useEffect(() => {
-    if (isAsking.value) confirm.current?.focus()
-  }, [isAsking.value])
+    if (isAsking) confirm.current?.focus()
+    else if (wasAsking.current) start.current?.focus()
+    if (!isAsking) asked.value = null
+    wasAsking.current = isAsking
+  }, [isAsking])
   const send = async () => {
-    isAsking.value = false
+    asked.value = null
     outcome.value = { text: 'Sent.', isFault: false }
     const fault = await sendOrder(path, body)
     outcome.value = { text: fault ?? done, isFault: fault !== null }
   }
   return (
     <div class="order">
-      {isAsking.value ? (
+      {isAsking ? (
         <fieldset class="question">
           <legend>{question}</legend>
           <button ref={confirm} type="button" class="button primary" onClick={send}>
@@ -38,7 +45,7 @@ export function OrderButton({ label, question, path, body, done }: OrderButtonPr
             type="button"
             class="button"
             onClick={() => {
-              isAsking.value = false
+              asked.value = null
             }}
           >
             Cancel
@@ -46,10 +53,11 @@ export function OrderButton({ label, question, path, body, done }: OrderButtonPr
         </fieldset>
       ) : (
         <button
+          ref={start}
           type="button"
           class="button"
           onClick={() => {
-            isAsking.value = true
+            asked.value = question
             outcome.value = null
           }}
         >

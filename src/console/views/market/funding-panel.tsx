@@ -59,8 +59,9 @@ function FundingMap({ overview, fromMs }: FundingMapProps) {
         <Term analysis="overview" path="coins[].funding_bps">
           Rate of each hour
         </Term>
-        , the largest mean in either direction first. Longs pay most in {highest.coin} (mean{' '}
-        {rate(highest.meanBps)}), least in {lowest.coin} ({rate(lowest.meanBps)}).
+        , the largest mean in either direction first. Longs pay a positive rate, shorts a negative
+        one. Highest mean: {highest.coin} ({rate(highest.meanBps)}). Lowest: {lowest.coin} (
+        {rate(lowest.meanBps)}).
       </p>
       <HeatMap
         label={`funding of ${shown.rows.length} coins by hour`}

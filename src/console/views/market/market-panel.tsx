@@ -1,5 +1,5 @@
 import { FigureList, toneOf } from '../../components/figure.tsx'
-import { count, percent, plain, signedPercent, word } from '../../components/format.ts'
+import { count, plain, sharePercent, signedPercent, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
@@ -34,7 +34,7 @@ function Overall({ market, coins_scanned }: Pick<Screener, 'market' | 'coins_sca
           ...{ label: 'Regime score', path: 'market.regime_score', tone: toneOf(regime_score) },
           value: plain(regime_score),
         },
-        { label: 'Breadth', path: 'market.breadth_pct', value: percent(market.breadth_pct, 0) },
+        { label: 'Breadth', path: 'market.breadth_pct', value: sharePercent(market.breadth_pct) },
         {
           ...{ label: 'Median funding p.a.', path: 'market.median_funding_annualized_pct' },
           ...{ tone: toneOf(funding), value: signedPercent(funding) },

@@ -1,9 +1,10 @@
+import { Age } from '../../components/age.tsx'
 import { SignedBar } from '../../components/bar.tsx'
 import { Figure, Figures, toneOf } from '../../components/figure.tsx'
-import { duration, NOTHING, plain, signed, word } from '../../components/format.ts'
+import { plain, signed, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { TableHead } from '../../components/table-head.tsx'
-import { defaultCoin, now } from '../../live/service.ts'
+import { defaultCoin } from '../../live/service.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 
 type Regime = AnswerOf<'pulse'>['regime']
@@ -13,7 +14,7 @@ export function RegimePanel() {
   const coin = defaultCoin()
   return (
     <Panel<AnswerOf<'pulse'>> title="Regime drivers" name={`/pulse/${encodeURIComponent(coin)}`}>
-      {({ regime }) => (
+      {({ regime }, instant) => (
         <>
           <Figures>
             <Figure analysis="pulse" path="regime.current" label="Regime">
@@ -23,7 +24,10 @@ export function RegimePanel() {
               {plain(regime.score)}
             </Figure>
             <Figure analysis="pulse" path="regime.since" label="Duration">
-              {regime.since === null ? NOTHING : duration(now.value - regime.since * 1_000)}
+              <Age
+                seconds={regime.since === null ? null : instant.atMs / 1_000 - regime.since}
+                instant={instant}
+              />
             </Figure>
             <Figure analysis="pulse" path="regime.previous" label="Previous">
               {word(regime.previous)}

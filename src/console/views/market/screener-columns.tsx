@@ -37,7 +37,7 @@ export function screenerColumns(
     ...{
       id: 'day',
       widthRem: 6,
-      title: '24 hours',
+      title: '24 closes',
       analysis: 'overview',
       path: 'coins[].closes',
     },

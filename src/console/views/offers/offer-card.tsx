@@ -1,5 +1,5 @@
 import type { ConsoleOffer, ConsoleQuality } from '../../../domain/console-protocol.ts'
-import { duration } from '../../components/format.ts'
+import { duration, sharePercent } from '../../components/format.ts'
 import { facts } from '../../live/service.ts'
 import { hrefOf } from '../../shell/router.ts'
 import { pathOfOffer } from '../../wallet/call-path.ts'
@@ -63,7 +63,7 @@ function Quality({ quality }: Pick<OfferCardProps, 'quality'>) {
         {grade}
       </span>
       <span>{duration(ageSeconds * 1_000)} old</span>
-      <span>{Math.round(coveragePct)} % of inputs</span>
+      <span>{sharePercent(coveragePct)} of inputs</span>
     </p>
   )
 }

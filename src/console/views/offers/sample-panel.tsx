@@ -91,7 +91,7 @@ function PriceLine({ coin }: { readonly coin: string }) {
         viewBox={`0 -2 ${BOX.width} ${BOX.height + 4}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Price over ${close.length} hours, from ${price(first)} to ${price(last)} USD`}
+        aria-label={`Price over ${close.length - 1} hours, from ${price(first)} to ${price(last)} USD`}
       >
         <path class="spark-line" d={sparklinePath(close, BOX)} />
       </svg>

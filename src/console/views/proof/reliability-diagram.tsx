@@ -1,4 +1,4 @@
-import { count, percent } from '../../components/format.ts'
+import { count, sharePercent } from '../../components/format.ts'
 import type { ReliabilityBin } from './record-rows.ts'
 
 const SIDE_PX = 220
@@ -17,7 +17,8 @@ export function ReliabilityDiagram({ bins }: { readonly bins: readonly Reliabili
       <ul class="visually-hidden" aria-label="Stated probability and what happened">
         {bins.map(({ n, stated, happened }) => (
           <li key={stated}>
-            stated {percent(100 * stated, 0)}, happened {percent(100 * happened, 0)} of {count(n)}
+            stated {sharePercent(100 * stated)}, happened {sharePercent(100 * happened)} of{' '}
+            {count(n)}
           </li>
         ))}
       </ul>

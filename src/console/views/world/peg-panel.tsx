@@ -6,7 +6,6 @@ import {
   bps,
   count,
   duration,
-  percent,
   plain,
   signedBps,
   signedPercent,
@@ -14,6 +13,7 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
+import { Percentile } from '../../components/percentile.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
@@ -192,8 +192,11 @@ function Course({ answer: { trend, range_24h, history, ema, flow, venue_impact }
         <Figure analysis="depeg" path="trend.slope_bps_per_hour" label="Slope an hour">
           {signedBps(trend.slope_bps_per_hour)}
         </Figure>
-        <Figure analysis="depeg" path="history.percentile" label="Rank in 7 days">
-          {percent(history.percentile, 0)}
+        <Figure analysis="depeg" path="history.percentile" label="Percentile">
+          <Percentile
+            value={history.percentile}
+            among={duration(history.window_hours * 3_600_000)}
+          />
         </Figure>
         <Figure analysis="depeg" path="history.n" label="Minutes known">
           {count(history.n)}

@@ -7,6 +7,7 @@ import {
   NOTHING,
   percent,
   plain,
+  sharePercent,
   signed,
   signedBps,
   signedPercent,
@@ -126,7 +127,7 @@ type Component = Sentiment['components'][number]
 const raws: Readonly<Record<Component['unit'], (raw: number) => string>> = {
   apr_pct: (raw) => `${signedPercent(raw, 1)} a year`,
   bps: (raw) => signedBps(raw),
-  pct: (raw) => percent(raw, 0),
+  pct: sharePercent,
   balance: (raw) => signed(raw),
   percentile: (raw) => `percentile ${plain(raw, 0)}`,
   buy_share: (raw) => `${percent(100 * raw, 1)} bought`,

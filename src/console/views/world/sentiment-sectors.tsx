@@ -2,7 +2,7 @@ import { SignedBar } from '../../components/bar.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { DataTable } from '../../components/data-table.tsx'
 import { toneOf } from '../../components/figure.tsx'
-import { NOTHING, percent, plain, signedPercent, usd, word } from '../../components/format.ts'
+import { NOTHING, plain, sharePercent, signedPercent, usd, word } from '../../components/format.ts'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
@@ -70,7 +70,7 @@ const columns: readonly Column<Sector>[] = [
   {
     ...{ id: 'breadth', title: 'Breadth', path: 'sentiment.sectors[].breadth_pct' },
     value: ({ breadth_pct }) => breadth_pct,
-    cell: ({ breadth_pct }) => percent(breadth_pct, 0),
+    cell: ({ breadth_pct }) => sharePercent(breadth_pct),
   },
   {
     ...{ id: 'funding', title: 'Funding p.a.', path: 'sentiment.sectors[].funding_apr_pct' },

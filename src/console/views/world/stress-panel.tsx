@@ -18,6 +18,7 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
+import { Percentile } from '../../components/percentile.tsx'
 import { TableHead } from '../../components/table-head.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
@@ -68,8 +69,13 @@ function Index({ answer }: AnswerProps) {
         { label: 'Change, 1 h', path: 'trend.change_1h', value: change(trend.change_1h) },
         { label: 'Change, 24 h', path: 'trend.change_24h', value: change(trend.change_24h) },
         {
-          ...{ label: 'Rank in 7 days', path: 'baseline.score_percentile_7d' },
-          value: percent(baseline.score_percentile_7d, 0),
+          ...{ label: 'Percentile', path: 'baseline.score_percentile_7d' },
+          value: (
+            <Percentile
+              value={baseline.score_percentile_7d}
+              among={duration(baseline.window_hours * 3_600_000)}
+            />
+          ),
         },
         { label: 'Diversification', path: 'diversification', value: plain(diversification, 1) },
         {

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest'
+import { NOTHING, sharePercent, signed } from './format.ts'
+
+test('a share is 0 % or 100 % only for none and all', () => {
+  expect([0, 0.2, 49.6, 99.7, 100, null].map(sharePercent)).toEqual([
+    ...['0 %', '1 %', '50 %', '99 %', '100 %', NOTHING],
+  ])
+})
+
+test('a value that is shown as zero has no sign', () => {
+  expect([0.001, 0, -0.001, 0.006, -0.006].map((value) => signed(value))).toEqual([
+    ...['0.00', '0.00', '0.00', '+0.01', '-0.01'],
+  ])
+})
