@@ -310,9 +310,23 @@ describe('scheduled events', () => {
     ])
     const last = run.of('chain').at(-1)
     expect(last?.timeExchangeMs).toBe(during.fromMs)
+    expect(run.of('oracle-price').at(-1)?.timeReceivedMs, 'not read since').toBe(during.fromMs)
     run.runUntil(7 * MINUTE_MS)
     expect(run.statesOf('base').at(-1)).toMatch(/^up /)
   })
+
+  test.each(['ethereum', 'pyth-evm'] as const)(
+    'without new blocks the oracle on %s is degraded and confirms nothing',
+    (source) => {
+      const run = new Run(source, [{ kind: 'stalled', source, ...during }])
+      run.runUntil(4 * MINUTE_MS)
+      const status = run.statesOf(source === 'ethereum' ? 'chainlink' : source).at(-1)
+      expect(status).toMatch(/^degraded .*no new blocks/)
+      const readMs = run.of('oracle-price').at(-1)?.timeReceivedMs
+      expect(readMs).toBeGreaterThan(during.fromMs - 13 * SECOND_MS)
+      expect(readMs).toBeLessThanOrEqual(during.fromMs)
+    },
+  )
 
   test('a chain without nodes is down, retried with growing pauses, and recovers', () => {
     const run = new Run('ethereum', [{ kind: 'dead', source: 'ethereum', ...during }])

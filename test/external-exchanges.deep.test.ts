@@ -137,7 +137,11 @@ function grouped(
 }
 
 describe.each(exchanges)('%s', (exchange) => {
-  const event = (kind: 'stalled' | 'dead' | 'frozen', fromMs: number, untilMs: number) => ({
+  const event = (
+    kind: 'stalled' | 'halted' | 'dead' | 'frozen',
+    fromMs: number,
+    untilMs: number,
+  ) => ({
     kind,
     source: exchange,
     fromMs: START_MS + fromMs,
@@ -207,6 +211,16 @@ describe.each(exchanges)('%s', (exchange) => {
     expect(down).toMatch(/^down 6[01]$/)
     expect(up).toMatch(/^up (3[6-9]\d|4[0-2]\d)$/)
     expect(run.connections).toBeLessThan(20)
+  })
+
+  test('is down while the exchange is halted, whatever it sends at a reconnection', () => {
+    const run = new Run(exchange, [event('halted', 60_000, 360_000)], ['BTC', 'ETH'])
+    run.runUntil(480 * SECOND_MS)
+    const states = run.states.filter((state) => !state.startsWith('degraded'))
+    expect(states.map((state) => state.split(' ')[0])).toEqual(['down', 'up', 'down', 'up'])
+    expect(Number(states[2]?.split(' ')[1])).toBeLessThan(125)
+    expect(Number(states[3]?.split(' ')[1])).toBeGreaterThanOrEqual(360)
+    expect(during(run.quotes, 61_000, 360_000)).toEqual([])
   })
 
   test('a frozen exchange repeats its last quote', () => {

@@ -121,6 +121,22 @@ describe.each(['dead', 'stalled'] as const)('%s, each alone', (fault) => {
   })
 })
 
+test.each(['coinbase', 'kraken'] as const)(
+  '%s halted: the quotes before the halt are not used again after a reconnection',
+  (exchange) => {
+    const rig = warmRig()
+    const what = `${exchange} halted`
+    const end = begin(rig, 'halted', exchange, 120)
+    const isWithout = () => exchangesUsed(rig) === exchanges.length - 1
+    expect(secondsUntil(rig, isWithout, 25, what)).toBeLessThanOrEqual(8)
+    expect(exchangeWhyNot(rig, exchange)).toBe('too_old')
+    hold(rig, 90, what, isWithout)
+    expect(stateOfSource(rig, exchange)).toBe('down')
+    end()
+    backAgain(rig, what)
+  },
+)
+
 describe('each source 5 % off', () => {
   test('Hermes is outvoted within seconds and used again after half a minute', () => {
     const rig = warmRig()

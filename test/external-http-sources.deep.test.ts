@@ -187,6 +187,19 @@ describe('Hermes, simulated', () => {
       expect(atS).toBeLessThanOrEqual(latest[index] ?? 0)
   })
 
+  test('a server that repeats old prices is down until it has new ones', () => {
+    const run = new Run('pyth-hermes', [
+      { kind: 'halted', source: 'pyth-hermes', ...minutes(2, 6) },
+    ])
+    run.runUntil(10 * MINUTE_MS)
+    const whole = run.states.filter((state) => !state.startsWith('degraded'))
+    expect(whole.map((state) => state.split(' ')[0])).toEqual(['down', 'up', 'down', 'up'])
+    const [downS = 0, upS = 0] = whole.slice(2).map((state) => Number(state.split(' ')[1]))
+    expect(downS).toBeLessThanOrEqual(2 * 60 + 85)
+    expect(upS).toBeGreaterThanOrEqual(6 * 60)
+    expect(upS).toBeLessThanOrEqual(6 * 60 + 90)
+  })
+
   test('a plan with the core feeds only emits those', () => {
     const run = new Run('pyth-hermes', [], 'trial')
     run.runUntil(2 * MINUTE_MS)

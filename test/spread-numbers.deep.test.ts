@@ -1,6 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { gunzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { spread } from '../src/compute/analyses/spread/spread.ts'
 import type { TradeCosts } from '../src/compute/execution/trade-costs.ts'
@@ -14,12 +11,12 @@ import { modelCoins } from '../src/simulator/market/seeded-market.ts'
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import { naiveSpread } from './golden/naive-spread.ts'
 import { Chance } from './simulation/chance.ts'
+import { hasRecordedTrading, recordedTrading } from './support/recorded-trading.ts'
 import { VirtualVenue } from './support/virtual-venue.ts'
 
 const START_MS = Date.UTC(2026, 0, 1, 12, 11)
 const MINUTE_MS = 60_000
 const SEED = 5
-const RECORDED = join(import.meta.dirname, '../../shared/data/hl-l2-trades-2025-09')
 
 /** Trade statistics of spread answers, compared with a slow search through all received events. */
 describe('costs of trading', () => {
@@ -84,7 +81,7 @@ describe('costs of trading', () => {
     expect(compared, 'several moments had enough to compare').toBeGreaterThan(5)
   })
 
-  test.skipIf(!existsSync(RECORDED)).each([
+  test.skipIf(!hasRecordedTrading).each([
     { coin: 'BTC', fromMinute: 0 },
     { coin: 'SOL', fromMinute: 7 },
   ])(
@@ -109,7 +106,7 @@ describe('costs of trading', () => {
     },
   )
 
-  test.skipIf(!existsSync(RECORDED)).each(['BTC', 'SOL'])(
+  test.skipIf(!hasRecordedTrading).each(['BTC', 'SOL'])(
     'of the recorded %s are plausible: makers keep less than takers pay, estimates are near (needs ../shared/data)',
     (coin) => {
       const costs = heard(recorded(coin))
@@ -123,7 +120,7 @@ describe('costs of trading', () => {
     },
   )
 
-  test.skipIf(!existsSync(RECORDED))(
+  test.skipIf(!hasRecordedTrading)(
     'are measured against the quote before the instant of a trade, because recorded takers paid that one (needs ../shared/data)',
     () => {
       const [before, same] = [share('before'), share('same')]
@@ -199,72 +196,8 @@ function read(processor: Processor, nowMs: number): ReadonlyMap<string, Said> {
 const recordings = new Map<string, readonly CoinEvent[]>()
 afterAll(() => recordings.clear())
 
-/** Books, best quotes and trades in the order in which the recorder received them. */
 function recorded(coin: string): readonly CoinEvent[] {
-  const events = recordings.get(coin) ?? readRecording(coin)
+  const events = recordings.get(coin) ?? recordedTrading(coin)
   recordings.set(coin, events)
   return events
-}
-
-function readRecording(coin: string): readonly CoinEvent[] {
-  const rows = (file: string) => {
-    const text = gunzipSync(readFileSync(join(RECORDED, `${file}_${coin}.csv.gz`))).toString('utf8')
-    const [header, ...lines] = text.trim().split(/\r?\n/)
-    const names = header?.split(',') ?? []
-    return lines.map((line) => {
-      const cells = line.split(',')
-      return Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
-    })
-  }
-  const level = (price: string | undefined, size: string | undefined) => ({
-    price: Number(price),
-    sizeBase: Number(size),
-  })
-  const books = rows('orderbooks').map((row): CoinEvent => {
-    const side = (name: string) =>
-      Array.from({ length: 20 }, (_, at) =>
-        level(row[`${name}_price_${at}`], row[`${name}_size_${at}`]),
-      )
-    return { kind: 'book', coin, bids: side('bid'), asks: side('ask'), ...stamp(row, 'sequence') }
-  })
-  const tops: CoinEvent[] = []
-  const quotes = rows('prices')
-  for (let at = 0; at + 1 < quotes.length; at += 1) {
-    const [bid, ask] = [quotes[at], quotes[at + 1]]
-    if (bid?.['side'] !== 'bid' || ask?.['side'] !== 'ask') continue
-    if (bid['exchange_timestamp'] !== ask['exchange_timestamp']) continue
-    tops.push({
-      kind: 'top-of-book',
-      coin,
-      bid: level(bid['price'], bid['size']),
-      ask: level(ask['price'], ask['size']),
-      ...stamp(bid, 'exchange_timestamp'),
-    })
-  }
-  const seen = new Set<string>()
-  const trades = rows('trades').flatMap((row): CoinEvent[] => {
-    const id = row['trade_id'] ?? ''
-    if (seen.has(id)) return []
-    seen.add(id)
-    return [
-      {
-        kind: 'trade',
-        coin,
-        tradeId: Number(id),
-        takerSide: row['side'] === 'buy' ? 'buy' : 'sell',
-        ...level(row['price'], row['size']),
-        ...stamp(row, 'exchange_timestamp'),
-      },
-    ]
-  })
-  return [...books, ...tops, ...trades].toSorted(
-    (one, other) => one.timeReceivedMs - other.timeReceivedMs,
-  )
-}
-
-function stamp(row: Readonly<Record<string, string>>, exchange: string) {
-  return {
-    timeExchangeMs: Number(row[exchange]),
-    timeReceivedMs: Math.round(1_000 * Number(row['timestamp'])),
-  }
 }

@@ -2,11 +2,12 @@ import type { Checkpoint } from '../domain/checkpoint.ts'
 import { WHOLE_MARKET } from '../domain/document.ts'
 import type { ClosedBar, HistoryBatch } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
+import type { ResolvedClaim } from '../domain/track-record.ts'
 import type { MarketSampler } from './market/market-sampler.ts'
 import type { MarketState } from './market/market-state.ts'
 import type { DocumentVersions } from './render/document-versions.ts'
-import type { ClaimKeeper } from './track-record/claim-keeper.ts'
-import { claimKeeper } from './track-record/claim-keeper.ts'
+import type { UnstoredClaims } from './track-record/unstored-claims.ts'
+import { unstoredClaims } from './track-record/unstored-claims.ts'
 
 /** The state of the market in the form in which it is saved: rows of a checkpoint, and rows of history. */
 export class MarketRecords {
@@ -50,9 +51,17 @@ export class MarketRecords {
     return { version: this.version, listings: this.listings, coins }
   }
 
-  /** Claims that were resolved since the last call. */
-  takeClaims(): ReturnType<ClaimKeeper['take']> {
-    return this.#market.of(claimKeeper).take()
+  /** Resolved claims that history has not stored, which removes them here when it has. */
+  get unstoredClaims(): UnstoredClaims {
+    return this.#market.of(unstoredClaims)
+  }
+
+  /** Removes and returns the resolved claims, where no history stores them. */
+  takeClaims(): readonly ResolvedClaim[] {
+    const claims = this.unstoredClaims
+    const taken = claims.next(claims.length)
+    claims.remove(taken.length)
+    return taken
   }
 
   /** New history rows since the last call. A checkpoint of the same instant contains no later bar. */

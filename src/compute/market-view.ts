@@ -57,8 +57,8 @@ export class MarketView {
   }
 
   /** Fills of an account that may be liquidations and must be requested; null for none. @param venueMs by the venue's clock */
-  fillsToRead(venueMs: number): FillsWindow | null {
-    return this.#market.of(liquidationCandidates).next(venueMs)
+  fillsToRead(venueMs: number, isDeferred: (account: string) => boolean): FillsWindow | null {
+    return this.#market.of(liquidationCandidates).next(venueMs, isDeferred)
   }
 
   /** Figures of the venue, in the coin's unit; null before the first, undefined for a coin that is not listed. */

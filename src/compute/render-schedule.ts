@@ -11,6 +11,8 @@ const ADVANCES_PER_ROUND = 25
 /** A month of history has been read by then. */
 const HURRIED_ROUNDS = 5
 const HURRIED_PER_ROUND = 5
+/** Answers also change as their inputs expire, without an event. */
+const REFRESHED_ROUNDS = 60
 /** Each kind has a bit of a signed 32-bit number. */
 const KINDS_MAX = 31
 
@@ -35,11 +37,12 @@ type Publish<Rendered> = {
   readonly closedBars: (coin: string, timeframe: Timeframe) => number
 }
 
-/** Decides which documents of which coins are rendered in each publish. */
+/** Decides which documents of which coins are rendered in each publish: those whose inputs changed, and once a minute all. */
 export class RenderSchedule {
   readonly #kinds: readonly CoinDocumentKind[]
   /** Bits of the kinds that have an event kind as input. */
   readonly #dirtiedBy = new Map<MarketEvent['kind'], number>()
+  readonly #allBits: number
   readonly #slotOf = new Map<string, Slot>()
   readonly #slotsIn: readonly Slot[][]
   readonly #phases: number
@@ -56,6 +59,7 @@ export class RenderSchedule {
   constructor(kinds: readonly CoinDocumentKind[], { phases, periodMs }: Round) {
     assert(kinds.length <= KINDS_MAX, 'each kind of document about a coin has a bit')
     this.#kinds = kinds
+    this.#allBits = bitsOf(kinds, () => true)
     this.#phases = phases
     this.#periodMs = periodMs
     this.#slotsIn = Array.from({ length: phases }, () => [])
@@ -71,7 +75,7 @@ export class RenderSchedule {
       coin,
       phase: size % this.#phases,
       round: Math.floor(size / this.#phases),
-      dirty: bitsOf(this.#kinds, () => true),
+      dirty: this.#allBits,
       withheld: 0,
     }
     this.#slotOf.set(coin, slot)
@@ -113,7 +117,7 @@ export class RenderSchedule {
       this.#hurriedLeft > 0 && this.#hurriedLeft % (this.#phases / HURRIED_PER_ROUND) === 0
     this.#hurriedLeft = Math.max(0, this.#hurriedLeft - 1)
     this.#phase = (this.#phase + 1) % this.#phases
-    if (this.#phase === 0) this.#round += 1
+    if (this.#phase === 0) this.#beginRound()
     if (!isInGrace) this.#releaseWithheld()
     const slots = isHurried ? [...this.#slotOf.values()] : (this.#slotsIn[this.#phase] ?? [])
     for (const [at, kind] of this.#kinds.entries()) {
@@ -146,6 +150,12 @@ export class RenderSchedule {
         if (rendered !== null) yield rendered.document
       }
     }
+  }
+
+  #beginRound(): void {
+    this.#round += 1
+    if (this.#round % REFRESHED_ROUNDS !== 0) return
+    for (const slot of this.#slotOf.values()) slot.dirty = this.#allBits
   }
 
   #releaseWithheld(): void {

@@ -13,6 +13,7 @@ import { interestSeries } from './open-interest/interest-series.ts'
 import { regimeTracker } from './regime/regime.ts'
 import { claimKeeper } from './track-record/claim-keeper.ts'
 import { recentBars } from './track-record/recent-bars.ts'
+import { unstoredClaims } from './track-record/unstored-claims.ts'
 import { trackRecord } from './track-record-statistics/track-record.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
 import { hourlyForecasts } from './volatility/hourly-forecasts.ts'
@@ -37,6 +38,7 @@ export const sharedTrackers: readonly AnyTrackerKind[] = [
   depegMeasure,
   recentBars,
   trackRecord,
+  unstoredClaims,
   // Last: it reads the others.
   claimKeeper,
 ]

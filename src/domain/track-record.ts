@@ -79,6 +79,11 @@ export type ResolvedClaim = Claim & {
 /** A resolved claim on disk. `sequence` counts the claims of its family and day, in the order of their resolution. */
 export type StoredClaim = ResolvedClaim & { readonly sequence: number }
 
+/** A rule makes at most one claim about a coin at an instant. */
+export function claimName({ rule, coin, madeAtMs }: Claim): string {
+  return `${rule} ${coin} ${madeAtMs}`
+}
+
 export function familyOf(rule: RuleId): ClaimFamily {
   return rule.slice(0, rule.indexOf('.')) as ClaimFamily
 }

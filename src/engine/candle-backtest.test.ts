@@ -88,6 +88,13 @@ describe('backtest over candles', () => {
       expect(claimsOfRun(coins, restartAt).resolved).toEqual(uninterrupted)
   })
 
+  test('keeps claims that history has not stored through a restart, byte for byte', () => {
+    const uninterrupted = claimsOfRun(coins, null).resolved
+    // Of ten hours.
+    const restarted = claimsOfRun(coins, 151, 40).resolved
+    expect(JSON.stringify(restarted)).toBe(JSON.stringify(uninterrupted))
+  })
+
   test('gives the proof log each claim before its outcome, the same after a restart', () => {
     const { resolved, made } = claimsOfRun(coins, null)
     for (const claim of resolved)
@@ -97,8 +104,23 @@ describe('backtest over candles', () => {
   })
 })
 
+test('the base rate of a coin that nobody traded for 36 days is small, and not 0', () => {
+  const first = walkOf('BTC', 5, 14 + DAYS, (bar) => (bar < 14 * 96 ? 0 : 1))
+  const controls = [...candleBacktest([first])].flatMap(
+    ({ rule, madeAtMs, horizonMs, statement }) =>
+      /^(vote|confluence)\./.test(rule) &&
+      horizonMs === 3_600_000 &&
+      madeAtMs < START_MS + 15 * 96 * QUARTER_MS &&
+      statement.form === 'event'
+        ? [statement.control]
+        : [],
+  )
+  expect(controls.length).toBeGreaterThan(3)
+  for (const control of controls) expect(control).toBeCloseTo(50 / 36 / 136, 6)
+})
+
 describe('backtest over candles of a coin that nobody trades in three of four hours', () => {
-  const quiet = walkOf('BTC', 5, 14 + DAYS, 0.25)
+  const quiet = walkOf('BTC', 5, 14 + DAYS, () => 0.25)
   const claims = [...candleBacktest([quiet])]
 
   test('claims no reaction of a zone where every bar would react', () => {
@@ -128,8 +150,11 @@ describe('backtest over candles of a coin that nobody trades in three of four ho
   })
 })
 
-/** @param restartAt number of the step before which the engine is restarted from its checkpoint */
-function claimsOfRun(coins: readonly CoinCandles[], restartAt: number | null) {
+/**
+ * @param restartAt number of the step before which the engine is restarted from its checkpoint
+ * @param unstoredSteps steps before the restart in which history stores no claims
+ */
+function claimsOfRun(coins: readonly CoinCandles[], restartAt: number | null, unstoredSteps = 0) {
   let processor = new Processor(kinds, 'before')
   const resolved: ResolvedClaim[] = []
   /** By digest: when it was given first. */
@@ -145,7 +170,8 @@ function claimsOfRun(coins: readonly CoinCandles[], restartAt: number | null) {
     for (const batch of batches) processor.process(batch)
     for (const _ of coins) processor.advance(nowMs)
     for (const digest of madeAt(processor, nowMs)) if (!made.has(digest)) made.set(digest, nowMs)
-    resolved.push(...processor.records.takeClaims().resolved)
+    const isStored = restartAt === null || step < restartAt - unstoredSteps || step >= restartAt
+    if (isStored) resolved.push(...processor.records.takeClaims())
     step += 1
   }
   return { resolved, made }
@@ -190,9 +216,14 @@ function loadedAt(coins: readonly CoinCandles[], nowMs: number): Batch[] {
 
 /**
  * A random walk of 15m bars, with the hours and 4h bars that they make, from 40 days before.
- * @param activity share of hours with trades
+ * @param activityAt share of hours with trades, by the number of the bar
  */
-function walkOf(coin: string, seed: number, days: number, activity = 1): CoinCandles {
+function walkOf(
+  coin: string,
+  seed: number,
+  days: number,
+  activityAt: (bar: number) => number = () => 1,
+): CoinCandles {
   const chance = chanceOf(seed)
   const before = 260 * 96
   let price = 100
@@ -200,7 +231,8 @@ function walkOf(coin: string, seed: number, days: number, activity = 1): CoinCan
   const all: Bar[] = []
   for (let at = -before; at < days * 96; at += 1) {
     const open = price
-    if (activity < 1 && at % 4 === 0) isTraded = chance() < activity
+    const activity = activityAt(at)
+    if (at % 4 === 0) isTraded = activity === 1 || chance() < activity
     const moves = Array.from({ length: 4 }, () => {
       if (isTraded) price *= 1 + (chance() - 0.5) * 0.006
       return price

@@ -44,8 +44,7 @@ export function* candleBacktest(
     // Each advance handles the closed bars of some coins.
     for (const _ of coins) processor.advance(nowMs)
     processor.records.takeHistory()
-    for (const claim of processor.records.takeClaims().resolved)
-      if (!UNGRADED.has(claim.rule)) yield claim
+    for (const claim of processor.records.takeClaims()) if (!UNGRADED.has(claim.rule)) yield claim
   }
 }
 

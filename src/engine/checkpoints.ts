@@ -1,5 +1,4 @@
 import type { Logger } from 'pino'
-import type { MarketRecords } from '../compute/market-records.ts'
 import type { Processor } from '../compute/processor.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { CheckpointDb, CheckpointRow } from '../store/checkpoint-db.ts'
@@ -26,7 +25,8 @@ type CheckpointFault = { readonly reason: string; readonly sinceMs: number }
  * Writes the state of the processor to disk every 10 s, in slices. History is written first: the feed does not
  * request a bar again that a checkpoint contains, so a checkpoint on disk must not contain a bar that history lacks.
  * Exception: if history cannot be written, the checkpoint is still written; an older one would lose newer claims. If the
- * engine is then killed, what waits for the disk, bars and resolved claims alike, is missing from history.
+ * engine is then killed, bars that wait for the disk are missing from history. Resolved claims are not: they stay in the
+ * checkpoint until history has stored them.
  */
 export class Checkpoints {
   readonly #options: Options
@@ -66,7 +66,7 @@ export class Checkpoints {
   close(): void {
     const { processor, store, history, clock } = this.#options
     this.#attempt('history', () => {
-      addHistory(history, processor.records)
+      history.add(processor.records.takeHistory())
       history.close(clock.nowMs())
     })
     this.#attempt('checkpoint', () => {
@@ -97,14 +97,14 @@ export class Checkpoints {
     const { processor, history, clock } = this.#options
     const { records, view } = processor
     // Before `begin`: a file that rejects the checkpoint must not keep history from the disk.
-    addHistory(history, records)
+    history.add(records.takeHistory())
     yield* history.write(clock.nowMs())
     db.begin(records)
     yield
     const names = records.names()
     for (let at = 0; at < names.length; at += ROWS_PER_SLICE) {
       const nowMs = clock.nowMs()
-      addHistory(history, records)
+      history.add(records.takeHistory())
       const rows = names.slice(at, at + ROWS_PER_SLICE).flatMap((name): CheckpointRow[] => {
         const saved = records.row(name, nowMs)
         return saved === null ? [] : [[name, saved]]
@@ -117,10 +117,4 @@ export class Checkpoints {
     if (view.tradable.length > 0) db.retain(new Set(records.names()))
     yield* history.tidy(clock.nowMs())
   }
-}
-
-function addHistory(history: HistoryStore, records: MarketRecords): void {
-  history.add(records.takeHistory())
-  const { resolved, dropped } = records.takeClaims()
-  history.addClaims(resolved, dropped)
 }

@@ -130,6 +130,7 @@ export class Engine {
     const checkpoint = saved === null ? null : usableCheckpoint(saved, options)
     this.#keeper = new DocumentKeeper(options, clock, checkpointer, log)
     if (checkpoint !== null) this.#sendKept(checkpoint)
+    this.#processor = new Processor(documentKinds, version)
     this.#history = new HistoryStore(
       {
         path: join(dataDir, 'history.db'),
@@ -139,10 +140,10 @@ export class Engine {
           log[isGood ? 'info' : 'error'](notice, 'history')
         },
         checkpointer,
+        claims: this.#processor.records.unstoredClaims,
       },
       nowMs,
     )
-    this.#processor = new Processor(documentKinds, version)
     recorder?.started({ version, sockets: SOCKETS, checkpoint }, nowMs)
     this.#marketDocuments = new MarketDocuments({
       ...{ processor: this.#processor, renderer, recorder, log },
@@ -245,7 +246,7 @@ export class Engine {
         ...{ ...venue, weightPerMinute, isRestart, dexes, sockets: SOCKETS },
         historyOf: (coin, nowMs) => view.missingBars(coin, nowMs),
         auditOf: (coin) => view.barsToAudit(coin),
-        fillsToRead: (venueMs) => view.fillsToRead(venueMs),
+        fillsToRead: (venueMs, isDeferred) => view.fillsToRead(venueMs, isDeferred),
         hourlyOf: (coin, nowMs) => view.missingHoursFromMs(coin, nowMs),
         loadHistory: (coin, series, nowMs) => storedSeries(this.#history, coin, series, nowMs),
         known: view.listings,
@@ -284,11 +285,15 @@ export class Engine {
   }
 
   #takeExternal(batch: Batch): void {
-    this.#platform.recorder?.externalReceived(batch, this.#platform.clock.nowMs())
+    const nowMs = this.#platform.clock.nowMs()
+    this.#platform.recorder?.externalReceived(batch, nowMs)
     this.#processor.process(batch)
     for (const event of batch) {
       const source = isExternal(event) ? sourceOf(event) : null
-      if (source !== null) this.#sourceNewestMs.set(source, event.timeReceivedMs)
+      if (source === null) continue
+      // A halted chain is not the lag of all chains of a source.
+      const knownMs = Math.min(this.#sourceNewestMs.get(source) ?? 0, nowMs)
+      this.#sourceNewestMs.set(source, Math.max(knownMs, event.timeReceivedMs))
     }
   }
 

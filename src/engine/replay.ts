@@ -231,5 +231,5 @@ function spanMsOf(run: Run | null): number {
 }
 
 function claimsOf(run: Run | null): readonly ResolvedClaim[] {
-  return run?.processor.records.takeClaims().resolved ?? []
+  return run?.processor.records.takeClaims() ?? []
 }

@@ -7,6 +7,7 @@ import type { TrackRecordOptions } from '../config/track-record.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
+import { claimName } from '../domain/track-record.ts'
 import { candleBacktest } from '../engine/candle-backtest.ts'
 import type { Recorded } from '../engine/recording.ts'
 import { Replay } from '../engine/replay.ts'
@@ -49,8 +50,10 @@ function claimsOf(options: TrackRecordOptions): Iterable<ResolvedClaim> {
   throw new ConfigError('one of --candles DIR, --recording FILE and --claims FILE is required')
 }
 
+/** A claim that a restarted engine resolves, or brings from its checkpoint, again counts once, as in history. */
 function* recordedClaims(path: string): Generator<ResolvedClaim> {
   const replay = new Replay()
+  const names = new Set<string>()
   for (const piece of readFrameLog(path)) {
     if (piece.kind === 'loss') {
       replay.noteLoss()
@@ -58,7 +61,10 @@ function* recordedClaims(path: string): Generator<ResolvedClaim> {
     }
     // Title and checksum say that a recorder of this format wrote them.
     for (const recorded of piece.values as readonly Recorded[]) replay.process(recorded)
-    yield* replay.takeClaims()
+    for (const claim of replay.takeClaims()) {
+      const known = names.size
+      if (names.add(claimName(claim)).size > known) yield claim
+    }
   }
   if (replay.report().runs === 0)
     throw new OperatingError('recording_unusable', `${path} holds no start of an engine`)

@@ -1,7 +1,7 @@
 import { crc32, deflateRawSync, inflateRawSync } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { ClaimFamily, ResolvedClaim, StoredClaim } from '../domain/track-record.ts'
-import { claimFamilies, familyOf } from '../domain/track-record.ts'
+import { claimFamilies, claimName, familyOf } from '../domain/track-record.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -49,8 +49,8 @@ export class ClaimRows {
     for (const { place, claims: added } of rows.values()) {
       const { family, day, hour } = place
       const stored = claimsIn(this.#get.get(family, day, hour)) ?? []
-      const known = new Set(stored.map(nameOf))
-      const all = [...stored, ...added.filter((claim) => !known.has(nameOf(claim)))]
+      const known = new Set(stored.map(claimName))
+      const all = [...stored, ...added.filter((claim) => !known.has(claimName(claim)))]
       const body = deflateRawSync(JSON.stringify(all))
       this.#put.run(family, day, hour, body, crc32(body))
     }
@@ -80,7 +80,7 @@ export function readClaims(
     .flatMap((row) => claimsIn(row) ?? [])
     .filter((claim) => {
       const before = seen.size
-      return seen.add(nameOf(claim)).size > before
+      return seen.add(claimName(claim)).size > before
     })
     .map((claim, sequence) => ({ ...claim, sequence }))
 }
@@ -97,8 +97,4 @@ function placeOf({ rule, madeAtMs, resolvedAtMs }: ResolvedClaim): Place {
     day: Math.floor(madeAtMs / DAY_MS),
     hour: Math.floor(resolvedAtMs / HOUR_MS),
   }
-}
-
-function nameOf({ rule, coin, madeAtMs }: ResolvedClaim): string {
-  return `${rule} ${coin} ${madeAtMs}`
 }

@@ -5,7 +5,6 @@ import { OperatingError } from '../domain/errors.ts'
 import type { MeasureRow } from '../domain/external.ts'
 import type { FundingRow, HistoryBatch, MarketSample, StoreHealth } from '../domain/history.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
-import { ClaimQueue } from './claim-queue.ts'
 import type { BlockKind } from './history-block.ts'
 import {
   BLOCK_NUMBER_MAX,
@@ -60,6 +59,16 @@ export type HistoryNotice =
   /** Rows that were lost at the end, because the disk did not take them. */
   | { readonly kind: 'unwritten'; readonly rows: number }
 
+/** Resolved claims, oldest first, which their owner keeps until they are on disk. */
+type ClaimSource = {
+  readonly length: number
+  /** Claims that are lost because the disk did not take them in time. */
+  readonly dropped: number
+  next(count: number): readonly ResolvedClaim[]
+  /** The oldest ones are on disk. */
+  remove(count: number): void
+}
+
 export type HistoryOptions = {
   readonly path: string
   readonly onNotice: (notice: HistoryNotice) => void
@@ -68,6 +77,7 @@ export type HistoryOptions = {
   /** Maximum size of the file. */
   readonly pagesMax?: number
   readonly checkpointer?: WalCheckpointer | undefined
+  readonly claims?: ClaimSource
 }
 
 /**
@@ -77,7 +87,6 @@ export type HistoryOptions = {
 export class HistoryStore {
   readonly #options: HistoryOptions
   readonly #queue = new HistoryQueue()
-  readonly #claims = new ClaimQueue()
   #db: HistoryDb | null = null
   #nowMs: number
   /** Why nothing is written at present. */
@@ -120,11 +129,6 @@ export class HistoryStore {
     this.#queue.add(batch)
   }
 
-  /** Adds resolved claims. @param dropped number of claims that were lost before */
-  addClaims(resolved: readonly ResolvedClaim[], dropped: number): void {
-    this.#claims.add(resolved, dropped)
-  }
-
   /** Adds settled funding, which replaces estimates. */
   addFundings(fundings: readonly FundingRow[]): void {
     this.#queue.add({ ...nothing, fundings })
@@ -146,10 +150,10 @@ export class HistoryStore {
     this.#nowMs = nowMs
     if (this.#db === null && nowMs >= this.#reopenAtMs) this.#open()
     if (this.#db === null) return
-    for (let claims = this.#claims.next(CLAIMS_PER_SLICE); claims.length > 0; ) {
-      if (!this.#attempt((db) => this.#writeClaims(db, claims))) return
+    const { claims } = this.#options
+    while (claims !== undefined && claims.length > 0) {
+      if (!this.#attempt((db) => writeClaims(db, claims))) return
       yield 'merged'
-      claims = this.#claims.next(CLAIMS_PER_SLICE)
     }
     const due = this.#queue.due(isAll || this.#reason !== null)
     for (let at = 0; at < due.length; at += BLOCKS_PER_SLICE) {
@@ -224,12 +228,15 @@ export class HistoryStore {
     )
   }
 
-  /** Writes the remaining rows, reports those that cannot be written, and closes the file. */
+  /**
+   * Writes the remaining rows and claims, reports rows that cannot be written, and closes the file. Claims that cannot
+   * be written stay with their owner.
+   */
   close(nowMs: number): void {
     this.#writeLast(nowMs)
     // Once more into a new file, if the first attempt found the file lost.
     this.#writeLast(nowMs)
-    const rows = this.#queue.rows + this.#claims.length
+    const { rows } = this.#queue
     if (rows > 0) this.#options.onNotice({ kind: 'unwritten', rows })
     this.#db?.close()
     this.#db = null
@@ -238,7 +245,8 @@ export class HistoryStore {
   }
 
   #writeLast(nowMs: number): void {
-    if (this.#queue.rows + this.#claims.length > 0) this.#reopenAtMs = nowMs
+    const waiting = this.#queue.rows + (this.#options.claims?.length ?? 0)
+    if (waiting > 0) this.#reopenAtMs = nowMs
     for (const _ of this.write(nowMs, true));
   }
 
@@ -307,13 +315,8 @@ export class HistoryStore {
     this.#queue.remove(patches)
   }
 
-  #writeClaims(db: HistoryDb, claims: readonly ResolvedClaim[]): void {
-    db.addClaims(claims)
-    this.#claims.remove(claims.length)
-  }
-
   get #droppedRows(): number {
-    return this.#queue.droppedRows + this.#claims.dropped
+    return this.#queue.droppedRows + (this.#options.claims?.dropped ?? 0)
   }
 
   /** By the time of the bars, so that a step of the local clock deletes nothing. */
@@ -420,6 +423,13 @@ export class HistoryStore {
     this.#sinceMs = this.#nowMs
     this.#options.onNotice({ kind: 'recovered', droppedRows: this.#droppedRows })
   }
+}
+
+/** Claims are removed from their owner only after the transaction. */
+function writeClaims(db: HistoryDb, claims: ClaimSource): void {
+  const oldest = claims.next(CLAIMS_PER_SLICE)
+  db.addClaims(oldest)
+  claims.remove(oldest.length)
 }
 
 function reasonOf(error: Error): string {

@@ -138,7 +138,7 @@ function votesOf(bars: readonly Bar[]): NaiveSignals {
 
 /**
  * Base rate of a direction over the same hours of the last 36 days, with 100 days of even odds, of which the same
- * share has no move.
+ * share has no move, but a day's worth.
  */
 export function naiveBaseRate(
   coin: NaiveCoin,
@@ -156,7 +156,7 @@ export function naiveBaseRate(
     signs.push(Math.sign(other - one))
   }
   const countOf = (sign: number) => signs.filter((found) => found === sign).length
-  const still = signs.length === 0 ? 0 : countOf(0) / signs.length
+  const still = signs.length === 0 ? 0 : Math.min(countOf(0), signs.length - 1) / signs.length
   return (countOf(direction) + 50 * (1 - still)) / (signs.length + 100)
 }
 

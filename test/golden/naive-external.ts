@@ -270,7 +270,8 @@ function naivePool(tape: Tape, asset: string, nowMs: number, expectedUsd: number
 
 function expected(tape: Tape, coin: string, scale: number, nowMs: number): number | undefined {
   const venue = lastContext(tape, coin)
-  return venue && (venue.oraclePrice / scale) * (naiveRate(tape, 'USDT', nowMs) ?? 1)
+  if (venue === undefined || nowMs - venue.timeReceivedMs > 300_000) return undefined
+  return (venue.oraclePrice / scale) * (naiveRate(tape, 'USDT', nowMs) ?? 1)
 }
 
 function lastContext(tape: Tape, coin: string) {

@@ -142,6 +142,13 @@ export function naiveLiquidations(
     }
     if (event.kind === 'history' && event.timeframe === '15m') {
       const { bars } = event
+      // Candles may arrive before the reading that ends a pause.
+      if (last !== null && event.timeExchangeMs - last.timeMs > GAP_MS) {
+        gap = { fromMs: gap?.fromMs ?? last.timeMs, untilMs: event.timeExchangeMs }
+        const kept = 0.5 ** ((event.timeExchangeMs - last.timeMs) / HALF_LIFE_MS)
+        for (const lot of lots) lot.size *= kept
+        last = { ...last, timeMs: event.timeExchangeMs }
+      }
       const ends = (bar: { openTimeMs: number }) => bar.openTimeMs + QUARTER_MS
       const untilMs = Math.min(gap?.untilMs ?? firstLiveMs, event.timeExchangeMs)
       const fromMs = gap?.fromMs ?? (isProfiled ? Number.POSITIVE_INFINITY : 0)

@@ -132,12 +132,15 @@ function labelsOf(
   return { ...threshold, trend, price_oi_divergence: divergence, positioning }
 }
 
-/** Share of all listed coins; null if fewer than 90 % of them have a context. */
+/** Share of all listed coins; null if fewer than 90 % of them have a context of the last five minutes. */
 function shareOf(log: readonly MarketEvent[], coin: string): number | null {
   const universe = log.findLast((event) => event.kind === 'universe')
   if (universe?.kind !== 'universe') return null
   const trading = universe.listings.filter(({ isDelisted }) => !isDelisted)
-  const contexts = trading.flatMap((listing) => lastContext(log, listing.coin) ?? [])
+  const nowMs = log.at(-1)?.timeReceivedMs ?? Number.NaN
+  const contexts = trading
+    .flatMap((listing) => lastContext(log, listing.coin) ?? [])
+    .filter(({ timeReceivedMs }) => nowMs - timeReceivedMs <= 300_000)
   const notionals = contexts
     .map((of) => ({
       coin: of.coin,

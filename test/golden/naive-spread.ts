@@ -229,7 +229,7 @@ function inTime(books: readonly BookEvent[]): BookEvent[] {
 }
 
 /** Cost of a size relative to the book's mid; null for a one-sided or crossed book. */
-function estimateBps({ bids, asks }: BookEvent, direction: 1 | -1, usd: number) {
+export function estimateBps({ bids, asks }: BookEvent, direction: 1 | -1, usd: number) {
   const [bid, ask] = [bids[0], asks[0]]
   if (bid === undefined || ask === undefined || bid.price >= ask.price) return null
   const mid = (bid.price + ask.price) / 2

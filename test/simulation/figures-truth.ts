@@ -95,8 +95,7 @@ function isImbalanceOf(
 ): boolean {
   const ends = [bids, asks].map((side) => Math.abs((side.at(-1)?.price ?? mid) / mid - 1) * BPS)
   const reachBps = Math.min(10, ...ends)
-  // Includes a level exactly at the limit, regardless of rounding.
-  const [bid, ask] = [bids, asks].map((side) => depthUsd(side, mid, reachBps + 1e-9))
+  const [bid, ask] = [bids, asks].map((side) => depthUsd(side, mid, reachBps))
   if (bid === undefined || ask === undefined) return false
   const isReach = isNear(imbalance_reach_bps, reachBps)
   if (bid + ask === 0) return isReach && imbalance === null
@@ -128,9 +127,10 @@ function averagePrice(side: readonly Level[], notionalUsd: number): number | nul
   return null
 }
 
+/** With a level exactly at the limit, regardless of rounding. */
 function depthUsd(side: readonly Level[], mid: number, withinBps: number): number {
   return side
-    .filter((level) => Math.abs(level.price / mid - 1) * BPS <= withinBps)
+    .filter((level) => Math.abs(level.price / mid - 1) * BPS <= withinBps + 1e-9)
     .reduce((sum, level) => sum + level.price * level.sizeBase, 0)
 }
 

@@ -22,7 +22,7 @@ export const standIns = ['redstone', 'pyth-solana', 'pyth-evm'] as const
 
 type Answered = Extract<CallerResult, { status: 200 }>
 /** Fault of a source. */
-export type Fault = 'dead' | 'stalled' | 'lies' | 'frozen'
+export type Fault = 'dead' | 'stalled' | 'halted' | 'lies' | 'frozen'
 
 export function warmRig(options: Partial<RigOptions> = {}): ExternalRig {
   return new ExternalRig({ seed: SEED, pythKey: 'any', ...options }).runUntil(WARM_MS)

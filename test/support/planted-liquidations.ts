@@ -90,7 +90,7 @@ export function plantedRun(
         channels: venueChannels.filter(({ name }) => name === 'trades' || name === 'l2Book'),
         weightPerMinute: WEIGHT_PER_MINUTE_DEFAULT,
         historyOf: () => [],
-        fillsToRead: (venueMs) => view.fillsToRead(venueMs),
+        fillsToRead: (venueMs, isDeferred) => view.fillsToRead(venueMs, isDeferred),
         known: view.listings,
         tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
         onFeedEvent: (notice) => notices.push(notice),

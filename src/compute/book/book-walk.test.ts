@@ -104,6 +104,17 @@ describe('walking a book', () => {
     expect(depthUsd(book, 5)).toBeLessThanOrEqual(depthUsd(book, 10))
   })
 
+  test.each([
+    { mid: 1, bid: 0.999, ask: 1.001 },
+    { mid: 1.5, bid: 1.4985, ask: 1.5015 },
+  ])('a level exactly at a distance is within it on both sides of $mid', ({ mid, bid, ask }) => {
+    const bids: BookSide = { levels: [level(bid, 1_000)], mid, direction: -1 }
+    const asks: BookSide = { levels: [level(ask, 1_000)], mid, direction: 1 }
+    expect([depthUsd(bids, 10), depthUsd(asks, 10)]).toEqual([bid * 1_000, ask * 1_000])
+    expect(sizeWithin(bids, 10)).toEqual({ usd: bid * 1_000, isFloor: true })
+    expect(sizeWithin(asks, 10)).toEqual({ usd: ask * 1_000, isFloor: true })
+  })
+
   test('compares both sides up to the shorter reach of the two', () => {
     // Bids are visible to 4 bps, asks to 9 bps: of the asks only those within 4 bps count.
     const bids: BookSide = { levels: [level(99.99, 30), level(99.96, 10)], mid: 100, direction: -1 }

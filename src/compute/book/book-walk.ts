@@ -2,7 +2,7 @@ import type { BookLevel } from '../../domain/event.ts'
 
 const BPS = 10_000
 const LOSS_BPS_MAX = BPS
-/** Rounding error of two equal distances from mid. */
+/** Bounds the rounding error of a distance from mid: a level exactly at a limit is within it, on both sides. */
 const ROUNDING_BPS = 1e-9
 
 /** One side of a book from a taker's point of view: best level first. */
@@ -68,7 +68,7 @@ function leastSlippageBps(
 export function depthUsd(side: BookSide, withinBps: number): number {
   let sum = 0
   for (const level of side.levels) {
-    if (slippageBps(side, level.price) > withinBps) break
+    if (slippageBps(side, level.price) > withinBps + ROUNDING_BPS) break
     sum += level.price * level.sizeBase
   }
   return sum
@@ -93,9 +93,7 @@ type Imbalance = {
  */
 export function imbalanceWithin(bids: BookSide, asks: BookSide, withinBps: number): Imbalance {
   const reachBps = Math.min(withinBps, visibleBps(bids), visibleBps(asks))
-  // With one level a side, both distances may differ by rounding.
-  const limitBps = reachBps + ROUNDING_BPS
-  const [bidUsd, askUsd] = [depthUsd(bids, limitBps), depthUsd(asks, limitBps)]
+  const [bidUsd, askUsd] = [depthUsd(bids, reachBps), depthUsd(asks, reachBps)]
   const sumUsd = bidUsd + askUsd
   return { share: sumUsd === 0 ? null : (bidUsd - askUsd) / sumUsd, reachBps }
 }
@@ -108,7 +106,7 @@ type SizeWithin = {
 
 /** The largest notional whose average price stays within a distance of mid. */
 export function sizeWithin(side: BookSide, withinBps: number): SizeWithin {
-  const limit = side.mid * (1 + (side.direction * withinBps) / BPS)
+  const limit = side.mid * (1 + (side.direction * (withinBps + ROUNDING_BPS)) / BPS)
   let costUsd = 0
   let sizeBase = 0
   for (const level of side.levels) {

@@ -45,7 +45,7 @@ export type CexDexReading = {
   readonly skewMs: number
 }
 
-/** Missing side of the comparison; `venue` is the venue's oracle, which detects a mix-up of assets. */
+/** Missing side of the comparison; `venue` is a recent price of the venue's oracle, which detects a mix-up of assets. */
 export type CexDexLack = 'venue' | 'exchange' | 'dex'
 
 export function readCexDex(
@@ -57,9 +57,9 @@ export function readCexDex(
   if (made === null) return 'exchange'
   const { asset, scale } = made
   const { context } = coin
-  if (context === null || !(context.oraclePrice > 0)) return 'venue'
   const { external } = market
-  const expectedUsd = venueUsd(context.oraclePrice, scale, external, nowMs)
+  const expectedUsd = venueUsd(context, scale, external, nowMs)
+  if (context === null || !(expectedUsd > 0)) return 'venue'
   const { reference: cex, legs } = exchangePrices(asset, external, expectedUsd, nowMs)
   if (cex === null) return 'exchange'
   const driftBps = driftBpsPerRootSecond(coin)

@@ -1,4 +1,6 @@
+import type { ContextEvent } from '../../domain/event.ts'
 import type { Exchange, ExchangeQuoteEvent } from '../../domain/external.ts'
+import { COIN_AGE_MS_MAX } from '../market/cadence.ts'
 import type { ExternalState } from '../market/external-state.ts'
 import { apartBps, median } from '../statistics/median.ts'
 import { stableUsd } from './stable-usd.ts'
@@ -89,15 +91,18 @@ export function exchangePrices(
   return { reference: referenceOf(legs, nowMs), legs }
 }
 
-/** Price of one unit by the venue's oracle, which is a median of USDT prices; NaN for none. */
+/**
+ * Price of one unit by the venue's oracle, which is a median of USDT prices. NaN for none, and for an old one: in a crash
+ * it would exclude the correct prices of others.
+ */
 export function venueUsd(
-  oraclePrice: number | undefined,
+  context: ContextEvent | null | undefined,
   scale: number,
   external: ExternalState,
   nowMs: number,
 ): number {
-  if (oraclePrice === undefined) return Number.NaN
-  return (oraclePrice / scale) * (stableUsd('USDT', external, nowMs)?.priceUsd ?? 1)
+  if (context == null || nowMs - context.timeReceivedMs > COIN_AGE_MS_MAX) return Number.NaN
+  return (context.oraclePrice / scale) * (stableUsd('USDT', external, nowMs)?.priceUsd ?? 1)
 }
 
 /** Whether two prices can be of one asset. True where one of them is unknown. */

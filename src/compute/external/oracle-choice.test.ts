@@ -293,6 +293,20 @@ describe('trust over time', () => {
     expect(believed.lastIndexOf('redstone')).toBe(59 + PROBATION_MS / 1_000 - 1)
   })
 
+  test('an old price of the venue excludes no network', () => {
+    const bestAfter = (ageMs: number) => {
+      const market = newMarket(new PulsePool(3))
+      const stamp = { timeExchangeMs: NOW_MS - ageMs, timeReceivedMs: NOW_MS - ageMs }
+      tell(market, universe(['BTC']))
+      tell(market, context('BTC', { oraclePrice: 100, ...stamp }))
+      for (const network of ['pyth-hermes', 'redstone'] as const)
+        tell(market, oraclePrice(network, 'BTC', 75, NOW_MS))
+      return market.of(oracleTrust).choose('BTC', market, NOW_MS).best?.priceUsd ?? null
+    }
+    expect(bestAfter(300_000)).toBeNull()
+    expect(bestAfter(300_001)).toBe(75)
+  })
+
   test('lists the coins that any network covers', () => {
     const market = newMarket(new PulsePool(9))
     market.apply(universe(['BTC', 'kPEPE', 'XYZ']))

@@ -89,7 +89,7 @@ function evidenceOf(
   const { external } = market
   const coin = market.coinOf(asset)
   const scale = coin === undefined ? 1 : (assetOf(coin.listing.coin)?.scale ?? 1)
-  const expectedUsd = venueUsd(coin?.context?.oraclePrice, scale, external, nowMs)
+  const expectedUsd = venueUsd(coin?.context, scale, external, nowMs)
   const { reference } = exchangePrices(asset, external, expectedUsd, nowMs)
   const exchangeMidsUsd = reference?.used.map(({ midUsd }) => midUsd) ?? []
   const driftBps = coin === undefined ? USUAL_DRIFT_BPS : driftBpsPerRootSecond(coin)

@@ -126,6 +126,10 @@ describe('what a stablecoin is worth', () => {
 
   test.each([
     { what: 'too old', event: exchangeQuote('kraken', 'USDT', 1, NOW_MS - 60_001) },
+    {
+      what: 'too old, and received again',
+      event: exchangeQuote('kraken', 'USDT', 1, NOW_MS, { timeExchangeMs: NOW_MS - 60_001 }),
+    },
     { what: 'crossed', event: exchangeQuote('kraken', 'USDT', 1, NOW_MS, { bid: 1.1 }) },
     { what: 'wide', event: exchangeQuote('kraken', 'USDT', 1, NOW_MS, { ask: 1.1 }) },
     {

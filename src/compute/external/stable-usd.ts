@@ -72,12 +72,13 @@ function hasMajority(votes: readonly Vote[], leadMin: number): boolean {
 }
 
 function tradedVote(quote: ExchangeQuoteEvent, nowMs: number): Vote[] {
-  const { exchange, bid, ask, timeReceivedMs } = quote
+  const { exchange, bid, ask } = quote
+  const asOfMs = Math.min(quote.timeExchangeMs, quote.timeReceivedMs)
   const priceUsd = (bid + ask) / 2
   const isSound = bid > 0 && ask >= bid && apartBps(ask, bid) <= SPREAD_BPS_MAX
-  const isFresh = nowMs - timeReceivedMs <= OBSERVED_MS_MAX
+  const isFresh = nowMs - asOfMs <= OBSERVED_MS_MAX
   if (quote.quote !== 'USD' || !isSound || !isFresh) return []
-  return [{ priceUsd, asOfMs: timeReceivedMs, resolutionBps: 0, source: exchange }]
+  return [{ priceUsd, asOfMs, resolutionBps: 0, source: exchange }]
 }
 
 function feedVote(feed: OraclePriceEvent, nowMs: number): Vote[] {

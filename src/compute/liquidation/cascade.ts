@@ -17,6 +17,9 @@ export type CascadeComponents = {
   readonly volatility: number
 }
 
+/** With an older mark price `/liquidations` is refused, so there is no level. */
+export const MARK_AGE_MS_MAX = 60_000
+
 /** They add up to 1. */
 export const cascadeWeights: CascadeComponents = {
   proximity: 0.35,

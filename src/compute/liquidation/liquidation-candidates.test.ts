@@ -137,6 +137,13 @@ describe('candidates of liquidations', () => {
     expect(order(NOW_MS + 179_000)).toBeUndefined()
   })
 
+  test('a deferred vault does not hold up the others', () => {
+    const bought = trade({ buyer: VAULT, seller: OTHER, takerSide: 'sell' })
+    const tracker = candidatesOf(position(500, 99), sold, bought)
+    expect(tracker.next(LATER_MS)?.account, 'it waits for three minutes').toBe(VAULT)
+    expect(tracker.next(LATER_MS, (account) => account === VAULT)?.account).toBe(HOLDER)
+  })
+
   test('a reply removes what it covers, and a partial one only that', () => {
     const tracker = candidatesOf(position(500, 99), sold, { ...sold, ...at(NOW_MS + 40_000) })
     const read = { kind: 'fills-read', account: HOLDER, fromMs: WINDOW.fromMs } as const

@@ -133,13 +133,17 @@ export class LiquidationCandidates implements MarketTracker {
    * The fills that are due: of a vault that waits for long, else of the account of which most may have been liquidated,
    * else of a vault; null for none. So the known notional is the largest if there are more candidates than requests.
    * @param venueMs by the venue's clock
+   * @param isDeferred whether an account is passed over: its fills could not be read, and it would be the next again
    */
-  next(venueMs: number): FillsWindow | null {
+  next(
+    venueMs: number,
+    isDeferred: (account: string) => boolean = () => false,
+  ): FillsWindow | null {
     let next: FillsWindow | null = null
     let nextRank = Number.NEGATIVE_INFINITY
     for (const [account, { fromMs, untilMs, isLikely, notional }] of this.#windows) {
       const dueMs = fromMs + (isLikely ? this.#collectMs(account) : UNLIKELY_COLLECT_MS)
-      if (dueMs > venueMs) continue
+      if (dueMs > venueMs || isDeferred(account)) continue
       const isLate = venueMs - fromMs >= VAULT_LATE_MS
       const ofVault = isLate ? Number.MAX_VALUE : -1
       const rank = this.#vaults.has(account) ? ofVault : notional

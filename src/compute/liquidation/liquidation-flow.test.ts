@@ -170,6 +170,22 @@ describe('liquidation flow', () => {
     expect(tracker.save(), 'once').toEqual(before)
   })
 
+  test('candles replace the marks of a pause also if they arrive before the next reading', () => {
+    const traded = [bar(15, 101, 78), bar(30, 101, 99), bar(120, 100, 100)]
+    const asked = history(2 * HOUR, traded)
+    tell(reading(0, 1_000), reading(10, 1_010), asked, reading(2 * HOUR + 1, 1_010))
+    expect(tracker.flow.total('long')).toBe(0)
+    expect(tracker.isApproximate).toBe(true)
+    const late = coinOf(3)
+    for (const event of [reading(0, 1_000), reading(10, 1_010), reading(2 * HOUR + 1, 1_010)])
+      late.apply(event)
+    late.apply(asked)
+    const { flow, profile } = late.of(liquidationFlow)
+    expect(tracker.flow.total('short')).toBeCloseTo(flow.total('short'), 9)
+    expect(tracker.profile.total('short')).toBeCloseTo(profile.total('short'), 9)
+    expect(tracker.profile.total('short')).toBeGreaterThan(0.9)
+  })
+
   test('candles of a recorded time add nothing', () => {
     tell(reading(0, 1_000), history(1, [bar(-30, 100, 100), bar(0, 100, 100)]))
     for (let seconds = 14; seconds < HOUR; seconds += 14) tell(reading(seconds, 1_000 + seconds))
@@ -229,6 +245,13 @@ describe('liquidation flow', () => {
     tell(mark(2, 100))
     expect(tierSums('long').map((sum) => sum > 0)).toEqual([true, true, true, false, false])
     expect(tracker.flow.total('long')).toBeCloseTo(10, 2)
+  })
+
+  test('when the venue lowers the maximum below 3x, nothing is left', () => {
+    tell(reading(0, 1_000), trade(1, 'buy', 5), reading(10, 1_010))
+    coin.listing = { ...coin.listing, maxLeverage: 2, marginTiers: singleMarginTier(2) }
+    tell(mark(11, 100))
+    expect(tracker.flow.total('long') + tracker.profile.total('long')).toBe(0)
   })
 
   test('a coin that allows less than 3x has no tier to open', () => {

@@ -168,12 +168,16 @@ export class LiquidationFlow implements CoinTracker {
     return true
   }
 
-  /** Moves the content of tiers that are no longer permitted to the highest permitted one. */
+  /** Moves the content of tiers that are no longer permitted to the highest permitted one; without one nothing is left. */
   #adopt(listing: Listing): void {
     this.#listing = listing
     this.#ladder = leverageLadder(listing)
     const highest = this.#ladder.findLastIndex(({ isPermitted }) => isPermitted)
-    if (highest < 0) return
+    if (highest < 0) {
+      this.flow.shrink(0)
+      this.profile.shrink(0)
+      return
+    }
     for (let tier = highest + 1; tier < this.#ladder.length; tier += 1) {
       this.flow.fold(tier, highest)
       this.profile.fold(tier, highest)
@@ -197,12 +201,34 @@ export class LiquidationFlow implements CoinTracker {
   /** Adds a live reading; after a longer pause, marks and trades are missing. */
   #live(timeMs: number, openInterestBase: number): void {
     if (Number.isNaN(this.#readAtMs)) this.#unseenUntilMs = timeMs
-    else if (timeMs - this.#readAtMs > INTERVAL_MS_MAX) {
-      if (Number.isNaN(this.#unsweptFromMs)) this.#unsweptFromMs = this.#readAtMs
-      if (Number.isNaN(this.#untradedFromMs)) this.#untradedFromMs = this.#readAtMs
-      this.#unseenUntilMs = timeMs
-    } else if (this.#unseenUntilMs === Number.POSITIVE_INFINITY) this.#unseenUntilMs = timeMs
+    else if (this.#isPaused(timeMs)) this.#noteUnseen(timeMs)
+    else if (this.#unseenUntilMs === Number.POSITIVE_INFINITY) this.#unseenUntilMs = timeMs
     this.#read(timeMs, openInterestBase)
+  }
+
+  #isPaused(timeMs: number): boolean {
+    return timeMs - this.#readAtMs > INTERVAL_MS_MAX
+  }
+
+  /** Marks and trades are missing since the last reading. */
+  #noteUnseen(untilMs: number): void {
+    if (Number.isNaN(this.#unsweptFromMs)) this.#unsweptFromMs = this.#readAtMs
+    if (Number.isNaN(this.#untradedFromMs)) this.#untradedFromMs = this.#readAtMs
+    this.#unseenUntilMs = untilMs
+  }
+
+  /** Candles of a pause may arrive before the reading that would show it. */
+  #endPause(untilMs: number): void {
+    this.#noteUnseen(untilMs)
+    this.#isApproximate = 1
+    this.#decay(untilMs - this.#readAtMs)
+    this.#readAtMs = untilMs
+  }
+
+  #decay(elapsedMs: number): void {
+    const kept = keptAfter(elapsedMs)
+    this.flow.shrink(kept)
+    this.profile.shrink(kept)
   }
 
   /** Adds a stored reading from before the first live one: its mark is all that is known of the interval. */
@@ -230,9 +256,7 @@ export class LiquidationFlow implements CoinTracker {
   }
 
   #endInterval(elapsedMs: number, openInterestBase: number): void {
-    const kept = keptAfter(elapsedMs)
-    this.flow.shrink(kept)
-    this.profile.shrink(kept)
+    this.#decay(elapsedMs)
     const volumeBase = this.#buysBase + this.#sellsBase
     const isKnown = volumeBase > 0 && this.#isTorn === 0
     const entryPrice = isKnown ? this.#turnoverUsd / volumeBase : this.#markPrice
@@ -283,6 +307,7 @@ export class LiquidationFlow implements CoinTracker {
     const last = bars.at(-1)
     if (last === undefined) return
     if (!this.profile.isPlaced) this.#mark(last.close)
+    if (this.#isPaused(askedAtMs)) this.#endPause(askedAtMs)
     const untilMs = Math.min(this.#unseenUntilMs, endOf(last), askedAtMs)
     // The profile is of the last reading, even where the last bars had no trades and are missing.
     const heldAtMs = Number.isNaN(this.#readAtMs) ? untilMs : this.#readAtMs

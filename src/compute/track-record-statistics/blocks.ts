@@ -6,7 +6,7 @@ export type Block = Float64Array
 
 /** Position of each sum in a {@link Block}. */
 export const blockField = {
-  /** First day since the Unix epoch, and days with claims: a merged block has gaps. */
+  /** First day since the Unix epoch, and number of days; of a merged block only {@link scored} ones count. */
   day: 0,
   days: 1,
   /** Observed, void and abstained claims. */
@@ -45,6 +45,11 @@ export function fieldOf(block: Block, field: BlockField): number {
   return block[blockField[field]] as number
 }
 
+/** Blocks with claims behind their sums: days of void claims alone, or without any, say nothing. */
+export function scored(blocks: readonly Block[]): readonly Block[] {
+  return blocks.filter((block) => fieldOf(block, 'weight') > 0)
+}
+
 export function sumOf(blocks: readonly Block[], field: BlockField): number {
   return blocks.reduce((sum, block) => sum + fieldOf(block, field), 0)
 }
@@ -79,6 +84,7 @@ function periodOf(block: Block, span: number): number {
 function merged(one: Block, other: Block): Block {
   const sum = one.map((value, at) => value + (other[at] as number))
   sum[blockField.day] = fieldOf(one, 'day')
+  sum[blockField.days] = sumOf(scored([one, other]), 'days')
   return sum
 }
 

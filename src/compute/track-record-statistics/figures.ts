@@ -1,6 +1,6 @@
 import type { Statement } from '../../domain/track-record.ts'
 import type { Block } from './blocks.ts'
-import { fieldOf, sumOf } from './blocks.ts'
+import { fieldOf, scored, sumOf } from './blocks.ts'
 import { seededRandom } from './seeded-random.ts'
 import { wilsonInterval } from './wilson.ts'
 
@@ -56,7 +56,7 @@ export function figuresOf(form: Form, blocks: readonly Block[]): RecordFigures {
     observed: sumOf(blocks, 'observed'),
     voids: sumOf(blocks, 'voids'),
     abstained: sumOf(blocks, 'abstained'),
-    days: sumOf(blocks, 'days'),
+    days: sumOf(scored(blocks), 'days'),
     ...{ effective, rate, rateLow, rateHigh },
     controlRate: form === 'quantiles' ? Number.NaN : control / weight,
     ...{ lift: liftOf(form, { weight, own, control }), liftLow, liftHigh },
@@ -114,7 +114,7 @@ export function constantLoss(probability: number, hits: number, count: number): 
  * {@link BLOCKS_MIN}, and while all claims came out alike.
  */
 export function effectiveCount(form: Form, blocks: readonly Block[]): number {
-  const used = blocks.filter((block) => fieldOf(block, 'weight') > 0)
+  const used = scored(blocks)
   const weight = sumOf(used, 'weight')
   const field = form === 'quantiles' ? 'inside80' : 'own'
   const rate = sumOf(used, field) / weight
@@ -151,7 +151,7 @@ function fisherInterval(correlation: number, count: number): readonly [number, n
  * with claims of the next day. (Runs of two or three blocks instead cover less in 35 to 150 days.)
  */
 function liftInterval(form: Form, all: readonly Block[]): readonly [number, number] {
-  const blocks = all.filter((block) => fieldOf(block, 'weight') > 0)
+  const blocks = scored(all)
   if (blocks.length < 2) return [Number.NaN, Number.NaN]
   const fields = Float64Array.from(
     blocks.flatMap((block) => [

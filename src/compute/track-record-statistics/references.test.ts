@@ -153,6 +153,7 @@ describe('blocks', () => {
       for (let day = 0; day < days; day += 1) {
         const block = newBlock(20_000 + day)
         block[2] = day % 7
+        block[5] = 1
         blocks = compacted([...blocks, block], 20_000 + day)
       }
       const expected = Array.from({ length: days }, (_, day) => day % 7)
@@ -163,11 +164,21 @@ describe('blocks', () => {
     },
   )
 
-  test('count only days with claims when they are merged', () => {
+  test('count only days with outcomes when they are merged', () => {
     let blocks: readonly Float64Array[] = []
-    for (let day = 0; day < 200; day += 2)
-      blocks = compacted([...blocks, newBlock(20_000 + day)], 20_000 + day)
-    expect(sumOf(blocks, 'days')).toBe(100)
+    // Outcomes on every third day, void claims on the next, nothing on the one after.
+    for (let day = 0; day < 300; day += 1) {
+      if (day % 3 === 2) continue
+      const block = newBlock(20_000 + day)
+      if (day % 3 === 0) block.set([day, 1, 10, 0, 0, 10, 10, 5, 0, 2.5])
+      else block[3] = 10
+      block[0] = 20_000 + day
+      blocks = compacted([...blocks, block], 20_000 + day)
+    }
+    const { days, effective, observed, voids } = figuresOf('event', blocks)
+    expect({ days, effective, observed, voids }).toEqual({
+      ...{ days: 100, effective: 100, observed: 1_000, voids: 1_000 },
+    })
   })
 })
 

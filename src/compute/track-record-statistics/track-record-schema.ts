@@ -18,7 +18,7 @@ const figureMembers = {
     minimum: 0,
     description: 'n / design effect of days; the days, if below 10 or all alike.',
   }),
-  days: count('Days with closed claims.'),
+  days: count('Days with an outcome in these figures.'),
   rate: figure(
     'event: share that happened. quantiles: share inside the 80 % interval. rank: mean Spearman correlation by day.',
   ),

@@ -12,6 +12,7 @@ import type { Moment, Rule, Stated } from './rule.ts'
 import { DAY_MS, HOUR_MS } from './rule.ts'
 import { ruleOf, rules } from './rules.ts'
 import { claimsFromNumbers, claimsToNumbers } from './saved-claims.ts'
+import { unstoredClaims } from './unstored-claims.ts'
 
 const QUARTER_MS = timeframeMs['15m']
 
@@ -29,9 +30,6 @@ const OUTCOME_LATE_MS_MAX = DAY_MS / 2
 
 /** Open claims of one coin; about 50 are expected. */
 const OPEN_MAX = 96
-
-/** Resolved claims until history takes them, which happens every few seconds. */
-const RESOLVED_MAX = 16_384
 
 /** Name of the section with the last bar that was seen; no coin is called so. */
 const SEEN = ' seen'
@@ -59,17 +57,7 @@ export class ClaimKeeper implements MarketTracker {
   readonly #coins = new Map<string, CoinClaims>()
   /** Claims that were open before the last restart. */
   readonly #restored = new WeakSet<Claim>()
-  #resolved: ResolvedClaim[] = []
-  #dropped = 0
   #expiredHour = Number.NaN
-
-  /** Claims that were resolved since the last call, in order. `dropped` of them are lost, because nothing took them. */
-  take(): { readonly resolved: readonly ResolvedClaim[]; readonly dropped: number } {
-    const taken = { resolved: this.#resolved, dropped: this.#dropped }
-    this.#resolved = []
-    this.#dropped = 0
-    return taken
-  }
 
   /** Claims made after an instant that are not resolved. */
   madeAfter(sinceMs: number): readonly Claim[] {
@@ -213,10 +201,7 @@ export class ClaimKeeper implements MarketTracker {
 
   #add(claim: ResolvedClaim, market: MarketState): void {
     market.of(trackRecord).resolved(claim)
-    this.#resolved.push(claim)
-    if (this.#resolved.length <= RESOLVED_MAX) return
-    this.#resolved.shift()
-    this.#dropped += 1
+    market.of(unstoredClaims).add(claim)
   }
 }
 

@@ -195,7 +195,7 @@ function run(events: readonly Batch[], restartAt: number | null): readonly Resol
       rows.push({ timeMs, value })
       measures.set(series, rows)
     }
-    resolved.push(...processor.records.takeClaims().resolved)
+    resolved.push(...processor.records.takeClaims())
   }
   return resolved
 }

@@ -1,4 +1,10 @@
-import type { Claim, Statement } from '../../domain/track-record.ts'
+import type {
+  Claim,
+  ClaimOutcome,
+  ResolvedClaim,
+  RuleId,
+  Statement,
+} from '../../domain/track-record.ts'
 import { coinClasses, quantileLevels } from '../../domain/track-record.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import { fnv1a } from './draw.ts'
@@ -7,6 +13,12 @@ import { rules } from './rules.ts'
 const HEADER_FIELDS = 5
 const forms = ['event', 'quantiles', 'rank'] as const satisfies Statement['form'][]
 const LEVELS = quantileLevels.length
+
+const RESOLVED_SECTIONS = 5
+const RESOLVED_FIELDS = 8
+const outcomeKinds = ['void', 'event', 'value'] as const satisfies ClaimOutcome['kind'][]
+/** The order is saved: further ones are appended. */
+const voidReasons = ['gap', 'restart', 'outage', 'delisted', 'no_trade'] as const
 
 /** Rules by the hash of their id: an open claim of a rule that is gone cannot be resolved and is left out. */
 const idByHash = new Map(rules.map(({ id }) => [fnv1a(id), id]))
@@ -42,10 +54,91 @@ export function claimsFromNumbers(coin: string, saved: Float64Array): readonly C
     const statement = statementOf(forms[formAt], stated)
     if (coinClass === undefined || statement === null) return null
     if (rule === undefined) continue
-    const made = { rule, coin, coinClass, madeAtMs, horizonMs }
+    // In the order of a new claim, so that a restart changes no byte of its JSON.
+    const made = { rule, horizonMs, coinClass, coin, madeAtMs }
     claims.push({ ...made, statement, reference: [...reference] })
   }
   return claims
+}
+
+/** Resolved claims of all coins, with the names of rule and coin: history stores those of a removed rule as well. */
+export function resolvedToNumbers(claims: readonly ResolvedClaim[]): Float64Array {
+  return joinSections(
+    claims.flatMap((claim) => [
+      charactersOf(claim.rule),
+      charactersOf(claim.coin),
+      [
+        ...[coinClasses.indexOf(claim.coinClass), claim.madeAtMs, claim.horizonMs],
+        ...[forms.indexOf(claim.statement.form), claim.resolvedAtMs],
+        ...outcomeNumbers(claim.outcome),
+      ],
+      statementNumbers(claim.statement),
+      claim.reference,
+    ]),
+  )
+}
+
+/** @returns null for numbers of another layout */
+export function resolvedFromNumbers(saved: Float64Array): ResolvedClaim[] | null {
+  const sections = splitSections(saved)
+  if (sections === null || sections.length % RESOLVED_SECTIONS !== 0) return null
+  const claims: ResolvedClaim[] = []
+  for (let at = 0; at < sections.length; at += RESOLVED_SECTIONS) {
+    const [rule, coin, facts, stated, reference] = sections.slice(at, at + RESOLVED_SECTIONS)
+    if (!rule || !coin || facts?.length !== RESOLVED_FIELDS || !stated || !reference) return null
+    const [classAt = 0, madeAtMs = 0, horizonMs = 0, formAt = 0, resolvedAtMs = 0] = facts
+    const coinClass = coinClasses[classAt]
+    const statement = statementOf(forms[formAt], stated)
+    const outcome = outcomeOf(facts.subarray(RESOLVED_FIELDS - 3))
+    if (coinClass === undefined || statement === null || outcome === null) return null
+    // The same order.
+    claims.push({
+      ...{ rule: String.fromCharCode(...rule) as RuleId, horizonMs, coinClass },
+      ...{ coin: String.fromCharCode(...coin), madeAtMs, statement, reference: [...reference] },
+      ...{ resolvedAtMs, outcome },
+    })
+  }
+  return claims
+}
+
+function charactersOf(name: string): readonly number[] {
+  return Array.from(name, (character) => character.charCodeAt(0))
+}
+
+function outcomeNumbers(outcome: ClaimOutcome): readonly number[] {
+  const kind = outcomeKinds.indexOf(outcome.kind)
+  switch (outcome.kind) {
+    case 'void':
+      return [kind, voidReasons.indexOf(outcome.reason), Number.NaN]
+    case 'event': {
+      const { happened, controlHappened } = outcome
+      return [
+        kind,
+        Number(happened),
+        controlHappened === null ? Number.NaN : Number(controlHappened),
+      ]
+    }
+    case 'value':
+      return [kind, outcome.value, Number.NaN]
+    default:
+      return outcome satisfies never
+  }
+}
+
+function outcomeOf([
+  kindAt = -1,
+  first = Number.NaN,
+  second = Number.NaN,
+]: Float64Array): ClaimOutcome | null {
+  const kind = outcomeKinds[kindAt]
+  if (kind === 'value') return { kind, value: first }
+  if (kind === 'event')
+    return {
+      ...{ kind, happened: first === 1 },
+      controlHappened: Number.isNaN(second) ? null : second === 1,
+    }
+  const reason = voidReasons[first]
+  return kind === undefined || reason === undefined ? null : { kind, reason }
 }
 
 function statementNumbers(statement: Statement): readonly number[] {

@@ -27,12 +27,16 @@ describe('what a price walks in a second', () => {
   test.each([
     { what: 'no hours', closes: [] },
     { what: 'five returns', closes: [1, 2, 1, 2, 1, 2] },
+    { what: 'no move', closes: new Array<number>(25).fill(7) },
+    { what: 'one move, after a halt', closes: [...new Array<number>(24).fill(7), 7.0007] },
   ])('is that of a usual day with $what', ({ closes }) => {
     expect(drift(closes)).toBe(1.5)
   })
 
-  test('is nothing in a market that does not move', () => {
-    expect(drift(new Array<number>(10).fill(7))).toBe(0)
+  test('is that of the hours with a move, if the market halted since', () => {
+    const open = Array.from({ length: 9 }, (_, hour) => 100 * 1.01 ** (hour % 2))
+    const halted = new Array<number>(16).fill(100)
+    expect(drift([...open, ...halted])).toBeCloseTo((Math.log(1.01) / 60) * 10_000, 6)
   })
 })
 

@@ -95,6 +95,14 @@ describe('the simulated reference', () => {
     expect(reference.seenUsd('okx', 'BTC', during.untilMs)).not.toBe(first)
   })
 
+  test('a halted source repeats its price and the time of it', () => {
+    const reference = worldOf({ kind: 'halted', source: 'okx', ...during })
+    expect(reference.newestMs('okx', WHILE_MS)).toBe(during.fromMs)
+    const before = reference.seenUsd('okx', 'BTC', during.fromMs)
+    expect(reference.seenUsd('okx', 'BTC', WHILE_MS)).toBe(before)
+    expect(reference.isStalled('okx', WHILE_MS)).toBe(false)
+  })
+
   test('a stalled source knows nothing newer than when that began', () => {
     const reference = worldOf({ kind: 'stalled', source: 'solana', ...during })
     expect(reference.newestMs('solana', WHILE_MS)).toBe(during.fromMs)

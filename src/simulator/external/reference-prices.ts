@@ -94,9 +94,11 @@ export class ReferencePrices {
     return priceUsd * (1 + (sumBps(offsets) + noise) * BPS)
   }
 
-  /** The time of the prices that a source publishes: the start of a `frozen` event while it lasts. */
+  /** The time of the prices that a source publishes: the start of a `frozen` or `halted` event while it lasts. */
   seenMs(source: SourceId, atMs: number): number {
-    return this.#first('frozen', atMs, (event) => event.source === source)?.fromMs ?? atMs
+    const isOfSource = (event: { readonly source: SourceId }) => event.source === source
+    const since = this.#first('frozen', atMs, isOfSource) ?? this.#first('halted', atMs, isOfSource)
+    return since?.fromMs ?? atMs
   }
 
   /** The moving average of the prices that a source observes, as of the minute. */
@@ -150,9 +152,10 @@ export class ReferencePrices {
     return this.#stalled(source, atMs) !== undefined
   }
 
-  /** The time of the newest data of a source: now, or the start of a `stalled` event. */
+  /** The time of the newest data of a source: now, or the start of a `stalled` or `halted` event. */
   newestMs(source: SourceId, atMs: number): number {
-    return this.#stalled(source, atMs)?.fromMs ?? atMs
+    const halted = this.#first('halted', atMs, (event) => event.source === source)
+    return (this.#stalled(source, atMs) ?? halted)?.fromMs ?? atMs
   }
 
   /** As of the second, because a context holds a whole book and many sources read the same second. */

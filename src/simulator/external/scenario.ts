@@ -30,6 +30,11 @@ export type ScenarioEvent = Period &
     | { readonly kind: 'frozen'; readonly source: SourceId }
     /** One source sends nothing and keeps its connections; a chain has no new blocks. */
     | { readonly kind: 'stalled'; readonly source: SourceId }
+    /**
+     * One source keeps its connections, answers and sends heartbeats, but has no prices after the start of the event.
+     * Kraken also reports maintenance.
+     */
+    | { readonly kind: 'halted'; readonly source: SourceId }
     /** One source refuses connections and requests. */
     | { readonly kind: 'dead'; readonly source: SourceId }
     | { readonly kind: 'confidence'; readonly network: OracleNetwork; readonly factor: number }
@@ -50,6 +55,7 @@ const kinds: readonly ScenarioEvent['kind'][] = [
   'offset',
   'frozen',
   'stalled',
+  'halted',
   'dead',
   'confidence',
   'crash',

@@ -351,3 +351,30 @@ describe('a connection that answers pings and nothing else', () => {
     expect(run.notices.filter(({ kind }) => kind === 'channel-silent')).toHaveLength(1)
   })
 })
+
+test('an account whose fills cannot be read does not hold up the others', () => {
+  const venue = new ScriptedVenue({ coins: ['BTC'] })
+  const [busy, other] = ['aa', 'bb'].map((byte) => `0x${byte.repeat(20)}`)
+  const userOf = (body: unknown) => {
+    const { type, user } = body as { readonly type: string; readonly user?: string }
+    return type === 'userFillsByTime' ? user : undefined
+  }
+  venue.reply = (body) => {
+    const user = userOf(body)
+    if (user === busy) return { status: 500, body: 'null' }
+    return user === undefined ? undefined : { status: 200, body: '[]' }
+  }
+  const run = play(venue, {
+    vaults: [],
+    fillsToRead: (venueMs, isDeferred) => {
+      const account = [busy, other].find((one) => one !== undefined && !isDeferred(one))
+      return account === undefined
+        ? null
+        : { account, fromMs: venueMs - 10_000, untilMs: venueMs - 5_000 }
+    },
+  })
+  run.advance(300_000)
+  const users = venue.requests.map(({ body }) => userOf(body))
+  expect(users.filter((user) => user === busy).length).toBeLessThan(10)
+  expect(users.filter((user) => user === other).length).toBeGreaterThan(15)
+})

@@ -45,7 +45,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
         risk_flags: Type.Array(
           oneOf(
             riskFlags,
-            'crowded_long, crowded_short: funding vote -1 or 1. thin_liquidity: liquidity_label is THIN. high_volatility: 1h ATR at or above the 80th percentile of its 30 days. stale_input: an input is late, as in meta.quality.grade. weak_peg: peg_status of /depeg is WARNING or CRITICAL.',
+            'crowded_long, crowded_short: funding vote -1 or 1. thin_liquidity: liquidity_label is THIN. high_volatility: 1h ATR at or above the 80th percentile of its 30 days. stale_input: an input was late at timestamp_iso; for later times see meta.quality.grade. weak_peg: peg_status of /depeg is WARNING or CRITICAL.',
           ),
         ),
       },

@@ -296,6 +296,22 @@ describe('no divergence', () => {
     expect(overdue(document, answer, Number.POSITIVE_INFINITY, NOW_MS + 10_000)).toBeNull()
     expect(overdue(document, answer, Number.POSITIVE_INFINITY, NOW_MS + 10_001)).not.toBeNull()
   })
+
+  test('is sold on venue figures older than 60 s, and none is found without any of the last 5 min', () => {
+    const at = (ageMs: number) => {
+      const stamp = { timeExchangeMs: NOW_MS - ageMs, timeReceivedMs: NOW_MS - ageMs }
+      return render([{ ...at100, ...stamp }, ...exchangesAt(100), network(100)])
+    }
+    const overdueAt = (ageMs: number) => {
+      const answer = at(ageMs).views['']
+      if (answer?.kind !== 'answer') throw new Error('there is an answer')
+      return overdue(at(ageMs), answer, Number.POSITIVE_INFINITY, NOW_MS)
+    }
+    expect(overdueAt(60_000)).toBeNull()
+    expect(overdueAt(60_001)).toEqual({ ageMs: 60_001, ageMsMax: 60_000 })
+    expect(overdueAt(300_000)).not.toBeNull()
+    expect(at(300_001).views['']).toMatchObject({ kind: 'low-coverage', have: 0, need: 3 })
+  })
 })
 
 describe('the numbers of /cex-dex', () => {

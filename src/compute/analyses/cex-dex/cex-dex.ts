@@ -13,7 +13,7 @@ import {
 } from '../../external/cex-dex-reading.ts'
 import { divergenceDirection } from '../../external/divergence-direction.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
-import { EXCHANGES_MIN } from '../../external/exchange-reference.ts'
+import { EXCHANGES_MIN, venueUsd } from '../../external/exchange-reference.ts'
 import type { SeriesSummary, WindowStatistics } from '../../external/measures/minute-statistics.ts'
 import { rankOf, robustZ } from '../../external/measures/minute-statistics.ts'
 import { uncovered } from '../../external/oracle-coverage.ts'
@@ -44,6 +44,8 @@ import { takerFees } from './taker-fees.ts'
 
 const EXCHANGE_CADENCE_MS = 4_000
 const EXCHANGE_AGE_MS_MAX = 10_000
+/** Of the perpetual's prices and its edges; its quote is at most two cadences older. */
+const VENUE_AGE_MS_MAX = 60_000
 const POOL_CADENCE_MS = 30_000
 const ORACLE_CADENCE_MS_MIN = 5_000
 const SKEW_MS_MAX = 5_000
@@ -192,7 +194,8 @@ function watched(
 }
 
 function depth({ cex, dex }: CexDexReading) {
-  const near = (priceUsd: number) => Math.abs(aboveBps(priceUsd, cex.midUsd)) <= DEPTH_BPS
+  // As printed: of two levels exactly that far on both sides rounding would keep one.
+  const near = (priceUsd: number) => bps(Math.abs(aboveBps(priceUsd, cex.midUsd))) <= DEPTH_BPS
   const [bidUsd, askUsd] = cex.used.reduce(
     ([bids, asks], leg) => [
       bids + (near(leg.bidUsd) ? leg.bidUsd * leg.bidSizeBase : 0),
@@ -307,7 +310,7 @@ function nativeUsd(native: string | undefined, market: MarketState, nowMs: numbe
   if (best !== null) return best.priceUsd
   const coin = market.coinOf(native)
   const scale = coin === undefined ? 1 : (assetOf(coin.listing.coin)?.scale ?? 1)
-  return (coin?.context?.oraclePrice ?? Number.NaN) / scale
+  return venueUsd(coin?.context, scale, market.external, nowMs)
 }
 
 function executable(all: readonly Edge[]) {
@@ -358,7 +361,7 @@ function inputsOf({ cex, dex, context }: CexDexReading): readonly Input[] {
       ageMsMax: EXCHANGE_AGE_MS_MAX,
     },
     { name: 'dex', confirmedAtMs: dex.asOfMs, isLoadBearing: true, ...ofDex },
-    optional(contextInput('mark', context)),
+    { ...optional(contextInput('mark', context)), ageMsMax: VENUE_AGE_MS_MAX },
   ]
 }
 

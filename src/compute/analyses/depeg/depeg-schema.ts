@@ -28,7 +28,7 @@ export const DepegAnswer = Type.Object({
   timestamp_iso: Iso('UTC, ISO 8601.'),
   usdc: Type.Object({
     price_usd: Usd(
-      'Price of one USDC: median of three source classes, each a weighted median: oracle networks (oracle), exchanges against USD (exchange), USDT markets x USDT price (cross). With two classes, the one with more independent providers',
+      'Price of one USDC: median of three source classes: oracle networks (oracle), exchanges against USD (exchange), USDT markets x USDT price (cross), each the weighted median of its sources as in sources[].used. With two classes, the one with more independent providers',
     ),
     confidence_usd: Usd('Half-width of the confidence interval of price_usd'),
     deviation_bps: AtLeast0Bps('Absolute distance of price_usd from 1'),
@@ -105,7 +105,7 @@ export const DepegAnswer = Type.Object({
     dispersion_bps: AtLeast0Bps('Highest less lowest class price'),
     confirmed: Type.Boolean({
       description:
-        'Two independent classes confirm deviation_adjusted_bps. If false, level does not rise above 1.',
+        'Two independent classes confirm the level of deviation_adjusted_bps. If false, level rises only to the highest that two confirm, or 1.',
     }),
   }),
   infrastructure: Type.Object({
@@ -151,9 +151,12 @@ export const DepegAnswer = Type.Object({
         minimum: 0,
         maximum: 1,
         description:
-          'Weight in the median of its class; providers with several feeds share one vote.',
+          'Weight of its vote in its class; providers with several feeds share one vote.',
       }),
-      used: Type.Boolean({ description: 'The price is part of its class.' }),
+      used: Type.Boolean({
+        description:
+          'It votes in its class. The votes decide which oracles are right; of these only those within 5 % of the smallest expected_error_bps give the price.',
+      }),
       reason: nullable(
         oneOf(pegSourceFaults, 'Why it is not used; null if used. thin_pool: below 250,000 USDT.'),
       ),
@@ -208,9 +211,9 @@ export const DepegAnswer = Type.Object({
         change_7d_pct: nullable(
           Type.Number({ description: 'Change over 7 days, percent; null if unknown.' }),
         ),
-        as_of_iso: Iso('Date of the supply figure, UTC.'),
+        as_of_iso: Iso('Receive time of the supply figure, UTC.'),
       },
-      { description: 'USDC supply; null if unknown.' },
+      { description: 'USDC supply; null if unknown for 6 h.' },
     ),
   ),
   cross_chain: Type.Array(

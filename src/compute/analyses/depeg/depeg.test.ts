@@ -221,6 +221,15 @@ describe('/depeg', () => {
     expect(health_score, '10 x (4.5 - 1) / (8 - 1)').toBeCloseTo(95, 3)
   })
 
+  test('shows no change of a supply figure that is older than six hours', () => {
+    const at = (ageMs: number) => {
+      const stamp = { timeExchangeMs: NOW_MS - ageMs, timeReceivedMs: NOW_MS - ageMs }
+      return answer([[...calm, { ...supply(-4.5, -8), ...stamp }]]).body
+    }
+    expect(at(6 * HOUR_MS)).toMatchObject({ flow: { change_24h_pct: -4.5 }, health_score: 95 })
+    expect(at(6 * HOUR_MS + 1)).toMatchObject({ flow: null, health_score: 100 })
+  })
+
   test('history counts the known minutes, and is null below a day of them', () => {
     const at = (minutes: number) => answer([[remembered(minutes), ...calm]]).body
     const short = at(1_000)

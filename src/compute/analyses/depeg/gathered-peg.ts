@@ -11,6 +11,8 @@ import { recordOfMarket, shownRules } from '../../track-record-statistics/record
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 const SLOPE_MINUTES = 60
+/** The figure is read every half hour. */
+const SUPPLY_MS_MAX = 6 * HOUR_MS
 
 /** Inputs of one `/depeg` answer. */
 export type GatheredPeg = {
@@ -54,7 +56,6 @@ type Range = { readonly lowUsd: number; readonly highUsd: number }
 export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
   const { external, log } = market
   const { sample, level, status } = market.of(depegMeasure)
-  const supply = external.supplyOf('USDC')
   return {
     sample,
     level: level.level,
@@ -63,18 +64,19 @@ export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
     statusSinceMs: status.sinceMs,
     spellSeconds: level.spellSeconds(),
     parities: chainParities(external, nowMs),
-    supply:
-      supply === null || !(supply.supplyUsd > 0)
-        ? null
-        : {
-            supplyUsd: supply.supplyUsd,
-            dayAgoUsd: supply.dayAgoUsd,
-            weekAgoUsd: supply.weekAgoUsd,
-            asOfMs: Math.min(supply.timeExchangeMs, supply.timeReceivedMs),
-          },
+    supply: supplyOf(external, nowMs),
     history: historyOf(log, nowMs),
     record: recordOfMarket(market, shownRules.peg),
   }
+}
+
+/** null without a figure of the last hours: the changes of an older one are not those until now. */
+function supplyOf(external: MarketState['external'], nowMs: number): Supply | null {
+  const supply = external.supplyOf('USDC')
+  if (supply === null || !(supply.supplyUsd > 0)) return null
+  const { supplyUsd, dayAgoUsd, weekAgoUsd, timeExchangeMs, timeReceivedMs } = supply
+  const asOfMs = Math.min(timeExchangeMs, timeReceivedMs)
+  return nowMs - asOfMs > SUPPLY_MS_MAX ? null : { supplyUsd, dayAgoUsd, weekAgoUsd, asOfMs }
 }
 
 function historyOf(log: MarketState['log'], nowMs: number): PegHistory {

@@ -4,7 +4,12 @@ import type { Listing } from '../../../domain/listing.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
 import { BARS_NEEDED_OF_PART } from '../../candles/warm.ts'
 import type { CascadeRisk } from '../../liquidation/cascade.ts'
-import { cascadeRisk, hourlyAtrPct, noteCascadeLevel } from '../../liquidation/cascade.ts'
+import {
+  cascadeRisk,
+  hourlyAtrPct,
+  MARK_AGE_MS_MAX,
+  noteCascadeLevel,
+} from '../../liquidation/cascade.ts'
 import type { Heatmap, SideMap, Zone } from '../../liquidation/heatmap.ts'
 import { distancePct, heatmapOf } from '../../liquidation/heatmap.ts'
 import type { LeverageTier } from '../../liquidation/leverage-ladder.ts'
@@ -30,7 +35,6 @@ import { realisedMembers } from './realised.ts'
 
 /** The answer changes slowly; rendering every second would waste work. */
 const PERIOD_MS = 5_000
-const MARK_AGE_MS_MAX = 60_000
 const OPEN_INTEREST_AGE_MS_MAX = 300_000
 const COVERAGE_PCT_LOW = 50
 const HOUR_MS = 3_600_000
@@ -67,7 +71,15 @@ export const liquidations: CoinAnalysis = {
       least: `open interest with mark price, and ${BARS_NEEDED_OF_PART} closed hourly candles, or the whole history of the coin, for ATR 14`,
     },
   },
-  inputs: ['context', 'mark', 'history', 'account-position', 'liquidation'],
+  inputs: [
+    'context',
+    'mark',
+    'history',
+    'hourly-history',
+    'sample-history',
+    'account-position',
+    'liquidation',
+  ],
   periodMs: PERIOD_MS,
 
   render: (coin, rendering, market) =>

@@ -8,7 +8,7 @@ const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 function change(of: string, window: string) {
   return nullable(
     Type.Number({
-      description: `Change of ${of} over ${window}, percent; null without a reading from then.`,
+      description: `Change of ${of} over ${window}, percent; null without a reading above 0 then.`,
     }),
   )
 }
@@ -71,7 +71,7 @@ export const OpenInterestAnswer = Type.Object({
       minimum: 0,
       maximum: 720,
       description:
-        'From the first of these readings until the last whole hour, hours; 0 without readings.',
+        'Hours from the first of these readings to the last whole hour, both counted; 0 without readings.',
     }),
     percentile_readings: Type.Integer({
       minimum: 0,
@@ -127,7 +127,7 @@ export const OpenInterestAnswer = Type.Object({
         minimum: 0,
         maximum: 100,
         description:
-          'Share of the open interest of all served coins, in USD, percent; null if this coin or more than 10 % of the coins lack data.',
+          'Share of the open interest of all served coins, in USD, percent; null if this coin or more than 10 % of the coins lack data of the last 5 min.',
       }),
     ),
     history: Type.Array(

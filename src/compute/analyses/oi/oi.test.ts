@@ -157,6 +157,17 @@ describe('open interest', () => {
   })
 
   test.each([
+    { ageMs: 300_000, share: 10 },
+    { ageMs: 300_001, share: null },
+  ])('figures of other coins from $ageMs ms ago give $share', ({ ageMs, share }) => {
+    const names = Array.from({ length: 10 }, (_, index) => (index === 0 ? 'BTC' : `C${index}`))
+    const old = { timeExchangeMs: NOW_MS - ageMs, timeReceivedMs: NOW_MS - ageMs }
+    const contexts = names.map((name) => context(name, ['C1', 'C2'].includes(name) ? old : {}))
+    const shown = filled(renderCoin(oi, 'BTC', [reading('BTC'), ...contexts], names)).oi.share_pct
+    expect(shown).toBe(share)
+  })
+
+  test.each([
     { what: 'nothing is open', figures: { openInterestBase: 0 }, nothing: 'share_pct' },
     { what: 'nothing was traded', figures: { dayNotionalUsd: 0 }, nothing: 'oi_to_volume_24h' },
   ] as const)('where $what, $nothing is null', ({ figures, nothing }) => {

@@ -85,7 +85,9 @@ export const oi: CoinAnalysis = {
           ...ranked(window, context.openInterestBase),
           ...shownPositioning(positioning),
           oi_to_volume_24h: toVolume(context),
-          share_pct: orNull(interestShare(coin, market), (share) => percent(share * 100)),
+          share_pct: orNull(interestShare(coin, market, rendering.renderedAtMs), (share) =>
+            percent(share * 100),
+          ),
           history: history(coin, context),
         },
       }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { encode } from 'gpt-tokenizer/encoding/o200k_base'
 import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../../api/fill-document.ts'
+import type { Document } from '../../../domain/document.ts'
 import type { Batch } from '../../../domain/event.ts'
 import { Processor, PUBLISH_PHASES } from '../../processor.ts'
 import { randomMarket } from '../../testing/random-market.ts'
@@ -101,6 +102,35 @@ describe('what an agent can check of a pulse', () => {
     expect(signals).not.toHaveProperty('funding')
     expect(signals).not.toHaveProperty('oi')
     expect(families).toMatchObject({ contrarian: null, flow: null })
+  })
+
+  test('a past that arrives after a restart, before any figures, votes', () => {
+    const tape = randomMarket(['BTC'], 1)
+    const past = tape.map((batch) => batch.filter((event) => !isNoPast(event)))
+    const { answer } = published(
+      tape.map((batch) => batch.filter(isNoPast)),
+      NOW_MS,
+      past,
+    )
+    expect(answer('1h').confluence.signals).toMatchObject({
+      funding: expect.any(String),
+      oi: expect.any(String),
+    })
+  })
+
+  test('figures that expire while nothing arrives do not vote any more after a minute', () => {
+    const processor = new Processor({ coin: [pulse], market: [] }, '0.1.0')
+    for (const batch of randomMarket(['BTC'], 1)) processor.process(batch)
+    const laterMs = NOW_MS + 300_001
+    const [first, ...later] = Array.from({ length: 61 }, (_, round) =>
+      publishedBy(processor, round === 0 ? NOW_MS : laterMs),
+    )
+    const again = later.filter((document) => document !== undefined)
+    expect(again, 'once a minute').toHaveLength(1)
+    const signalsOf = (document: Document | undefined, nowMs: number) =>
+      Object.keys(readable(document, nowMs).answer('1h').confluence.signals)
+    expect(signalsOf(first, NOW_MS)).toEqual(expect.arrayContaining(['funding', 'oi']))
+    expect(signalsOf(again[0], laterMs)).toEqual(['rsi', 'trend', 'bollinger', 'zscore', 'vwap'])
   })
 
   test('a market without a single trade leaves vwap out, and all else is neutral', () => {
@@ -202,14 +232,17 @@ function published(
   let document = publishedBy(processor, nowMs)
   for (const batch of later) processor.process(batch)
   if (later.length > 0) document = publishedBy(processor, laterMs)
+  return readable(document, laterMs)
+}
+
+/** The views of a document, as they are sent. */
+function readable(document: Document | undefined, nowMs: number) {
   if (document === undefined) throw new Error('nothing was published')
-  const { views } = document
-  const shown = document
   const text = (view: string): string => {
-    const answer = views[view]
+    const answer = document.views[view]
     if (answer?.kind !== 'answer') throw new Error(`no answer in ${view}`)
-    const facts = { nowMs: laterMs, executionMs: 0.123, coinsAvailable: 190 }
-    return fillDocument(shown, answer, facts).toString('utf8')
+    const facts = { nowMs, executionMs: 0.123, coinsAvailable: 190 }
+    return fillDocument(document, answer, facts).toString('utf8')
   }
   return { text, answer: (view: string) => JSON.parse(text(view)) as Body }
 }

@@ -91,6 +91,8 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     'top-of-book',
     'context',
     'mark',
+    'funding-history',
+    'sample-history',
   ],
 
   render(coin, rendering, market) {

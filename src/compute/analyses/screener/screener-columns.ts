@@ -6,7 +6,7 @@ import { readCexDex } from '../../external/cex-dex-reading.ts'
 import { fundingBiases, fundingTilt } from '../../funding/funding-tilt.ts'
 import { pulseValue } from '../../indicators/pulse-layout.ts'
 import type { CascadeLevel } from '../../liquidation/cascade.ts'
-import { cascadeLevelOf, cascadeLevels } from '../../liquidation/cascade.ts'
+import { cascadeLevelOf, cascadeLevels, MARK_AGE_MS_MAX } from '../../liquidation/cascade.ts'
 import { liquidationCoverage } from '../../liquidation/liquidation-coverage.ts'
 import {
   areTradesReceived,
@@ -109,7 +109,8 @@ export function screenerColumns(market: MarketState, nowMs: number): ScreenerCol
     }
     const atr1h = values1h[row * VALUES_PER_COIN + pulseValue.atr14] as number
     const atrPct = (atr1h / closes.close1h) * 100
-    const cascade = cascadeLevelOf(coin)
+    const isMarked = nowMs - coin.priceConfirmedAtMs <= MARK_AGE_MS_MAX
+    const cascade = isMarked ? cascadeLevelOf(coin) : null
     const found = {
       ...closes,
       ...numbersOf(coin, { atrPct, cascade }, nowMs),

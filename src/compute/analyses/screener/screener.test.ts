@@ -318,6 +318,17 @@ describe('screener', () => {
       expect(body.meta.data_age_seconds).toBe(Math.max(...ages))
     })
 
+    test.each([
+      { ageMs: 60_000, isKnown: true },
+      { ageMs: 60_001, isKnown: false },
+    ])('a mark of $ageMs ms ago gives a cascade level: $isKnown', ({ ageMs, isKnown }) => {
+      const nowMs = NOW_MS + ageMs
+      const { coins } = read(documentOf(marketOf(wave), nowMs), undefined, nowMs)
+      expect(coins.map(({ cascade_level }) => cascade_level !== null)).toEqual(
+        COINS.map(() => isKnown),
+      )
+    })
+
     test('a coin with cold averages is not ranked', () => {
       const tape = [...marketOf(wave), [universe([...COINS, 'NEW'])], [context('NEW')]]
       const fours = history('NEW', '4h', wave('4h', 330))

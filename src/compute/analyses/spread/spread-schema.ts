@@ -136,7 +136,7 @@ export const SpreadAnswer = Type.Object({
     impact_bid: nullable(
       Type.Number({
         description:
-          "The venue's impact price for a sell order, USD; null if the venue has none, or (warning leg_skew) if it contradicts best_bid or best_ask.",
+          "The venue's impact price for a sell order, USD; null if none or over 60 s older than the book, or (warning leg_skew) if it contradicts best_bid or best_ask.",
       }),
     ),
     impact_ask: nullable(

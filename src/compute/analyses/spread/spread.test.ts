@@ -177,6 +177,15 @@ describe('spread', () => {
   })
 
   test.each([
+    { lagMs: 60_000, impact: { impact_bid: 109.9, impact_ask: 110.2 } },
+    { lagMs: 60_001, impact: { impact_bid: null, impact_ask: null, impact_spread_bps: null } },
+  ])('the impact prices of figures $lagMs ms before the book', ({ lagMs, impact }) => {
+    const old = { timeExchangeMs: NOW_MS - lagMs, timeReceivedMs: NOW_MS - lagMs }
+    const levels = { bids: [level(109.95, 10)], asks: [level(110.15, 10)] }
+    expect(body(renderOf([context('BTC', old), book('BTC', levels)])).spread).toMatchObject(impact)
+  })
+
+  test.each([
     { what: 'one side', bids: [], asks: [level(101, 1)], reason: { have: 1, need: 2 } },
     { what: 'no side', bids: [], asks: [], reason: { have: 0, need: 2 } },
     {

@@ -35,6 +35,8 @@ const BOOK_SIDES = 2
 /** Distance from mid for the imbalance and the largest order. */
 const COMPARED_BPS = 10
 const SCORED_NOTIONAL_USD = 100_000
+/** By how much the impact prices may be older than the book. */
+const IMPACT_LAG_MS_MAX = 60_000
 
 /** Upper bounds of slippage for 100,000 USD, in bps, from score 10 down to score 2. */
 const SCORE_BOUNDS_BPS = [1, 2, 4, 6, 10, 15, 25, 50, 100] as const
@@ -66,7 +68,7 @@ export const spread: CoinAnalysis & Component<SpreadFacts> = {
     inputAgeMsMax: 60_000,
     coverageFloor: { counts: 'sides of the order book', least: 'both sides of the order book' },
   },
-  inputs: ['book', 'context'],
+  inputs: ['book', 'context', 'sample-history'],
   trackers: [spreadHistory],
 
   render(coin, rendering, market) {
@@ -141,7 +143,9 @@ function measure(book: BookEvent, coin: CoinMarket) {
   const imbalance = imbalanceWithin(bids, asks, COMPARED_BPS)
   const [bidSize, askSize] = [sizeWithin(bids, COMPARED_BPS), sizeWithin(asks, COMPARED_BPS)]
   const smaller = bidSize.usd < askSize.usd ? bidSize : askSize
-  const impact = impactPrices(context, { bid: bestBid.price, ask: bestAsk.price })
+  // Beyond that the venue's price has moved since, whether or not the book contradicts it.
+  const isOld = context !== null && book.timeReceivedMs - context.timeReceivedMs > IMPACT_LAG_MS_MAX
+  const impact = impactPrices(isOld ? null : context, { bid: bestBid.price, ask: bestAsk.price })
   const liquidityScore =
     slippage.length === 0 ? null : scoreOf(orNull(worst(SCORED_NOTIONAL_USD), bps))
   return {

@@ -15,9 +15,6 @@ export type ExternalRates = Rates & {
   readonly exchangesAsOfMs: number
 }
 
-/** Age limit of the venue's price of a native coin, which is used without a network's price. */
-const VENUE_MS_MAX = 300_000
-
 export function externalRates(market: MarketState, nowMs: number): ExternalRates {
   const { external } = market
   const stables = {
@@ -46,7 +43,5 @@ function nativeUsd(market: MarketState, asset: string, nowMs: number): number {
 
 /** Price by the venue's oracle; NaN where unknown. These assets have coins of scale 1. */
 function venuePrice(market: MarketState, asset: string, nowMs: number): number {
-  const context = market.coinOf(asset)?.context
-  if (context == null || nowMs - context.timeReceivedMs > VENUE_MS_MAX) return Number.NaN
-  return venueUsd(context.oraclePrice, 1, market.external, nowMs)
+  return venueUsd(market.coinOf(asset)?.context, 1, market.external, nowMs)
 }

@@ -132,6 +132,16 @@ describe('the price of a peg', () => {
     expect(pegPriceOf(leaning), 'one witness is no two').toBeNull()
   })
 
+  test('calls without confirmation for the highest level that two classes reach', () => {
+    // The price is beyond 200 bps, the second class beyond 100.
+    const peg = pegPriceOf([
+      classAt('exchange', -300, { providers: 3 }),
+      classAt('cross', -110, { providers: 1 }),
+    ])
+    expect(peg).toMatchObject({ isConfirmed: false, calledLevel: 3 })
+    expect(peg?.deviationBps).toBeCloseTo(-300, 9)
+  })
+
   test('calls for no level above 1 by one class alone, however far it is off', () => {
     expect(pegAt(-800)).toMatchObject({ calledLevel: 1, isConfirmed: false })
   })

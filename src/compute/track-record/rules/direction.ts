@@ -99,8 +99,9 @@ function newConfluence({ coin, nowMs }: Moment): Confluence | null {
 
 /**
  * Share of the coin's last days on which the price moved in a direction over the same hours of the day, shrunk to even
- * odds: the closes of a month say little about it. An unchanged close is a move in neither direction, so the odds are
- * half of the share of known days with a change, 0 without one.
+ * odds: the closes of a month say little about it. An unchanged close is a move in neither direction, for a claim as
+ * well, so the odds are half of the share of known days with a change. Without any, one day is taken as changed: no
+ * number of days shows that a price cannot move.
  */
 function baseRate(
   closes: HourlyCloses,
@@ -118,6 +119,6 @@ function baseRate(
     if (change !== 0) changed += 1
     if (direction * change > 0) moved += 1
   }
-  const even = days === 0 ? 0.5 : changed / days / 2
+  const even = Math.max(1, changed) / Math.max(1, days) / 2
   return (moved + EVEN_DAYS * even) / (days + EVEN_DAYS)
 }

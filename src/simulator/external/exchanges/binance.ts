@@ -54,7 +54,10 @@ class BinanceSession {
     this.#isCombined = path.startsWith('/stream')
     this.#pongedMs = clock.nowMs()
     this.#messages = new RateWindow(clock, MESSAGES_PER_SECOND, 1_000)
-    connection.onQuote((symbol, quote) => this.#sendQuote(symbol, quote))
+    connection.onQuote((symbol, quote, isFirst) => {
+      // It sends changes only.
+      if (!isFirst || !connection.isHalted) this.#sendQuote(symbol, quote)
+    })
     connection.after(LIFE_MS, () => peer.drop())
     connection.every(PING_MS, () => this.#ping())
     const named = this.#isCombined

@@ -79,12 +79,11 @@ class BybitSession {
     return unknown === undefined ? null : `error:handler not found,topic:${unknown}`
   }
 
-  #sendQuote(symbol: string, { bid, ask, bidSize, askSize }: SimulatedQuote): void {
+  #sendQuote(symbol: string, { bid, ask, bidSize, askSize, timeMs }: SimulatedQuote): void {
     this.#updates += 1
-    const nowMs = this.#connection.clock.nowMs()
     this.#connection.send({
       topic: `${TOPIC}${symbol}`,
-      ts: nowMs,
+      ts: timeMs,
       type: 'snapshot',
       data: {
         s: symbol,
@@ -93,7 +92,7 @@ class BybitSession {
         u: this.#updates,
         seq: 7_961_638_724 + this.#updates,
       },
-      cts: nowMs - 3,
+      cts: timeMs - 3,
     })
   }
 

@@ -2,7 +2,7 @@ import type { Clock } from '../../../domain/clock.ts'
 import type { ReferencePrices } from '../reference-prices.ts'
 import type { Upstream } from '../upstream.ts'
 import type { ExchangeConnection } from './exchange-connection.ts'
-import { exchangeUpstream } from './exchange-connection.ts'
+import { exchangeUpstream, timeText } from './exchange-connection.ts'
 import type { SimulatedQuote } from './exchange-market.ts'
 import type { ExchangeRequest } from './exchange-request.ts'
 import { parseRequest, requestObject, stringsOf } from './exchange-request.ts'
@@ -98,7 +98,7 @@ class CoinbaseSession {
     else this.#heartbeats.delete(product)
   }
 
-  #sendQuote(product: string, { bid, ask, bidSize, askSize }: SimulatedQuote): void {
+  #sendQuote(product: string, { bid, ask, bidSize, askSize, timeMs }: SimulatedQuote): void {
     this.#sequence += 1
     this.#connection.send({
       type: 'ticker',
@@ -115,7 +115,7 @@ class CoinbaseSession {
       best_ask: ask,
       best_ask_size: askSize,
       side: this.#sequence % 2 === 0 ? 'sell' : 'buy',
-      time: this.#connection.time,
+      time: timeText(timeMs),
       trade_id: this.#sequence - 89_000_000_000,
       last_size: bidSize,
     })

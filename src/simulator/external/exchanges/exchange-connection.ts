@@ -41,6 +41,11 @@ export function exchangeUpstream(
   }
 }
 
+/** RFC 3339 with microseconds. */
+export function timeText(ms: number): string {
+  return new Date(ms).toISOString().replace('Z', '000Z')
+}
+
 /** One connection: its subscribed products, its timers and its idle time. */
 export class ExchangeConnection {
   readonly market: ExchangeMarket
@@ -75,9 +80,14 @@ export class ExchangeConnection {
     return [...this.#products]
   }
 
-  /** RFC 3339 with microseconds. */
   get time(): string {
-    return new Date(this.clock.nowMs()).toISOString().replace('Z', '000Z')
+    return timeText(this.clock.nowMs())
+  }
+
+  /** Whether nothing is traded: products keep their last quote. */
+  get isHalted(): boolean {
+    const nowMs = this.clock.nowMs()
+    return this.market.newestMs(nowMs) < nowMs
   }
 
   onQuote(onQuote: OnQuote): void {
@@ -120,6 +130,7 @@ export class ExchangeConnection {
 
   #tick(): void {
     this.#ticks += 1
+    if (this.isHalted) return
     for (const product of this.#products) {
       const rank = this.market.rank(product)
       if (rank < LEADING || (rank + this.#ticks) % TICKS_PER_SECOND === 0)

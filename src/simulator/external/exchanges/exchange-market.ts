@@ -31,6 +31,8 @@ export type SimulatedQuote = {
   readonly ask: string
   readonly bidSize: string
   readonly askSize: string
+  /** Of the last change. */
+  readonly timeMs: number
 }
 
 /** The best bid and ask of every product of one exchange at any time. */
@@ -77,7 +79,12 @@ export class ExchangeMarket {
     const half = calm * this.#reference.stress(seenMs) * 1e-4
     const size = (DEPTH_USD / (1 + product.rank) / usd).toFixed(SIZE_DECIMALS)
     const [bid, ask] = rounded(mid * (1 - half), mid * (1 + half))
-    return { bid, ask, bidSize: size, askSize: size }
+    return { bid, ask, bidSize: size, askSize: size, timeMs: this.newestMs(atMs) }
+  }
+
+  /** Now, or the start of a halt. */
+  newestMs(atMs: number): number {
+    return this.#reference.newestMs(this.#exchange, atMs)
   }
 
   #unitUsd(currency: Currency, atMs: number): number | undefined {

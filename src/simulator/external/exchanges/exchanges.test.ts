@@ -327,6 +327,27 @@ describe('a quote', () => {
     expect(new Set(books.map(({ atMs }) => atMs)).size).toBeGreaterThan(100)
   })
 
+  test('of a halted exchange answers a subscription with the time of the last change', () => {
+    const span = { fromMs: START_MS + 10 * SECOND_MS, untilMs: START_MS + 60 * SECOND_MS }
+    const exchange = open('coinbase', '/', [{ kind: 'halted', source: 'coinbase', ...span }])
+    exchange.clock.advance(30 * SECOND_MS)
+    const { say, sent } = exchange.connect()
+    say({ type: 'subscribe', product_ids: ['BTC-USD'], channels: ['ticker', 'heartbeat'] })
+    exchange.clock.advance(5 * SECOND_MS)
+    const kinds = sent.map((one) => (one as { type: string }).type)
+    expect(sent[0]).toMatchObject({ type: 'ticker', time: '2026-10-07T15:07:10.000000Z' })
+    expect(kinds.slice(2)).toEqual(Array<string>(5).fill('heartbeat'))
+  })
+
+  test('Kraken reports maintenance while it is halted', () => {
+    const span = { fromMs: START_MS + 10 * SECOND_MS, untilMs: START_MS + 20 * SECOND_MS }
+    const { clock, sent } = open('kraken', '/', [{ kind: 'halted', source: 'kraken', ...span }])
+    clock.advance(30 * SECOND_MS)
+    expect(sent).toMatchObject(
+      ['online', 'maintenance', 'online'].map((system) => ({ data: [{ system }] })),
+    )
+  })
+
   test('stops with the connection', () => {
     const { clock, say, sent, session } = open('bybit')
     say({ op: 'subscribe', args: ['orderbook.1.BTCUSDT'] })

@@ -2,7 +2,7 @@ import type { Clock } from '../../../domain/clock.ts'
 import type { ReferencePrices } from '../reference-prices.ts'
 import type { Upstream } from '../upstream.ts'
 import type { ExchangeConnection } from './exchange-connection.ts'
-import { exchangeUpstream } from './exchange-connection.ts'
+import { exchangeUpstream, timeText } from './exchange-connection.ts'
 import type { SimulatedQuote } from './exchange-market.ts'
 import type { ExchangeRequest } from './exchange-request.ts'
 import { parseRequest, requestObject, stringsOf } from './exchange-request.ts'
@@ -38,14 +38,15 @@ export function simulatedKraken(reference: ReferencePrices, clock: Clock): Upstr
 class KrakenSession {
   readonly #connection: ExchangeConnection
   #receivedMs: number
+  #isHalted: boolean
 
   constructor(connection: ExchangeConnection) {
     this.#connection = connection
     this.#receivedMs = connection.clock.nowMs()
     connection.onQuote((symbol, quote, isFirst) => this.#sendQuote(symbol, quote, isFirst))
     connection.every(HEARTBEAT_MS, () => this.#beat())
-    const system = { api_version: 'v2', connection_id: 13_834_774_380_200, system: 'online' }
-    connection.send({ channel: 'status', type: 'update', data: [{ ...system, version: '2.0.10' }] })
+    this.#isHalted = connection.isHalted
+    this.#sendStatus()
   }
 
   receive(text: string): void {
@@ -97,7 +98,7 @@ class KrakenSession {
 
   #sendQuote(
     symbol: string,
-    { bid, ask, bidSize, askSize }: SimulatedQuote,
+    { bid, ask, bidSize, askSize, timeMs }: SimulatedQuote,
     isFirst: boolean,
   ): void {
     const [low, high] = [Number(bid), Number(ask)]
@@ -114,13 +115,23 @@ class KrakenSession {
       high,
       change: 0,
       change_pct: 0,
-      timestamp: this.#connection.time,
+      timestamp: timeText(timeMs),
     }
     this.#connection.send({ channel: 'ticker', type: isFirst ? 'snapshot' : 'update', data: [row] })
   }
 
+  #sendStatus(): void {
+    const system = this.#isHalted ? 'maintenance' : 'online'
+    const service = { api_version: 'v2', connection_id: 13_834_774_380_200, version: '2.0.10' }
+    this.#connection.send({ channel: 'status', type: 'update', data: [{ ...service, system }] })
+  }
+
   #beat(): void {
-    const { clock, peer, products, sinceSentMs } = this.#connection
+    const { clock, isHalted, peer, products, sinceSentMs } = this.#connection
+    if (isHalted !== this.#isHalted) {
+      this.#isHalted = isHalted
+      this.#sendStatus()
+    }
     const isSubscribed = products.length > 0
     if (!isSubscribed && clock.nowMs() - this.#receivedMs >= IDLE_MS_MAX) peer.drop()
     else if (isSubscribed && sinceSentMs >= HEARTBEAT_MS)

@@ -76,12 +76,12 @@ class OkxSession {
     this.#connection.set(instId, op === 'subscribe')
   }
 
-  #sendQuote(instrument: string, { bid, ask, bidSize, askSize }: SimulatedQuote): void {
+  #sendQuote(instrument: string, { bid, ask, bidSize, askSize, timeMs }: SimulatedQuote): void {
     this.#sequence += 1
     const book = {
       asks: [[ask, askSize, '0', '3']],
       bids: [[bid, bidSize, '0', '4']],
-      ts: String(this.#connection.clock.nowMs()),
+      ts: String(timeMs),
       seqId: this.#sequence,
     }
     this.#connection.send({ arg: { channel: CHANNEL, instId: instrument }, data: [book] })

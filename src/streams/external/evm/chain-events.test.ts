@@ -3,7 +3,7 @@ import { chainlinkEvents, poolEvents } from './chain-events.ts'
 import type { ChainReading, PoolReading } from './chain-query.ts'
 import { chainlinkFeeds } from './chainlink-feeds.ts'
 import type { EvmChainName, EvmPool } from './evm-chains.ts'
-import { evmChains, isAssetFirst } from './evm-chains.ts'
+import { evmChains, pairOrder } from './evm-chains.ts'
 
 const NOW_MS = Date.UTC(2026, 9, 7, 15, 7)
 const DEEP = 10n ** 20n
@@ -130,7 +130,7 @@ function readingOf(
   const raw = price * 10 ** (pool.quoteToken.decimals - pool.assetToken.decimals)
   return {
     pool,
-    sqrtPriceX96: BigInt(Math.round(Math.sqrt(isAssetFirst(pool) ? raw : 1 / raw) * Q96)),
+    sqrtPriceX96: BigInt(Math.round(Math.sqrt(pairOrder(pool).isAssetFirst ? raw : 1 / raw) * Q96)),
     liquidity: DEEP,
     fee: 500,
     balance: 1_000_000n * 10n ** BigInt(pool.quoteToken.decimals),

@@ -3,7 +3,7 @@ import { isPlausiblePrice, isPlausibleTime } from '../plausible.ts'
 import type { ChainReading, PoolReading } from './chain-query.ts'
 import { CHAINLINK_DECIMALS } from './chainlink-feeds.ts'
 import type { EvmChainName, PoolAsset } from './evm-chains.ts'
-import { isAssetFirst } from './evm-chains.ts'
+import { pairOrder } from './evm-chains.ts'
 import { isSqrtPrice, priceOf, priceOfTick, reserveQuoteOf } from './v3-price.ts'
 
 /** Range of plausible prices of one unit, USD or stablecoins. */
@@ -66,11 +66,7 @@ export function poolEvents(
 
 /** @returns the reason for which the pool is not used, if there is one */
 function stateOf({ pool, sqrtPriceX96, liquidity, fee, balance, meanTick }: PoolReading) {
-  const order = {
-    isAssetFirst: isAssetFirst(pool),
-    assetDecimals: pool.assetToken.decimals,
-    quoteDecimals: pool.quoteToken.decimals,
-  }
+  const order = pairOrder(pool)
   if (!isSqrtPrice(sqrtPriceX96)) return 'slot0 holds no valid price'
   if (liquidity === 0n) return 'no active liquidity'
   const [min, max] = pool.quote === 'ETH' ? PLAUSIBLE_BTC_IN_ETH : plausiblePrices[pool.asset]
@@ -90,7 +86,9 @@ function stateOf({ pool, sqrtPriceX96, liquidity, fee, balance, meanTick }: Pool
 }
 
 function isDeeper(pool: CheckedPool, than: CheckedPool | null): boolean {
-  return pool.state.balanceQuote > (than?.state.balanceQuote ?? Number.NEGATIVE_INFINITY)
+  const tradable = ({ balanceQuote, reserveQuote }: PoolState) =>
+    Math.min(balanceQuote, reserveQuote)
+  return than === null || tradable(pool.state) > tradable(than.state)
 }
 
 function routed(btc: PoolState, bridge: CheckedPool | null) {
@@ -109,18 +107,21 @@ function routed(btc: PoolState, bridge: CheckedPool | null) {
   }
 }
 
-/** The newest answers of the chain's Chainlink feeds. An unchanged round is emitted again: it is confirmed. */
+/**
+ * The newest answers of the chain's Chainlink feeds. An unchanged round is emitted again: it is confirmed.
+ * @param readMs as of `readMsOf`
+ */
 export function chainlinkEvents(
   chain: EvmChainName,
   { rounds }: ChainReading,
-  nowMs: number,
+  readMs: number,
   onRefused: OnRefused,
 ): readonly OraclePriceEvent[] {
   return rounds.flatMap(({ feed, round }): OraclePriceEvent[] => {
     const { asset, resolutionBps, heartbeatMs } = feed
     const priceUsd = Number(round.answer) / 10 ** CHAINLINK_DECIMALS
     const timeExchangeMs = Number(round.updatedAt) * SECOND_MS
-    if (!isPlausiblePrice(priceUsd) || !isPlausibleTime(timeExchangeMs, nowMs)) {
+    if (!isPlausiblePrice(priceUsd) || !isPlausibleTime(timeExchangeMs, readMs)) {
       onRefused('price_refused', `${asset}: implausible Chainlink round on ${chain}`)
       return []
     }
@@ -136,7 +137,7 @@ export function chainlinkEvents(
         resolutionBps,
         heartbeatMs,
         timeExchangeMs,
-        timeReceivedMs: nowMs,
+        timeReceivedMs: readMs,
       },
     ]
   })

@@ -6,7 +6,7 @@ import type { ChainlinkFeed } from './chainlink-feeds.ts'
 import { chainlinkFeeds } from './chainlink-feeds.ts'
 import { contractCall, mapped } from './contract-calls.ts'
 import type { EvmChainConfig, EvmPool } from './evm-chains.ts'
-import { balanceOf, liquidityOf, poolAbi } from './pool-calls.ts'
+import { balanceOf, liquidityOf, poolAbi, sqrtPriceOf } from './pool-calls.ts'
 
 /** The state of one pool in the units of its contracts, not yet checked. */
 export type PoolReading = {
@@ -74,7 +74,7 @@ export function chainQuery(
 
 function poolRead(add: Add, pool: EvmPool): Read<PoolReading> {
   const { address, quoteToken } = pool
-  const priceOf = add(mapped(contractCall(address, poolAbi, 'slot0', []), ([price]) => price))
+  const priceOf = add(sqrtPriceOf(address))
   const depthOf = add(liquidityOf(address))
   const feeOf = add(contractCall(address, poolAbi, 'fee', []))
   const balance = add(balanceOf(quoteToken.address, address))

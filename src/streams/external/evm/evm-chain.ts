@@ -3,7 +3,7 @@ import { catchError, concat, concatMap, defer, EMPTY, map, of } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { ChainEvent } from '../../../domain/external.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import { BlockAge } from '../json-rpc/block-age.ts'
+import { BlockAge, readMsOf } from '../json-rpc/block-age.ts'
 import type { ChainReader } from '../json-rpc/chain-polling.ts'
 import { pollChain } from '../json-rpc/chain-polling.ts'
 import type { Assessed } from '../json-rpc/rpc-nodes.ts'
@@ -104,7 +104,7 @@ class EvmChainReader implements ChainReader {
     const { chain, native } = this.#config
     const onRefused = (kind: string, detail: string) => this.#note(kind, detail)
     const pools = poolEvents(chain, reading, receivedMs, onRefused)
-    const prices = chainlinkEvents(chain, reading, receivedMs, onRefused)
+    const prices = chainlinkEvents(chain, reading, readMsOf(reading, isLate, receivedMs), onRefused)
     const state: ChainEvent[] =
       wei === null
         ? []
@@ -121,7 +121,7 @@ class EvmChainReader implements ChainReader {
           ]
     return [
       ...this.#statusOf(isLate, wei, pools.length, receivedMs),
-      ...this.#chainlinkStatusOf(prices.length, receivedMs),
+      ...this.#chainlinkStatusOf(isLate, prices.length, receivedMs),
       ...state,
       ...pools,
       ...prices,
@@ -135,12 +135,14 @@ class EvmChainReader implements ChainReader {
     return this.#status.set('up', '', nowMs)
   }
 
-  #chainlinkStatusOf(prices: number, nowMs: number): Batch {
+  #chainlinkStatusOf(isLate: boolean, prices: number, nowMs: number): Batch {
     if (this.#chainlink === null) return []
     const feeds = chainlinkFeeds(this.#config.chain).length
-    if (prices === feeds) return this.#chainlink.set('up', '', nowMs)
-    const reason = `${feeds - prices} of ${feeds} feeds missing`
-    return this.#chainlink.set(prices === 0 ? 'down' : 'degraded', reason, nowMs)
+    const missing = `${feeds - prices} of ${feeds} feeds missing`
+    if (prices === 0) return this.#chainlink.set('down', missing, nowMs)
+    if (isLate) return this.#chainlink.set('degraded', 'no new blocks', nowMs)
+    if (prices < feeds) return this.#chainlink.set('degraded', missing, nowMs)
+    return this.#chainlink.set('up', '', nowMs)
   }
 
   /** A separate request: in an `eth_call` without a gas price, nodes set the base fee to zero. */

@@ -1,5 +1,6 @@
 import type { Address } from 'viem'
 import type { Chain } from '../../../domain/external.ts'
+import type { PairOrder } from './v3-price.ts'
 
 export type EvmChainName = Exclude<Chain, 'solana'>
 
@@ -247,7 +248,11 @@ function token(symbol: string, decimals: number, address: Address): Token {
   return { symbol, address, decimals }
 }
 
-/** Whether the asset is token 0: pools sort their tokens by address. */
-export function isAssetFirst({ assetToken, quoteToken }: TokenPair): boolean {
-  return BigInt(assetToken.address) < BigInt(quoteToken.address)
+/** Pools sort their tokens by address. */
+export function pairOrder({ assetToken, quoteToken }: TokenPair): PairOrder {
+  return {
+    isAssetFirst: BigInt(assetToken.address) < BigInt(quoteToken.address),
+    assetDecimals: assetToken.decimals,
+    quoteDecimals: quoteToken.decimals,
+  }
 }

@@ -1,7 +1,7 @@
 import type { Address } from 'viem'
 import { parseAbi } from 'viem'
 import type { ViewCall } from './contract-calls.ts'
-import { contractCall } from './contract-calls.ts'
+import { contractCall, mapped } from './contract-calls.ts'
 import type { PoolFactory, TokenPair } from './evm-chains.ts'
 
 /** The two members of `slot0` that Uniswap v3, PancakeSwap v3 and Slipstream share; the others differ. */
@@ -18,6 +18,10 @@ const feeFactoryAbi = parseAbi([
 const spacingFactoryAbi = parseAbi([
   'function getPool(address tokenA, address tokenB, int24 tickSpacing) view returns (address)',
 ])
+
+export function sqrtPriceOf(pool: Address): ViewCall<bigint> {
+  return mapped(contractCall(pool, poolAbi, 'slot0', []), ([sqrtPriceX96]) => sqrtPriceX96)
+}
 
 /** Liquidity that is active at the current price. */
 export function liquidityOf(pool: Address): ViewCall<bigint> {

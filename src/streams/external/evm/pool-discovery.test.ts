@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { encodeFunctionResult, numberToHex, parseAbi } from 'viem'
+import { concatHex, encodeFunctionResult, numberToHex, parseAbi } from 'viem'
 import { describe, expect, test } from 'vitest'
 import type { BlockQuery } from './block-query.ts'
 import type { EvmChainConfig, EvmPool } from './evm-chains.ts'
@@ -53,21 +53,36 @@ describe('the deepest pools', () => {
   if (eth === undefined || btc === undefined) throw new Error('no initial pools')
   const other: EvmPool = { ...eth, address: POOL }
 
+  /** What a pool returns, at a price of 1 in smallest units. */
+  const state = (balance: bigint | null, liquidity: bigint | null = 10n ** 30n) =>
+    [balance, liquidity, [2n ** 96n, 0n]] as const
+
   test('one pool per asset and quote, the one with the largest quote balance', () => {
     const check = deepestPools(ethereum, [eth, other, btc])
-    expect(poolsIn(check, reply([1n, 7n, 5_000n, 1n, 9_000n, 1n, 10n, 1n]))).toEqual([other, btc])
+    const answer = [...state(5_000n), ...state(9_000n), ...state(10n)]
+    expect(poolsIn(check, reply([1n, 7n, ...answer]))).toEqual([other, btc])
+  })
+
+  test('a balance that cannot be traded at the current price does not count', () => {
+    const check = deepestPools(ethereum, [eth, other])
+    const oneSided = state(10n ** 13n, 1n)
+    expect(poolsIn(check, reply([1n, 7n, ...oneSided, ...state(10n ** 12n)]))).toEqual([other])
   })
 
   test('balances are compared in units, not in smallest units', () => {
     const fine: EvmPool = { ...other, quoteToken: { ...eth.quoteToken, decimals: 18 } }
     const check = deepestPools(ethereum, [eth, fine])
-    expect(poolsIn(check, reply([1n, 7n, 5_000_000n, 1n, 10n ** 18n, 1n]))).toEqual([eth])
+    expect(poolsIn(check, reply([1n, 7n, ...state(5_000_000n), ...state(10n ** 18n)]))).toEqual([
+      eth,
+    ])
   })
 
   test('pools without active liquidity or without balance are left out', () => {
     const check = deepestPools(ethereum, [eth, other, btc])
-    expect(poolsIn(check, reply([1n, 7n, 5_000n, 1n, 9_000n, 0n, 0n, 1n]))).toEqual([eth])
-    expect(poolsIn(check, reply([1n, 7n, null, 1n, 9_000n, null, 7n, 1n]))).toEqual([btc])
+    const first = [...state(5_000n), ...state(9_000n, 0n), ...state(0n)]
+    expect(poolsIn(check, reply([1n, 7n, ...first]))).toEqual([eth])
+    const second = [...state(null), ...state(9_000n, null), ...state(7n)]
+    expect(poolsIn(check, reply([1n, 7n, ...second]))).toEqual([btc])
   })
 
   test('known pools stay where no other pool was found', () => {
@@ -88,12 +103,12 @@ function configOf(name: EvmChainConfig['chain']): EvmChainConfig {
   return config
 }
 
-/** The return value of a multicall in which each call returned one 32-byte word or failed. */
-function reply(words: readonly (bigint | null)[]): Hex {
-  const result = words.map((word) => ({
-    success: word !== null,
+/** The return value of a multicall in which each call returned 32-byte words or failed. */
+function reply(answers: readonly (bigint | readonly bigint[] | null)[]): Hex {
+  const result = answers.map((answer) => ({
+    success: answer !== null,
     // The data of a failed call is no answer, even if it decodes.
-    returnData: numberToHex(word ?? 7n, { size: 32 }),
+    returnData: concatHex([answer ?? 7n].flat().map((word) => numberToHex(word, { size: 32 }))),
   }))
   return encodeFunctionResult({ abi, functionName: 'aggregate3', result })
 }

@@ -1,7 +1,9 @@
 import type { BlockQuery } from './block-query.ts'
 import { blockQuery } from './block-query.ts'
 import type { EvmChainConfig, EvmPool } from './evm-chains.ts'
-import { balanceOf, liquidityOf, poolOf } from './pool-calls.ts'
+import { pairOrder } from './evm-chains.ts'
+import { balanceOf, liquidityOf, poolOf, sqrtPriceOf } from './pool-calls.ts'
+import { isSqrtPrice, reserveQuoteOf } from './v3-price.ts'
 
 export type FoundPools = { readonly pools: readonly EvmPool[] }
 
@@ -25,7 +27,7 @@ export function poolSearch({ chainId, pairs, factories }: EvmChainConfig): Block
   })
 }
 
-/** The pool with active liquidity and the largest quote balance, for each asset and quote. */
+/** The pool with the largest quote balance that can be traded at the current price, for each asset and quote. */
 export function deepestPools(
   { chainId }: EvmChainConfig,
   pools: readonly EvmPool[],
@@ -35,18 +37,32 @@ export function deepestPools(
       pool,
       balance: add(balanceOf(pool.quoteToken.address, pool.address)),
       liquidity: add(liquidityOf(pool.address)),
+      sqrtPrice: add(sqrtPriceOf(pool.address)),
     }))
     return (returned) => {
       const deepest = new Map<string, { readonly pool: EvmPool; readonly units: number }>()
-      for (const { pool, balance, liquidity } of reads) {
-        const units = Number(balance(returned) ?? 0n) / 10 ** pool.quoteToken.decimals
+      for (const { pool, balance, liquidity, sqrtPrice } of reads) {
+        const [held, active] = [balance(returned) ?? 0n, liquidity(returned) ?? 0n]
+        const units = tradableUnits(pool, held, active, sqrtPrice(returned) ?? 0n)
         const best = deepest.get(pairName(pool))?.units ?? 0
-        if ((liquidity(returned) ?? 0n) > 0n && units > best)
-          deepest.set(pairName(pool), { pool, units })
+        if (units > best) deepest.set(pairName(pool), { pool, units })
       }
       return { pools: [...deepest.values()].map(({ pool }) => pool) }
     }
   })
+}
+
+/** A balance in ranges that do not hold the current price cannot be traded: then the active liquidity is the bound. */
+function tradableUnits(
+  pool: EvmPool,
+  balance: bigint,
+  liquidity: bigint,
+  sqrtPriceX96: bigint,
+): number {
+  if (!isSqrtPrice(sqrtPriceX96)) return 0
+  const order = pairOrder(pool)
+  const heldUnits = Number(balance) / 10 ** order.quoteDecimals
+  return Math.min(heldUnits, reserveQuoteOf(liquidity, sqrtPriceX96, order))
 }
 
 /** Replaces pools by newly found ones of the same asset and quote; keeps the others. */

@@ -9,14 +9,14 @@ const SECOND_MS = 1_000
 
 type Published = Pick<OraclePriceEvent, 'priceUsd' | 'confidenceUsd' | 'ema' | 'timeExchangeMs'>
 
-/** The newest plausible price of each feed in any contract. */
+/** The newest plausible price of each feed in any contract. @param readMs as of `readMsOf` */
 export function pythEvents(
   { feeds }: PythReading,
-  nowMs: number,
+  readMs: number,
   onRefused: OnRefused,
 ): readonly OraclePriceEvent[] {
   return feeds.flatMap(({ feed, prices }): OraclePriceEvent[] => {
-    const published = prices.flatMap((one) => publishedOf(one, nowMs) ?? [])
+    const published = prices.flatMap((one) => publishedOf(one, readMs) ?? [])
     if (published.length < prices.length)
       onRefused('price_refused', `${feed.asset}: implausible price in a Pyth contract on Monad`)
     const newest = published.reduce<Published | null>(
@@ -33,15 +33,15 @@ export function pythEvents(
         ...newest,
         resolutionBps: feed.resolutionBps,
         heartbeatMs: PYTH_PUSH_HEARTBEAT_MS,
-        timeReceivedMs: nowMs,
+        timeReceivedMs: readMs,
       },
     ]
   })
 }
 
-function publishedOf({ spot, ema }: FeedPrices, nowMs: number): Published | null {
+function publishedOf({ spot, ema }: FeedPrices, readMs: number): Published | null {
   const price = pythPrice(spot.price, spot.conf, spot.expo)
   const timeExchangeMs = Number(spot.publishTime) * SECOND_MS
-  if (price === null || !isPlausibleTime(timeExchangeMs, nowMs)) return null
+  if (price === null || !isPlausibleTime(timeExchangeMs, readMs)) return null
   return { ...price, ema: ema && pythPrice(ema.price, ema.conf, ema.expo), timeExchangeMs }
 }

@@ -2,7 +2,7 @@ import type { Observable } from 'rxjs'
 import { defer, map } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import { BlockAge } from '../json-rpc/block-age.ts'
+import { BlockAge, readMsOf } from '../json-rpc/block-age.ts'
 import type { ChainReader } from '../json-rpc/chain-polling.ts'
 import { pollChain } from '../json-rpc/chain-polling.ts'
 import { RpcNodes } from '../json-rpc/rpc-nodes.ts'
@@ -50,7 +50,8 @@ class PythReader implements ChainReader {
     ).pipe(
       map(({ value, isLate }) => {
         const nowMs = scheduler.now()
-        const prices = pythEvents(value, nowMs, (kind, detail) => this.#note(kind, detail))
+        const readMs = readMsOf(value, isLate, nowMs)
+        const prices = pythEvents(value, readMs, (kind, detail) => this.#note(kind, detail))
         const missing = pythFeeds.length - prices.length
         return [...this.#statusOf(isLate, missing, nowMs), ...prices]
       }),

@@ -286,6 +286,10 @@ describe('everything else', () => {
     ['coinbase', { type: 'status' }, 'undecodable'],
     ['kraken', { channel: 'heartbeat' }, 'heartbeat'],
     ['kraken', { channel: 'status', type: 'update', data: [{ system: 'online' }] }, 'heartbeat'],
+    ...['maintenance', 'cancel_only', 'post_only'].map(
+      (system) =>
+        ['kraken', { channel: 'status', type: 'update', data: [{ system }] }, 'closing'] as const,
+    ),
     ['kraken', { method: 'pong', req_id: 1 }, 'heartbeat'],
     ['binance', { e: 'serverShutdown', E: TIME_MS }, 'closing'],
     ['binance', { stream: 'x', data: { e: 'serverShutdown', E: TIME_MS } }, 'closing'],

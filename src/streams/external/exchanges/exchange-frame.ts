@@ -25,7 +25,7 @@ export type ExchangeFrame =
       readonly reason: string
     } & RequestNumber)
   | { readonly kind: 'heartbeat' }
-  /** The exchange is about to close the connection. */
+  /** The exchange is about to close the connection, or its markets are halted. */
   | { readonly kind: 'closing' }
   /** An error message that concerns no subscription. */
   | { readonly kind: 'error'; readonly reason: string }

@@ -97,11 +97,11 @@ class Script {
   }
 
   /** A quote frame of OKX. */
-  quote(instId: string, mid: number): void {
+  quote(instId: string, mid: number, ageMs = 5): void {
     const [bids, asks] = [[[`${mid - 0.01}`, '1']], [[`${mid + 0.01}`, '1']]]
     this.say({
       arg: { channel: 'bbo-tbt', instId },
-      data: [{ bids, asks, ts: String(this.nowMs - 5) }],
+      data: [{ bids, asks, ts: String(this.nowMs - ageMs) }],
     })
   }
 
@@ -298,6 +298,47 @@ describe('an outage', () => {
     script.advance(5 * SECOND_MS)
     expect(script.sockets).toHaveLength(2)
     expect(script.notices.at(-1)?.detail).toContain('sent no quote for 60 s')
+  })
+
+  test('a connection without quotes leads to the next address, with growing pauses', () => {
+    const script = agreeing(['ws://one', 'ws://two'])
+    script.chance = 1
+    script.advance(180 * SECOND_MS)
+    expect(script.sockets.map(({ url }) => url)).toEqual(['ws://one', 'ws://two', 'ws://one'])
+    const openedMs = script.sockets.map((socket) => socket.openedMs - START_MS)
+    expect(openedMs).toEqual([0, 61 * SECOND_MS, 123 * SECOND_MS])
+  })
+
+  test('a connection whose quotes end leads to the next address as well, after a second', () => {
+    const script = agreeing(['ws://one', 'ws://two'])
+    script.keepQuoting(['BTC-USDT'], 90 * SECOND_MS)
+    script.keepQuoting([], 62 * SECOND_MS)
+    expect(script.sockets.map(({ url }) => url)).toEqual(['ws://one', 'ws://two'])
+  })
+
+  test('the last quote before a halt, repeated at the next connection, is no quote', () => {
+    const script = agreeing()
+    script.keepQuoting(['BTC-USDT'], 10 * SECOND_MS)
+    script.keepQuoting([], 65 * SECOND_MS)
+    expect(script.sockets).toHaveLength(2)
+    const known = script.quotes.length
+    script.quote('BTC-USDT', 100, 65 * SECOND_MS)
+    script.advance(SECOND_MS)
+    expect(script.quotes).toHaveLength(known)
+    expect(script.notices.at(-1)?.detail).toBe('BTC-USDT: old_snapshot')
+    expect(script.states.at(-1)).toContain('down quotes_missing')
+    script.quote('BTC-USDT', 101)
+    script.advance(SECOND_MS)
+    expect(script.states.at(-1)).toMatch(/^up /)
+  })
+
+  test('a later quote of a product that rarely trades counts, whatever its time', () => {
+    const script = agreeing()
+    script.advance(SECOND_MS)
+    script.quote('BTC-USDT', 100, 90 * SECOND_MS)
+    script.quote('BTC-USDT', 100, 90 * SECOND_MS)
+    script.advance(SECOND_MS)
+    expect(script.quotes).toHaveLength(1)
   })
 
   test('an announced shutdown replaces the connection', () => {

@@ -11,9 +11,9 @@ import { SourceStatus } from '../source-status.ts'
 import type { ExchangeProtocol } from './protocol.ts'
 import { QuoteBook } from './quote-book.ts'
 import type { ExchangeState } from './quote-session.ts'
-import { QuoteSession, RENEWAL } from './quote-session.ts'
+import { QUOTES_MISSING, QuoteSession, RENEWAL } from './quote-session.ts'
 
-/** The failure after a connection of this age counts as the first. */
+/** The failure of a connection that delivered quotes for this long counts as the first. */
 const STABLE_MS = 60_000
 
 /** Four requests a second; the strictest exchange, Binance, accepts five. */
@@ -42,7 +42,7 @@ class ExchangeClient {
   readonly #state: ExchangeState
   readonly #runtime: ExternalRuntime
   readonly #mirrors: Mirrors
-  #connectedMs = 0
+  #session: QuoteSession | null = null
   #failures = 0
 
   constructor(
@@ -62,8 +62,8 @@ class ExchangeClient {
   connect(): Observable<Batch> {
     const { connect, random, scheduler } = this.#runtime
     const { opening, path, ping } = this.#state.protocol
-    this.#connectedMs = scheduler.now()
     const session = new QuoteSession(this.#state, scheduler.now(), random())
+    this.#session = session
     const requests = timer(0, SEND_PERIOD_MS, scheduler).pipe(
       map(() => session.nextRequest(scheduler.now())),
       filter((request) => request !== null),
@@ -86,15 +86,15 @@ class ExchangeClient {
     const { context, protocol, quotes } = this.#state
     const nowMs = scheduler.now()
     const { url } = this.#mirrors
-    const isStable = nowMs - this.#connectedMs >= STABLE_MS
+    const code = cause instanceof OperatingError ? cause.code : null
+    const isStable = (this.#session?.quotingMs ?? 0) >= STABLE_MS
     this.#failures = isStable ? 1 : this.#failures + 1
     const pauseMs = this.#mirrors.failed(cause, this.#failures, random())
-    if (isStable) this.#mirrors.restart()
+    if (isStable && code !== QUOTES_MISSING) this.#mirrors.restart()
     const detail = failureDetail(url, cause, this.#failures, pauseMs)
     context.onNotice({ source: protocol.exchange, kind: 'reconnect', detail })
-    const isRenewal = cause instanceof OperatingError && cause.code === RENEWAL
     const state = this.#mirrors.isBlocked ? 'blocked' : 'down'
-    const status = isRenewal ? [] : this.status.set(state, publicReason(cause), nowMs)
+    const status = code === RENEWAL ? [] : this.status.set(state, publicReason(cause), nowMs)
     return { batch: [...quotes.drain(), ...status], pauseMs }
   }
 

@@ -49,6 +49,8 @@ export const kraken: ExchangeProtocol = {
   decode: decodeKraken,
 }
 
+const HALTED: ReadonlySet<unknown> = new Set(['maintenance', 'cancel_only', 'post_only'])
+
 const UNKNOWN_SYMBOL = /^Currency pair not (?:supported|in \S+ \S+ format) (\S+)/
 
 function decodeKraken(text: string): ExchangeFrame {
@@ -62,11 +64,22 @@ function decodeKraken(text: string): ExchangeFrame {
       return quotesFrame(untrustedList(data, ROWS_MAX).map(rowOf))
     }
     case 'heartbeat':
-    case 'status':
       return HEARTBEAT
+    case 'status':
+      return untrustedList(message['data'], ROWS_MAX).some(isHalted)
+        ? { kind: 'closing' }
+        : HEARTBEAT
     default:
       return undecodable('unknown_channel')
   }
+}
+
+/**
+ * Whether no orders are matched: quotes are then those before the halt
+ * (https://docs.kraken.com/api/docs/websocket-v2/status).
+ */
+function isHalted(row: unknown): boolean {
+  return isUntrustedObject(row) && HALTED.has(row['system'])
 }
 
 /** `timestamp` is optional. */

@@ -20,12 +20,20 @@ const ASSETS_PERIOD_MS = 60_000
 /** While the venue's list of coins is not known. */
 const NO_ASSETS_PERIOD_MS = 1_000
 
+/**
+ * An older snapshot is the last quote before a halt, or of a product that rarely trades. Half of the gap of quotes, because
+ * clocks differ.
+ */
+const SNAPSHOT_MS_MAX = 30_000
+
 /** The first assets of the list trade every few seconds on every exchange. */
 const LEADING = 10
 const LEADING_GAP_MS_MAX = 30_000
 
 /** Code of the error that ends a connection because of its age. */
 export const RENEWAL = 'renewal'
+/** Code of the error that ends a connection that delivers no quotes. */
+export const QUOTES_MISSING = 'quotes_missing'
 
 type Health = { readonly state: 'up' | 'degraded'; readonly reason: string }
 
@@ -41,21 +49,30 @@ export type ExchangeState = {
 export class QuoteSession {
   readonly #exchange: ExchangeState
   readonly #subscriptions: Subscriptions
+  readonly #openedMs: number
   readonly #renewMs: number
   #leading: readonly string[] = []
   #assetsDueMs: number
   #lastFrameMs: number
   #lastQuoteMs: number
   readonly #lastQuoteMsOf = new Map<string, number>()
+  /** Products with a quote on this connection, accepted or refused. */
+  readonly #quoted = new Set<string>()
 
   /** @param chance uniform in [0, 1), so that connections are not renewed at the same time */
   constructor(exchange: ExchangeState, nowMs: number, chance: number) {
     this.#exchange = exchange
     this.#subscriptions = new Subscriptions(exchange.protocol, exchange.refusals)
+    this.#openedMs = nowMs
     this.#renewMs = nowMs + LIFE_MS_MIN + chance * LIFE_MS_SPAN
     this.#assetsDueMs = nowMs
     this.#lastFrameMs = nowMs
     this.#lastQuoteMs = nowMs
+  }
+
+  /** From the start of the connection to its last quote. */
+  get quotingMs(): number {
+    return this.#lastQuoteMs - this.#openedMs
   }
 
   /** The next request to send, if any. */
@@ -84,7 +101,10 @@ export class QuoteSession {
       case 'heartbeat':
         return
       case 'closing':
-        throw new OperatingError('server_leaving', `${protocol.exchange} announced a shutdown`)
+        throw new OperatingError(
+          'server_leaving',
+          `${protocol.exchange} announced a shutdown or a halt`,
+        )
       case 'error':
         this.#note('complaint', frame.reason)
         return
@@ -105,7 +125,7 @@ export class QuoteSession {
     if (nowMs - this.#lastFrameMs >= FRAME_GAP_MS_MAX)
       end('feed_silent', `sent no frame for ${FRAME_GAP_MS_MAX / 1_000} s`)
     if (nowMs - this.#lastQuoteMs >= QUOTE_GAP_MS_MAX)
-      end('quotes_missing', `sent no quote for ${QUOTE_GAP_MS_MAX / 1_000} s`)
+      end(QUOTES_MISSING, `sent no quote for ${QUOTE_GAP_MS_MAX / 1_000} s`)
     if (nowMs >= this.#renewMs) end(RENEWAL, 'is renewed before its limit of 24 h')
   }
 
@@ -140,13 +160,22 @@ export class QuoteSession {
       return
     }
     this.#subscriptions.accept([quote.product], nowMs)
-    const refusal = this.#exchange.quotes.add(quote, product, nowMs)
+    const refusal = this.#isOldSnapshot(quote, nowMs)
+      ? 'old_snapshot'
+      : this.#exchange.quotes.add(quote, product, nowMs)
     if (refusal !== null) {
       this.#note('quote_refused', `${quote.product}: ${refusal}`)
       return
     }
     this.#lastQuoteMs = nowMs
     this.#lastQuoteMsOf.set(quote.product, nowMs)
+  }
+
+  /** A subscription is answered with the last quote, whatever its age; later quotes are news. */
+  #isOldSnapshot({ product, timeMs }: ProductQuote, nowMs: number): boolean {
+    const isFirst = !this.#quoted.has(product)
+    this.#quoted.add(product)
+    return isFirst && timeMs !== null && nowMs - timeMs > SNAPSHOT_MS_MAX
   }
 
   #note(kind: string, detail: string): void {

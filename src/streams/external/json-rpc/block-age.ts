@@ -8,6 +8,15 @@ type Limits = {
   readonly lateMs: number
 }
 
+/** Time of a reading: a late block, of a halted chain or a slow node, confirms nothing after its own time. */
+export function readMsOf(
+  { blockTimeMs }: { readonly blockTimeMs: number },
+  isLate: boolean,
+  nowMs: number,
+): number {
+  return isLate ? Math.min(blockTimeMs, nowMs) : nowMs
+}
+
 /** Assesses the age of the blocks of one chain. */
 export class BlockAge {
   readonly #limits: Limits

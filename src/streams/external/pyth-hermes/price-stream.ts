@@ -27,6 +27,8 @@ import type { RequestLimit } from './request-limit.ts'
 
 /** A healthy stream sends prices several times a second. */
 const PRICE_GAP_MS_MAX = 15_000
+/** Every crypto feed is published several times a second; a server that repeats older prices is stuck. */
+const PUBLISHED_MS_MAX = 60_000
 const CHECK_PERIOD_MS = 5_000
 /** A stream of this age has not failed: the server ends every stream after 24 h. */
 const STABLE_MS = 60_000
@@ -124,7 +126,7 @@ export class PriceStream {
       }
       const { prices, issues } = decodeUpdate(data, nowMs)
       for (const issue of issues) onIssue(issue)
-      if (prices.length === 0) continue
+      if (!prices.some(({ publishedMs }) => nowMs - publishedMs <= PUBLISHED_MS_MAX)) continue
       this.#lastPriceMs = nowMs
       this.#mirrors.succeeded()
       const wasUp = this.#state === 'up'

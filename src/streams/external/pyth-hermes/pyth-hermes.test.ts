@@ -259,6 +259,20 @@ describe('a stream that ends', () => {
     expect(server.states.at(-1)).toEqual(['up', ''])
   })
 
+  test('is opened at the second address if the first repeats old prices', () => {
+    const server = new Server()
+    server.listen([A, B])
+    server.send(70)
+    const stuckS = Math.floor(server.nowMs / 1_000)
+    for (let second = 0; second < 90; second += 1) {
+      for (const body of server.open)
+        server.sendOn(body, 100, body.url.startsWith(A) ? stuckS : undefined)
+      server.advance(1_000)
+    }
+    expect(server.open.map(({ url }) => url.startsWith(B))).toEqual([true])
+    expect(server.states.map(([state]) => state)).toEqual(['down', 'up', 'down', 'up'])
+  })
+
   test('degrades the source; it is down only when all streams are', () => {
     const server = new Server(['DOGE'])
     server.listen()

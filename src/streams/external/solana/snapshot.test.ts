@@ -182,6 +182,16 @@ describe('discovery', () => {
     ])
   })
 
+  test('does not count a balance that cannot be traded at the current price', () => {
+    const oneSided = candidates.map((one) =>
+      pools.some(({ pair, address }) => pair.asset === 'SOL' && address === one.address)
+        ? { ...one, reserveQuote: 1 }
+        : one,
+    )
+    const solOf = (found: readonly OrcaPool[]) => found.find(({ pair }) => pair.asset === 'SOL')
+    expect(solOf(deepestOf(oneSided, vaults))?.address).not.toBe(solOf(pools)?.address)
+  })
+
   test('does not assign the vault of another pool', () => {
     const turned = [...vaults.slice(1), ...vaults.slice(0, 1)]
     expect(deepestOf(candidates, turned)).toEqual([])

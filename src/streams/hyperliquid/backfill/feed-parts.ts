@@ -58,8 +58,14 @@ export type FeedOptions = {
   readonly auditOf?: (coin: string) => HistoryRequest | null
   /** The first open time of missing closed 1h bars; null for none. */
   readonly hourlyOf?: (coin: string, nowMs: number) => number | null
-  /** The fills of an account that may be liquidations, by the venue's clock; null for none. None are requested by default. */
-  readonly fillsToRead?: (venueMs: number) => FillsRequest | null
+  /**
+   * The fills of an account that may be liquidations, by the venue's clock; null for none. A deferred account is passed
+   * over. None are requested by default.
+   */
+  readonly fillsToRead?: (
+    venueMs: number,
+    isDeferred: (account: string) => boolean,
+  ) => FillsRequest | null
   /** Liquidator vaults; those of the venue's details by default. */
   readonly vaults?: readonly string[]
   /** Loads one series of a coin from the local history; null for none. Called once per coin. */

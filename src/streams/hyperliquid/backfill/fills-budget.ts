@@ -1,4 +1,5 @@
 import { backOffMs } from '../../../domain/back-off.ts'
+import { BoundedMap } from '../../../domain/bounded-map.ts'
 import { TokenBucket } from '../../token-bucket.ts'
 
 /** Weight of `userFillsByTime` without its rows, and of `vaultDetails` and `txDetails`. */
@@ -8,12 +9,21 @@ const CAPACITY = 120
 /** Between two looks whether fills are to be requested. */
 const IDLE_MS = 500
 const BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
+/** Longer, because each request for an account that fails again takes the place of another one. */
+const ACCOUNT_BACK_OFF = { minMs: 15_000, maxMs: 600_000 }
+/** One failure a minute fills it in four hours. */
+const FAILED_MAX = 256
 
 /** The part of the planned weight for confirming liquidations. After a failure all requests wait. */
 export class FillsBudget {
   readonly #bucket: TokenBucket
   #notBeforeMs = Number.NEGATIVE_INFINITY
   #failures = 0
+  /** Accounts whose last request failed. */
+  readonly #failed = new BoundedMap<
+    string,
+    { readonly failures: number; readonly untilMs: number }
+  >(FAILED_MAX)
 
   constructor(weightPerMinute: number, nowMs: number) {
     this.#bucket = new TokenBucket({ capacity: CAPACITY, perMinute: weightPerMinute }, nowMs)
@@ -33,9 +43,15 @@ export class FillsBudget {
     this.#notBeforeMs = nowMs + IDLE_MS
   }
 
+  /** Whether the fills of an account are not to be requested yet. */
+  isDeferred(account: string, nowMs: number): boolean {
+    return nowMs < (this.#failed.get(account)?.untilMs ?? Number.NEGATIVE_INFINITY)
+  }
+
   /** @param weight of the rows of the reply */
-  answered(weight: number, nowMs: number): void {
+  answered(account: string, weight: number, nowMs: number): void {
     this.#failures = 0
+    this.#failed.delete(account)
     this.#bucket.debit(weight, nowMs)
   }
 
@@ -43,5 +59,13 @@ export class FillsBudget {
   failed(nowMs: number, chance: number): void {
     this.#failures += 1
     this.#notBeforeMs = nowMs + backOffMs(BACK_OFF, this.#failures, chance)
+  }
+
+  /** All accounts wait once: a second failure is the account's, not the venue's. @param chance uniform in [0, 1) */
+  accountFailed(account: string, nowMs: number, chance: number): void {
+    const failures = (this.#failed.get(account)?.failures ?? 0) + 1
+    const untilMs = nowMs + backOffMs(ACCOUNT_BACK_OFF, failures, chance)
+    this.#failed.set(account, { failures, untilMs })
+    if (failures === 1) this.failed(nowMs, chance)
   }
 }

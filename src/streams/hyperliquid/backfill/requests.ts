@@ -173,7 +173,8 @@ function suspectedFills(feed: FeedParts): Observable<Batch> | null {
   const { scheduler, random } = runtime
   const nowMs = scheduler.now()
   if (fillsToRead === undefined || !fills.take(nowMs)) return null
-  const wanted = fillsToRead(ingest.venueMs(nowMs))
+  const isDeferred = (account: string) => fills.isDeferred(account, nowMs)
+  const wanted = fillsToRead(ingest.venueMs(nowMs), isDeferred)
   if (wanted === null) {
     fills.skip(nowMs)
     return null
@@ -188,11 +189,11 @@ function suspectedFills(feed: FeedParts): Observable<Batch> | null {
         info.debit(weight)
         const arrival = { kind: 'fills', ...wanted, askedMs, body } as const
         const { batch } = accepted(ingest.process(arrival, scheduler.now()))
-        fills.answered(weight, scheduler.now())
+        fills.answered(user, weight, scheduler.now())
         return batch
       }),
       catchError((cause: unknown) => {
-        fills.failed(scheduler.now(), random())
+        fills.accountFailed(user, scheduler.now(), random())
         noteFailure(request, cause, feed)
         return EMPTY
       }),
