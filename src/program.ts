@@ -39,6 +39,7 @@ import { simulateOptions } from './config/simulate.ts'
 import type { TrackRecordOptions } from './config/track-record.ts'
 import { trackRecordOptions } from './config/track-record.ts'
 import { EXIT_CODES, exitAfterUsage, unknownVariables, variablesOf } from './config/usage.ts'
+import { baseUrl } from './config/values.ts'
 import type { VerifyOptions } from './config/verify.ts'
 import { verifyOptions } from './config/verify.ts'
 import { becomeLean } from './roles/lean-process.ts'
@@ -177,7 +178,7 @@ command(
   'check a service from outside at an interval: health, a quote and, with a key, a purchase',
   probeOptions,
 )
-  .argument('<url>', 'URL of the service')
+  .addArgument(new Argument('<url>', 'URL of the service').argParser(baseUrl))
   .action(async (url: string, options: ProbeOptions) => {
     const { probe } = await import('./roles/probe.ts')
     const isWell = await probe(url, options, { write, isPretty: process.stdout.isTTY })

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -58,6 +58,8 @@ const healthy: Readonly<Record<string, string>> = {
   'perpscope_source_lag_seconds{instance="a",source="fear-greed"}': '1700x200',
   'perpscope_document_age_median_seconds{instance="a",analysis="pulse"}': '3x200',
   'perpscope_document_age_median_seconds{instance="a",analysis="depeg"}': '3000x200',
+  // Prices that did not move since their oracle networks published them.
+  'perpscope_document_age_median_seconds{instance="a",analysis="basis"}': '3000x200',
   'perpscope_document_age_limit_seconds{instance="a",analysis="depeg"}': '93600x200',
   'perpscope_documents{instance="a",analysis="pulse"}': '190x200',
   'perpscope_documents_answerable{instance="a",analysis="pulse"}': '190x200',
@@ -78,7 +80,10 @@ const healthy: Readonly<Record<string, string>> = {
   'perpscope_engine_leads{instance="b"}': '0x200',
   'perpscope_settlements_total{instance="a",network="eip155:8453",outcome="paid"}': '0+30x200',
   'perpscope_settlements_total{instance="a",network="eip155:8453",outcome="refused"}': '0+1x200',
+  // Two of three take 6 s.
   'perpscope_settlement_duration_seconds_bucket{instance="a",network="eip155:8453",le="5"}':
+    '0+10x200',
+  'perpscope_settlement_duration_seconds_bucket{instance="a",network="eip155:8453",le="8"}':
     '0+30x200',
   'perpscope_settlement_duration_seconds_bucket{instance="a",network="eip155:8453",le="10"}':
     '0+30x200',
@@ -87,6 +92,7 @@ const healthy: Readonly<Record<string, string>> = {
   'perpscope_unsettled_usdc{instance="a",state="unknown",age="day"}': '0x200',
   'perpscope_unsettled_usdc{instance="a",state="unconfirmed",age="minute"}': '0.4x200',
   'perpscope_payment_exposure_usdc{instance="a"}': '0.4x200',
+  'perpscope_payment_exposure_limit_usdc{instance="a"}': '1x200',
   'perpscope_lost_usdc_total{instance="a",analysis="pulse",network="eip155:8453"}': '0x200',
   'perpscope_late_settlement_usdc_total{instance="a",analysis="pulse",network="eip155:8453"}':
     '0x200',
@@ -220,6 +226,11 @@ const faults: readonly Fault[] = [
     during: '60000',
   },
   {
+    alert: 'PerpscopeDocumentsOld',
+    series: 'perpscope_document_age_median_seconds{instance="a",analysis="basis"}',
+    during: '7000',
+  },
+  {
     alert: 'PerpscopeDocumentsRefused',
     series: `perpscope_documents_answerable{${pulseOf}}`,
     during: '20',
@@ -261,7 +272,7 @@ const faults: readonly Fault[] = [
   },
   {
     alert: 'PerpscopeSettlementsSlow',
-    series: `perpscope_settlement_duration_seconds_bucket{${settlement},le="5"}`,
+    series: `perpscope_settlement_duration_seconds_bucket{${settlement},le="8"}`,
     during: '600',
     after: '600+30',
     minutes: 40,
@@ -274,7 +285,8 @@ const faults: readonly Fault[] = [
   {
     alert: 'PerpscopeExposureHigh',
     series: 'perpscope_payment_exposure_usdc{instance="a"}',
-    during: '20',
+    // Below the default of the limit, above a share of this one.
+    during: '0.9',
   },
   {
     alert: 'PerpscopeMoneyLost',
@@ -381,6 +393,27 @@ describe('alert rules', () => {
     }
   })
 
+  test('the run book names metrics, options and commands that exist', () => {
+    const text = readFileSync(join(ROOT, 'docs/run-book.md'), 'utf8')
+    const source = globSync(['src/**/*.ts'], { cwd: ROOT })
+      .map((file) => readFileSync(join(ROOT, file), 'utf8'))
+      .join('\n')
+    const named = (pattern: RegExp) => [
+      ...new Set(Array.from(text.matchAll(pattern), ([, one]) => one)),
+    ]
+    const missing = (names: readonly (string | undefined)[], places: readonly string[]) =>
+      names.filter(
+        (name) => !places.some((place) => source.includes(place.replace('_', `${name}`))),
+      )
+    const metrics = named(/\b(perpscope_[a-z_]+)\b/g)
+    const options = named(/`(?:[^`]* )?(--[a-z-]+)/g)
+    const commands = named(/`perpscope ([a-z]+)/g)
+    expect([metrics.length, options.length, commands.length].every((count) => count > 2)).toBe(true)
+    expect(missing(metrics, ["'_'"])).toEqual([])
+    expect(missing(options, ["'_ ", "'_'"])).toEqual([])
+    expect(missing(commands, ["'_'"])).toEqual([])
+  })
+
   function expectByPromtool(tests: readonly object[]): void {
     const file = join(folder, 'alerts.test.yml')
     writeFileSync(file, JSON.stringify({ rule_files: [RULES], evaluation_interval: '1m', tests }))
@@ -409,6 +442,57 @@ describe('alert rules', () => {
         exp_samples: [{ labels: '{}', value }],
       },
     ],
+  })
+
+  test.skipIf(!hasPrometheus)('a state of the service is not taken for another fault', () => {
+    const scenario = (
+      name: string,
+      series: Readonly<Record<string, string>>,
+      alerts: readonly string[],
+    ) => ({
+      ...{ name, interval: '1m' },
+      input_series: Object.entries({ ...healthy, ...series }).map(([one, values]) => ({
+        ...{ series: one, values },
+      })),
+      promql_expr_test: [
+        {
+          expr: 'count by (alertname) (ALERTS{alertstate="firing"})',
+          eval_time: '60m',
+          exp_samples: alerts.map((alert) => ({ labels: `{alertname="${alert}"}`, value: 1 })),
+        },
+      ],
+    })
+    const refused =
+      'http_server_request_duration_seconds_count{instance="a",http_response_status_code="503"}'
+    expectByPromtool([
+      scenario(
+        'maintenance refuses paid calls',
+        { 'perpscope_maintenance{instance="a"}': '1x70', [refused]: '0+600x70' },
+        [],
+      ),
+      scenario(
+        'without an engine nothing arrives from any source',
+        {
+          'perpscope_engine_up{instance="a"}': '0x70',
+          [`${lag}{instance="a",source="venue"}`]: '0+60x70',
+          [`${lag}{instance="a",source="okx"}`]: '0+60x70',
+        },
+        ['PerpscopeEngineUnavailable'],
+      ),
+    ])
+  })
+
+  test.skipIf(!hasPrometheus)('two restarts of the engine are no series of restarts', () => {
+    const { expr = '' } = rules.find(({ alert }) => alert === 'PerpscopeEngineRestarting') ?? {}
+    const series = 'perpscope_engine_restarts_total{instance="a"}'
+    expectByPromtool([
+      {
+        ...{ name: 'two restarts', interval: '1m' },
+        input_series: [{ series, values: '0x20 1x3 2x60' }],
+        // Between two scrapes, where increase() extrapolates.
+        promql_expr_test: [{ expr, eval_time: '30m30s', exp_samples: [] }],
+      },
+    ])
   })
 
   test.skipIf(!hasPrometheus)('money in a ledger of several gateways is counted once', () => {

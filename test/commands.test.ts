@@ -162,6 +162,7 @@ describe('a command line that is not understood', () => {
     [['record'], "required option '--out <file>' not specified"],
     [['maintenance', 'maybe'], "command-argument value 'maybe' is invalid"],
     [['demo', '--onec'], "unknown option '--onec'"],
+    [['probe', 'api.example.com'], "command-argument value 'api.example.com' is invalid"],
   ])('%j ends with 2', async (args, says) => {
     const { code, output, errors } = await parsed(args)
     expect({ code, output }).toEqual({ code: 2, output: '' })

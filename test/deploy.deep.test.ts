@@ -239,7 +239,7 @@ describe('deployment files', () => {
     await chmod(program, 0o755)
     const unit = join(folder, 'perpscope.service')
     const text = await readFile(UNIT, 'utf8')
-    await writeFile(unit, text.replace('/opt/perpscope/bin/perpscope', program))
+    await writeFile(unit, text.replaceAll('/opt/perpscope/bin/perpscope', program))
     const { stderr } = await run('systemd-analyze', ['verify', '--man=no', unit])
     // Older versions restart without back-off, as the unit states.
     const complaints = stderr
@@ -377,6 +377,7 @@ describe('one machine', () => {
         `pay-to = "${chain.pay_to}"`,
         `rpc-url = "${chain.rpc}"`,
         `public-url = "${url}"`,
+        'trust-proxy = "loopback"',
         `port = ${port}`,
         `admin-port = ${adminPort}`,
         'weight-per-minute = 50000',

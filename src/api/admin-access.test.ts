@@ -59,19 +59,19 @@ describe('access by token', () => {
   })
 
   test.each([
-    ['no token', { host }],
-    ['no token on loopback', { host: '127.0.0.1:9402' }],
-    ['another token', { host, authorization: `Bearer ${WRONG}` }],
-    ['a prefix of the token', { host, authorization: `Bearer ${'a'.repeat(31)}` }],
-    ['another scheme', { host, authorization: `Basic ${TOKEN}` }],
-    ['a page of another site', { host, authorization, origin: 'https://evil.example' }],
-    ['an invented session', { host, cookie: `${SESSION_COOKIE}=secret-1`, origin }],
-  ])('is closed to %s', async (_case, headers) => {
+    ['no token', { host }, 'admin token'],
+    ['no token on loopback', { host: '127.0.0.1:9402' }, 'admin token'],
+    ['another token', { host, authorization: `Bearer ${WRONG}` }, 'admin token'],
+    ['a prefix of the token', { host, authorization: `Bearer ${'a'.repeat(31)}` }, 'admin token'],
+    ['another scheme', { host, authorization: `Basic ${TOKEN}` }, 'admin token'],
+    ['a page of another site', { host, authorization, origin: 'https://evil.example' }, 'Origin'],
+    ['an invented session', { host, cookie: `${SESSION_COOKIE}=secret-1`, origin }, 'admin token'],
+  ])('is closed to %s', async (_case, headers, reason) => {
     const { admin, maintenance } = adminFixture({ token: TOKEN })
     for (const url of GUARDED) {
       const response = await admin.inject({ url, headers })
       expect(response.statusCode, url).toBe(404)
-      expect(response.json().detail, url).toContain('admin token')
+      expect(response.json().detail, url).toContain(reason)
     }
     await switchMaintenance(admin, headers)
     expect(maintenance.isOn).toBe(false)
@@ -104,6 +104,16 @@ describe('access by token', () => {
     expect((await ask({ host, authorization }, '2001:db8:0:1::1')).statusCode).toBe(200)
     clock.advance(60_000)
     expect((await ask({ host, authorization }, '10.0.0.1')).statusCode).toBe(200)
+  })
+
+  test('is limited by the peer address if a number of proxies is trusted, which is about the public port', async () => {
+    const { admin } = adminFixture({ token: TOKEN, trustProxy: 1 })
+    const ask = (headers: Record<string, string>, remoteAddress: string) =>
+      admin.inject({ url: '/store', headers: { host, ...headers }, remoteAddress })
+    const forged = { authorization: `Bearer ${WRONG}`, 'x-forwarded-for': '10.0.0.2' }
+    for (let count = 0; count < 10; count += 1) await ask(forged, '10.0.0.1')
+    expect((await ask({ authorization }, '10.0.0.2')).statusCode).toBe(200)
+    expect((await ask({ authorization }, '10.0.0.1')).statusCode).toBe(429)
   })
 
   test('a clock that is set back extends neither the minute nor a session', async () => {
@@ -164,6 +174,13 @@ describe('a session of a browser', () => {
     const response = await signIn(admin, TOKEN, { host, origin: 'https://evil.example' })
     expect(response.statusCode).toBe(404)
     expect(response.headers['set-cookie']).toBeUndefined()
+  })
+
+  test('does not begin behind TLS of a proxy that is not trusted, and the reason names the option', async () => {
+    const { admin } = adminFixture({ token: TOKEN })
+    const response = await signIn(admin, TOKEN, { host, origin: `https://${host}` })
+    expect(response.statusCode).toBe(404)
+    expect(response.json().detail).toContain('--trust-proxy')
   })
 
   test.each([

@@ -115,7 +115,7 @@ export class AdminAccess {
   /** Pages of other sites are refused whatever they present. */
   #originRefusal({ headers: { host, origin }, protocol }: FastifyRequest): string | null {
     if (origin === undefined || origin === `${protocol}://${host}`) return null
-    return this.needsToken ? TOKEN_NEEDED : LOOPBACK_ONLY
+    return this.needsToken ? FOREIGN_ORIGIN : LOOPBACK_ONLY
   }
 
   /** Browsers send `Origin` with every request that changes something. */
@@ -130,6 +130,9 @@ export class AdminAccess {
 const LOOPBACK_ONLY = 'This port serves loopback clients only, not pages of other sites.'
 const TOKEN_NEEDED =
   'This port needs the admin token: Authorization: Bearer <token>, or a session from POST /session.'
+
+const FOREIGN_ORIGIN =
+  'The Origin is not that of this port. Behind a proxy with TLS, serve needs the address of the proxy in --trust-proxy.'
 
 export function sendTokensBlocked(reply: FastifyReply, retryAfterSeconds: number): void {
   sendProblem(reply, 'rate_limited', {

@@ -211,6 +211,22 @@ describe('external sources', () => {
 })
 
 test.each([
+  { state: 'up', gauges: [1, 0, 1] },
+  { state: 'degraded', gauges: [1, 1, 1] },
+  { state: 'down', gauges: [0, 0, 1] },
+  { state: 'blocked', gauges: [0, 0, 1] },
+  { state: 'off', gauges: [0, 0, 0] },
+] as const)('a source that is $state: up, degraded and in use are $gauges', async (one) => {
+  const { admin, deliver } = adminFixture()
+  const sources = [{ source: 'okx', state: one.state, sinceMs: 0, reason: '' }] as const
+  const beat = { startedAtMs: 0, feeds: [], sources, store: STORE_OK, counts: {} }
+  deliver({ kind: 'heartbeat', heartbeat: beat })
+  const { body } = await admin.inject('/metrics')
+  for (const [at, name] of ['up', 'degraded', 'in_use'].entries())
+    expect(body).toContain(`perpscope_source_${name}{source="okx"} ${one.gauges[at]}`)
+})
+
+test.each([
   { state: 'up', isUp: 1 },
   { state: 'degraded', isUp: 1 },
   { state: 'down', isUp: 0 },

@@ -41,7 +41,7 @@ export type AdminServerOptions = {
   /** The operator's console; null serves none. */
   readonly console: AdminConsoleSettings | null
   readonly desk: { readonly reports: DeskReports; readonly doctor: DoctorRuns }
-  /** As at the public server: behind TLS of such a proxy the cookie of a session is `Secure`. */
+  /** Behind TLS of such a proxy the cookie of a session is `Secure`. A number is about the public port only. */
   readonly trustProxy?: ProxyTrust
   /** Sales checks; only the clock if answers are free. */
   readonly checks?: () => readonly { readonly check: string; readonly fault: HealthFault | null }[]
@@ -64,6 +64,8 @@ const MaintenanceRequest = Type.Object(
 /** The admin server, not yet listening; bind it to loopback only, unless its access needs a token. */
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   const { access, clock, engine, logger, maintenance, metrics, restartEngine } = options
+  // A number states that only proxies reach the public port; other programs reach this one directly.
+  const proxies = typeof options.trustProxy === 'number' ? undefined : options.trustProxy
   const app = Fastify({
     ...(logger === null ? { logger: false } : { loggerInstance: logger }),
     logController: new LogController({ disableRequestLogging: true }),
@@ -74,11 +76,11 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
       headersTimeout: HEADERS_TIMEOUT_MS,
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
     },
-    ...(options.trustProxy === undefined ? {} : { trustProxy: fastifyTrust(options.trustProxy) }),
+    ...(proxies === undefined ? {} : { trustProxy: fastifyTrust(proxies) }),
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
   // On a non-loopback address, callers without a token could otherwise exhaust the file descriptors.
-  limitConnections(app, { proxies: options.trustProxy, defer: (task) => task() })
+  limitConnections(app, { proxies, defer: (task) => task() })
   app.addHook('onRequest', access.check)
   app.addHook('onSend', (_request, reply, payload, done) => {
     reply.headers(securityHeaders)

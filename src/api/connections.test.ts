@@ -22,6 +22,24 @@ describe('on a real socket', () => {
     expect(bodyOf(reply)).toMatchObject({ code: 'invalid_coin', instance: '/pulse/NOPE' })
   })
 
+  test('an absolute request target with an invalid port is refused with the reason', async () => {
+    const { app } = gatewayFixture()
+    const reply = await exchange(app, 'GET http://a:99999/health HTTP/1.1\r\nHost: a')
+    expect(bodyOf(reply)).toMatchObject({
+      ...{ status: 400, detail: expect.stringContaining('is not a valid URL') },
+    })
+  })
+
+  test('an absolute request target with a user behaves as its path for MCP', async () => {
+    const { app } = gatewayFixture()
+    const body = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    const lines = [
+      ...['POST http://me:word@a/mcp HTTP/1.1', 'Host: a', `Content-Length: ${body.length}`],
+      ...['Content-Type: application/json', 'Accept: application/json, text/event-stream'],
+    ]
+    expect(await exchange(app, lines.join('\r\n'), body)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
   test('an unsupported method with an absolute target is 405 by its path', async () => {
     const { app } = gatewayFixture()
     const reply = await exchange(app, 'DELETE http://evil.example/health HTTP/1.1\r\nHost: a')
@@ -296,13 +314,13 @@ function gate(): readonly [Promise<void>, () => void] {
 }
 
 /** Sends one request on a socket of its own and reads until the server closes it. */
-async function exchange(app: FastifyInstance, head: string): Promise<string> {
+async function exchange(app: FastifyInstance, head: string, body = ''): Promise<string> {
   onTestFinished(() => app.close())
   await app.listen({ host: '127.0.0.1', port: 0 })
   const address = app.server.address()
   if (address === null || typeof address === 'string') throw new Error('no TCP address')
   const socket = connect(address.port, '127.0.0.1')
-  socket.write(`${head}\r\nConnection: close\r\n\r\n`)
+  socket.write(`${head}\r\nConnection: close\r\n\r\n${body}`)
   let reply = ''
   for await (const chunk of socket) reply += String(chunk)
   return reply

@@ -195,7 +195,7 @@ function refuseUnknownPath(
 
 function refuseMalformedUrl(reply: FastifyReply): void {
   sendProblem(reply, 'invalid_parameter', {
-    detail: 'The path has an invalid percent-encoding.',
+    detail: 'The request target is not a valid URL, or its path has an invalid percent-encoding.',
     param: 'path',
   })
 }

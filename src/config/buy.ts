@@ -1,11 +1,11 @@
 import { buyer, priceLimit } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { key, url } from './values.ts'
+import { baseUrl, key } from './values.ts'
 
 const settings = {
   url: setting('--url <url>', 'PERPSCOPE_URL', 'URL of the service')
-    .argParser(url)
+    .argParser(baseUrl)
     .default('http://127.0.0.1:8402'),
   key: setting(
     '--key <key>',

@@ -34,6 +34,16 @@ test.each([
   ],
   ['a broker of another kind', ['--role', 'engine', '--broker', 'nats://x'], /not a URL such as/],
   ['a broker that is no URL', ['--role', 'engine', '--broker', 'localhost'], /not a URL such as/],
+  [
+    'a broker whose database is no number',
+    ['--role', 'engine', '--broker', 'redis://host/perpscope'],
+    /not a URL such as/,
+  ],
+  [
+    'a broker whose password has a bare percent sign',
+    ['--role', 'engine', '--broker', 'redis://:100%@host'],
+    /not a URL such as/,
+  ],
 ])('serve refuses %s', (_what, args, message) => {
   expect(() => check(args)).toThrow(message)
 })

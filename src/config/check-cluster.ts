@@ -37,13 +37,36 @@ function brokerProblems({ role, broker }: ServeOptions): readonly string[] {
     return [
       `--role ${role} needs --broker (PERPSCOPE_BROKER): the Valkey or Redis between engine and gateways`,
     ]
-  const isUsable =
-    URL.canParse(broker) &&
-    BROKER_PROTOCOLS.includes(new URL(broker).protocol) &&
-    new URL(broker).hostname !== ''
-  return isUsable
+  return brokerUrlProblems(broker)
+}
+
+/** What is wrong with the URL of a broker. It is not shown. */
+export function brokerUrlProblems(broker: string): readonly string[] {
+  return isBrokerUrl(broker)
     ? []
     : ['--broker is not a URL such as valkey://host:6379, or valkeys://user:password@host:6379/0']
+}
+
+function isBrokerUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, username, password } = new URL(text)
+  return (
+    BROKER_PROTOCOLS.includes(protocol) &&
+    hostname !== '' &&
+    // The path is the number of a database.
+    /^(\/\d*)?$/.test(pathname) &&
+    [username, password].every(isDecodable)
+  )
+}
+
+/** The client decodes both. */
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function gatewayProblems({ ledger, payment, record }: ServeOptions): readonly string[] {

@@ -1,4 +1,5 @@
 import { section, setting } from './option.ts'
+import { trimmed } from './values.ts'
 
 /** The part of a service that a process is, and where the parts meet. */
 export const clusterSettings = section('Role', {
@@ -15,5 +16,7 @@ export const clusterSettings = section('Role', {
     'PERPSCOPE_BROKER',
     'Valkey 8 or Redis 7 between engine and gateways: valkey:// or redis://, with TLS valkeys:// or rediss://; prefer ' +
       'the variable for a URL with a password, other users can read flags',
-  ).masked('url'),
+  )
+    .argParser(trimmed)
+    .masked('url'),
 })

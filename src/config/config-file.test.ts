@@ -37,7 +37,6 @@ test.each([
   ['outside = "off"', 'outside needs true or false, not a string'],
   ['facilitator-url = [1]', 'facilitator-url needs a string or an array of strings, not an array'],
   ['host = 2026-01-31', 'host needs a string, not a date'],
-  ['[source-url]\nokx = 1', 'source-url needs a table of strings or arrays of strings'],
   ['source-url = "okx="', 'source-url needs a table of strings or arrays of strings, not a string'],
   ['prot = 1', 'prot is not a setting; did you mean port?'],
   ['pay_to = "x"', 'pay_to is not a setting; did you mean pay-to?'],
@@ -52,6 +51,18 @@ test.each([
   const { problems, values } = parsed(`# first\n\n${text}`)
   expect(problems).toEqual([expect.stringContaining(`x.toml:3: ${problem}`)])
   expect(values.size).toBe(0)
+})
+
+test('a key in a table is named with its own line, also if it belongs above the table', () => {
+  const text = 'port = 1\n[source-url]\nokx = 1\nport = 9000\npay-to = "0x1"\nbase = []\n'
+  expect(problemsOf(text)).toEqual([
+    'x.toml:3: okx in [source-url] needs a string or an array of strings, not a number',
+    'x.toml:4: port is in the table [source-url]: move it above [source-url]',
+    'x.toml:5: pay-to is in the table [source-url]: move it above [source-url]',
+  ])
+  expect(problemsOf('\nsource-url = { okx = 1 }')).toEqual([
+    expect.stringContaining('x.toml:2: okx in [source-url] needs'),
+  ])
 })
 
 test('names all problems at once, in the order of the file', () => {

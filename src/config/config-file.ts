@@ -59,6 +59,12 @@ export function parseConfigFile(
   for (const [key, value] of Object.entries(table)) {
     const line = lineOf(key, text)
     const form = forms.get(key)
+    if (form?.form === 'table' && isTable(value)) {
+      const faults = tableFaults(key, value, forms)
+      for (const [name, fault] of faults)
+        problems.push(`${path}:${lineOf(name, text, line)}: ${fault}`)
+      if (faults.size > 0) continue
+    }
     const texts = form && textsOf(form, value)
     if (texts) values.set(key, { texts, line })
     else
@@ -104,6 +110,21 @@ function textsOf({ form, isRepeatable }: KeyForm, value: TomlValue): readonly st
   }
 }
 
+/** What is wrong by name. A key after the table belongs to it. */
+function tableFaults(
+  key: string,
+  table: Readonly<Record<string, TomlValue>>,
+  forms: ReadonlyMap<string, KeyForm>,
+): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>()
+  for (const [name, value] of Object.entries(table))
+    if (forms.has(name))
+      faults.set(name, `${name} is in the table [${key}]: move it above [${key}]`)
+    else if (joined(value, true) === null)
+      faults.set(name, `${name} in [${key}] needs ${EXPECTED.list}, not ${kindOf(value)}`)
+  return faults
+}
+
 function textsOfTable(table: Readonly<Record<string, TomlValue>>): readonly string[] | null {
   const texts = Object.entries(table).map(([name, value]) => {
     const text = joined(value, true)
@@ -142,8 +163,8 @@ function unknownKey(key: string, value: TomlValue, known: readonly string[]): st
   return `${key} is not a setting${isTable(value) ? '; settings are not grouped in tables' : ''}`
 }
 
-/** The parser reports lines of syntax errors only. */
-function lineOf(key: string, text: string): number {
+/** The parser reports lines of syntax errors only. @param from line of the table that has the key */
+function lineOf(key: string, text: string, from = 0): number {
   const names = text.split('\n').map((line) => KEY_OF_LINE.exec(line)?.[1])
-  return 1 + names.indexOf(key)
+  return 1 + names.indexOf(key, from) || from
 }

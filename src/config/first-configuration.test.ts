@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { parseConfigFile } from './config-file.ts'
 import type { SettingTexts } from './first-configuration.ts'
 import { firstConfiguration } from './first-configuration.ts'
+import { initOptions } from './init.ts'
 import { answered } from './init-questions.ts'
 import { serveOptions } from './serve.ts'
 
@@ -139,12 +140,37 @@ describe('the file', () => {
         ...minimal,
         ['outside', 'off'],
         ['trust-proxy', 'loopback,10.0.0.0/8'],
-        ['port', '80'],
+        ['port', '080'],
       ]),
     )
     expect(text).toMatch(/^outside = false$/m)
     expect(text).toMatch(/^trust-proxy = \["loopback", "10.0.0.0\/8"\]$/m)
     expect(text).toMatch(/^port = 80$/m)
+  })
+
+  test.each([
+    [[], undefined],
+    [[['public-url', 'https://api.example.com']], 'loopback'],
+    [
+      [
+        ['public-url', 'https://api.example.com'],
+        ['trust-proxy', '0'],
+      ],
+      '0',
+    ],
+  ] as const)('of %j trusts the proxy %s', (answers, proxy) => {
+    const settings = settingsOf(firstConfiguration(new Map([...minimal, ...answers])))
+    expect(settings['trust-proxy']).toBe(proxy)
+  })
+
+  test('is not overridden by the systemd unit, except for the data directory', () => {
+    const unit = readFileSync(
+      join(import.meta.dirname, '../../deploy/systemd/perpscope.service'),
+      'utf8',
+    )
+    const set = [...unit.matchAll(/^Environment=(PERPSCOPE_\w+)/gm)].map(([, name]) => name)
+    const written = initOptions.map(({ envVar }) => envVar)
+    expect(set.filter((name) => written.includes(name))).toEqual(['PERPSCOPE_DATA_DIR'])
   })
 
   test('has no flag of init itself', () => {

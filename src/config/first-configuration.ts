@@ -23,7 +23,11 @@ const keys = [
  * The text of a first configuration file.
  * @throws ConfigError naming everything that is missing or does not fit together
  */
-export function firstConfiguration(answers: SettingTexts): string {
+export function firstConfiguration(given: SettingTexts): string {
+  // Buyers reach another URL by a proxy, and without the option all of them would have one address.
+  const answers: SettingTexts = given.has('public-url')
+    ? new Map([['trust-proxy', 'loopback'], ...given])
+    : given
   const problems = serveProblems(optionsWith(answers))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
   const assignments = initOptions

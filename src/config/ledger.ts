@@ -4,7 +4,7 @@ import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting, shared } from './option.ts'
 import { ledgerSettings, payeeSettings } from './payment.ts'
 import { EXIT_UNAVAILABLE } from './usage.ts'
-import { dayOrInstantMs, listOf, usdcAtomic } from './values.ts'
+import { dayOrInstantMs, listOf, trimmed, usdcAtomic } from './values.ts'
 
 const bookSettings = {
   ...shared,
@@ -49,7 +49,9 @@ const settings = {
     '--to <url>',
     'PERPSCOPE_LEDGER_TO',
     'with move: the database that ledger.db and channels.db are copied into; prefer the variable for a URL with a password',
-  ).masked('url'),
+  )
+    .argParser(trimmed)
+    .masked('url'),
 }
 
 export const LEDGER_ACTIONS = ['reconcile', 'refunds', 'move'] as const

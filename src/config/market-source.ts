@@ -11,14 +11,13 @@ import {
   positive,
   socketUrl,
   sourceUrl,
+  venueSource,
 } from './values.ts'
 
 const externalSettings = section('Market data', {
-  source: setting(
-    '--source <source>',
-    'PERPSCOPE_SOURCE',
-    "'live', or the URL of a simulator",
-  ).default('live'),
+  source: setting('--source <source>', 'PERPSCOPE_SOURCE', "'live', or the URL of a simulator")
+    .argParser(venueSource)
+    .default('live'),
   outside: setting(
     '--outside <on|off>',
     'PERPSCOPE_OUTSIDE',

@@ -1,11 +1,11 @@
 import { buyer, priceLimit } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { optionsOf, setting } from './option.ts'
-import { key, positive, url, usdcNumber } from './values.ts'
+import { baseUrl, key, positive, usdcNumber } from './values.ts'
 
 const settings = {
   url: setting('--url <url>', 'PERPSCOPE_URL', 'URL of the service whose tools are offered')
-    .argParser(url)
+    .argParser(baseUrl)
     .makeOptionMandatory(),
   walletKey: setting(
     '--wallet-key <key>',

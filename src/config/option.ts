@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { historyDays, port } from './values.ts'
+import { historyDays, host, port } from './values.ts'
 
 /** How a value is written in a configuration file; a list also as one string or number. */
 export type FileForm = 'string' | 'number' | 'boolean' | 'list' | 'table'
@@ -50,6 +50,15 @@ export class SettingOption extends Option {
   get defaultText(): string | null {
     if (this.defaultValueDescription !== undefined) return this.defaultValueDescription
     return this.defaultValue === undefined ? null : String(this.defaultValue)
+  }
+
+  /** Key of the configuration file; options of several commands with one variable share it. */
+  get key(): string | null {
+    if (this.envVar === undefined) return null
+    return this.envVar
+      .replace(/^PERPSCOPE_/, '')
+      .toLowerCase()
+      .replaceAll('_', '-')
   }
 
   /** Variable with the path of a file that holds the value; null if the value is no secret. */
@@ -185,7 +194,9 @@ export const adminSettings = section('Admin port', {
     '--admin-host <host>',
     'PERPSCOPE_ADMIN_HOST',
     'address of the admin port; any other than loopback needs --admin-token-file',
-  ).default('127.0.0.1'),
+  )
+    .argParser(host)
+    .default('127.0.0.1'),
   adminPort: setting('--admin-port <port>', 'PERPSCOPE_ADMIN_PORT', 'admin port')
     .number(port)
     .default(DEFAULT_ADMIN_PORT),

@@ -14,6 +14,7 @@ import {
   ledgerDays,
   positive,
   solanaAddress,
+  trimmed,
   url,
   urlList,
   usdcAtomic,
@@ -35,7 +36,9 @@ export const ledgerSettings = section('Ledger', {
     'PERPSCOPE_LEDGER',
     'PostgreSQL 15 or later for payments, answers and maintenance mode, shared by several gateways; prefer the variable for a URL with a ' +
       'password, other users can read flags (default: ledger.db in the data directory)',
-  ).masked('url'),
+  )
+    .argParser(trimmed)
+    .masked('url'),
 })
 
 const facilitatorSettings = section('Facilitators', {

@@ -1,7 +1,7 @@
 import { buyer } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { port, positive, usdcNumber } from './values.ts'
+import { host, port, positive, usdcNumber } from './values.ts'
 
 const settings = {
   quote: setting('--quote <path>', null, 'paid path whose quote is checked').default('/pulse/BTC'),
@@ -24,9 +24,9 @@ const settings = {
     .argParser(positive)
     .default(60),
   once: flag('--once', null, 'check once; exit code 1 if something fails'),
-  metricsHost: setting('--metrics-host <host>', null, 'address of --metrics-port').default(
-    '127.0.0.1',
-  ),
+  metricsHost: setting('--metrics-host <host>', null, 'address of --metrics-port')
+    .argParser(host)
+    .default('127.0.0.1'),
   metricsPort: setting(
     '--metrics-port <port>',
     null,

@@ -78,6 +78,19 @@ test.each([
   expect(() => parsed([option, text])).toThrow(/without a fragment/)
 })
 
+test('a listening address in brackets is loopback, and has no port of its own', () => {
+  const options = parsed(['--payment', 'open', '--host', '[::1]', '--admin-host', '[::1]'])
+  expect(options).toMatchObject({ host: '::1', adminHost: '::1' })
+  expect(() => checkServeOptions(options)).not.toThrow()
+})
+
+test.each(['--broker', '--ledger'])(
+  'the space around the URL of %s is not part of it',
+  (option) => {
+    expect(Object.values(parsed([option, ' valkey://h\r\n']))).toContain('valkey://h')
+  },
+)
+
 const WALLET = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const FACILITATOR = ['--facilitator-url', 'http://127.0.0.1:1']
 

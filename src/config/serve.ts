@@ -12,10 +12,12 @@ import {
   shared,
 } from './option.ts'
 import { paymentSettings } from './payment.ts'
-import { port, positive, proxies, url } from './values.ts'
+import { baseUrl, host, port, positive, proxies } from './values.ts'
 
 const publicSettings = section('Public port', {
-  host: setting('--host <host>', 'PERPSCOPE_HOST', 'address to listen on').default('127.0.0.1'),
+  host: setting('--host <host>', 'PERPSCOPE_HOST', 'address to listen on')
+    .argParser(host)
+    .default('127.0.0.1'),
   port: setting('--port <port>', 'PERPSCOPE_PORT', 'public port, 0 for any')
     .number(port)
     .default(8402),
@@ -29,7 +31,7 @@ const publicSettings = section('Public port', {
     '--public-url <url>',
     'PERPSCOPE_PUBLIC_URL',
     'base of the resource URLs in quotes (default: the listening address, on loopback)',
-  ).argParser(url),
+  ).argParser(baseUrl),
   accessLog: setting('--access-log <on|off>', 'PERPSCOPE_ACCESS_LOG', 'log one line per request')
     .onOff()
     .default('on'),
@@ -71,7 +73,7 @@ const traceSettings = section('Traces', {
     'PERPSCOPE_OTLP_ENDPOINT',
     'OpenTelemetry collector (OTLP over HTTP) that receives traces of paid calls; needs optional packages (default: none)',
   )
-    .argParser(url)
+    .argParser(baseUrl)
     .masked('url'),
 })
 

@@ -169,6 +169,16 @@ describe('a command with some of the options of serve', () => {
     expect(command.problems).toEqual([expect.stringContaining('prot is not a setting')])
   })
 
+  test('takes an option of another name by the key of its variable', () => {
+    const config = file('bytes.toml', 'record-max-bytes = 5000\n')
+    const command = parsed(['--out', 'x.plog', '--config', config], {}, recordOptions)
+    expect(command.problems).toEqual([])
+    expect(command.opts()).toMatchObject({ maxBytes: 5_000 })
+    expect(entryOf(command, '--max-bytes')).toMatchObject({
+      place: `${config}:1: record-max-bytes`,
+    })
+  })
+
   test('takes a required option from its variable', () => {
     expect(parsed([], { PERPSCOPE_RECORD_OUT: 'x.plog' }, recordOptions).opts()).toMatchObject({
       out: 'x.plog',

@@ -47,11 +47,11 @@ function inVariables({ envVar, fileVariable }: SettingOption, variables: Variabl
 
 function inFile(option: SettingOption, file: ConfigFile | null): Source[] {
   const found: Source[] = []
-  const value = file?.values.get(option.name())
+  const value = option.key === null ? undefined : file?.values.get(option.key)
   if (file && value)
     found.push({
       origin: 'file',
-      place: `${file.path}:${value.line}: ${option.name()}`,
+      place: `${file.path}:${value.line}: ${option.key}`,
       content: { texts: value.texts },
     })
   const path = option.fileKey === null ? undefined : file?.values.get(option.fileKey)

@@ -23,7 +23,8 @@ function tomlValue({ form, isRepeatable }: SettingOption, text: string): string 
     case 'string':
       return tomlString(text)
     case 'number':
-      return text
+      // A flag may have leading zeros. Samples are no numbers.
+      return Number.isNaN(Number(text)) ? text : String(Number(text))
     case 'boolean':
       return String(text === 'on')
     case 'list': {

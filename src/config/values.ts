@@ -77,13 +77,13 @@ export function ledgerDays(text: string): number {
 export type SourceUrls = Readonly<Partial<Record<SourceId, readonly string[]>>>
 
 export function sourceUrl(text: string, before: SourceUrls): SourceUrls {
-  const [, id = '', list = ''] = /^([^=]+)=(.*)$/.exec(text) ?? []
+  const [, id = '', list = ''] = /^([^=]+)=(.*)$/.exec(text.trim()) ?? []
   if (!(sourceIds as readonly string[]).includes(id))
     throw new InvalidArgumentError(`not source=urls with one of ${sourceIds.join(', ')}`)
-  const urls = list.split('|').filter((item) => item !== '')
-  for (const item of urls)
-    if (!URL.canParse(item) || !/^(https?|wss?):/.test(item) || item.includes('#'))
-      throw new InvalidArgumentError(`not an http or websocket URL of ${id} without a fragment`)
+  const items = list.split('|').filter((item) => item.trim() !== '')
+  const urls = items.map((item) =>
+    urlOf(item, /^(https?|wss?):/, `not an http or websocket URL of ${id} without a fragment`),
+  )
   return { ...before, [id]: urls }
 }
 
@@ -147,9 +147,7 @@ export function instantMs(text: string): number {
 
 /** RFC 6455 allows no fragment, and the engine could not open such a URL. */
 export function socketUrl(text: string): string {
-  if (!URL.canParse(text) || !/^wss?:/.test(text) || text.includes('#'))
-    throw new InvalidArgumentError('not a websocket URL without a fragment')
-  return text
+  return urlOf(text, /^wss?:/, 'not a websocket URL without a fragment')
 }
 
 /** Account addresses of the venue, in lower case. */
@@ -161,15 +159,45 @@ export function accounts(text: string): readonly string[] {
 }
 
 export function url(text: string): string {
-  // Paths are appended, and a fragment would swallow them.
-  if (!URL.canParse(text) || !/^https?:/.test(text) || text.includes('#'))
-    throw new InvalidArgumentError('not an http URL without a fragment')
-  return text.replace(/\/$/, '')
+  const given = urlOf(text, /^https?:/, 'not an http URL without a fragment')
+  // The key of a node may be the query.
+  return given.includes('?') ? given : given.replace(/\/+$/, '')
+}
+
+/** Paths are appended, and a query would swallow them. */
+export function baseUrl(text: string): string {
+  const base = url(text)
+  if (base.includes('?')) throw new InvalidArgumentError('not an http URL without a query')
+  return base
+}
+
+/** The value of `--source`. */
+export function venueSource(text: string): string {
+  return text.trim() === 'live' ? 'live' : baseUrl(text)
 }
 
 /** Appends to `before`, the values of earlier occurrences of the option. */
 export function urlList(text: string, before: readonly string[] = []): readonly string[] {
-  return [...before, ...text.split('|').map((item) => url(item.trim()))]
+  return [...before, ...text.split('|').map(baseUrl)]
+}
+
+/** Without the space that a variable or a file may have at its end, and with the scheme in lower case. */
+function urlOf(text: string, schemes: RegExp, fault: string): string {
+  const given = trimmed(text).replace(/^[a-z]+:/i, (scheme) => scheme.toLowerCase())
+  if (!URL.canParse(given) || !schemes.test(given) || /[#\s]/.test(given))
+    throw new InvalidArgumentError(fault)
+  return given
+}
+
+export function trimmed(text: string): string {
+  return text.trim()
+}
+
+/** An address or a name to listen on. In a URL an IPv6 address has brackets. */
+export function host(text: string): string {
+  const name = text.trim().replace(/^\[(.*)\]$/, '$1')
+  if (!/^[^\s/[\]]+$/.test(name)) throw new InvalidArgumentError('not an address to listen on')
+  return name
 }
 
 /** Like `urlList`; an empty value stands for a facilitator without authorization. */

@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { url } from './values.ts'
+import { baseUrl, url } from './values.ts'
 
 const settings = {
   receipt: setting(
@@ -12,7 +12,7 @@ const settings = {
     '--url <url>',
     null,
     'service that sold the answer: asked for the address of its receipts and for the proof (default: neither is asked)',
-  ).argParser(url),
+  ).argParser(baseUrl),
   signer: setting(
     '--signer <address>',
     null,

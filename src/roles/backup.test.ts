@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  chownSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -382,6 +383,19 @@ describe('a restore', () => {
     await run(restore)
     expect((await ledgerAt(dataDir).counts()).settled).toBe(1)
   })
+
+  test.skipIf(process.getuid?.() !== 0)(
+    'by root leaves every file to the owner of the data directory (needs root)',
+    async () => {
+      closeAll()
+      chownSync(dataDir, 1_000, 1_000)
+      await run(restore)
+      const names = readdirSync(dataDir)
+      const others = names.filter((name) => statSync(join(dataDir, name)).uid !== 1_000)
+      expect(names).toContain('ledger.db')
+      expect(others).toEqual([])
+    },
+  )
 
   function change(name: string, task: (bytes: Buffer) => Buffer): void {
     const path = join(dir, name)

@@ -2,6 +2,7 @@ import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
 import type { SettingFile } from '../config/settings-command.ts'
 import { isDataDirLocked } from '../store/data-dir.ts'
+import { checkBroker } from './doctor/broker.ts'
 import type { Check } from './doctor/checks.ts'
 import { findingsOf } from './doctor/checks.ts'
 import { checkExternal } from './doctor/external.ts'
@@ -67,6 +68,7 @@ export async function doctor(
     ['recording', () => checkRecording(options)],
     ['history at work', () => checkStore(options)],
     ['files set aside', () => checkSetAside(dataDir)],
+    ['broker', () => checkBroker(options.broker)],
     ['ways to pay', () => checkPayment(options)],
     ['venue', ofEngine(() => checkVenue(venueOf(source), systemClock, weightPerMinute))],
     [

@@ -82,6 +82,8 @@ export async function evmPayment(
         })
   const gasAccount = facilitator?.gasAccount ?? null
   log.info({ payTo, network: network.network }, 'USDC is paid to this address')
+  if (gasAccount !== null)
+    log.info({ gasAccount, network: network.network }, 'this account pays the gas')
   if (node !== null && known !== null)
     await acceptNode(
       () => examineChain(node, network, gasAccount),

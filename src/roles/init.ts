@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, renameSync, writeFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import { createInterface } from 'node:readline/promises'
 import { ConfigError } from '../config/config-error.ts'
 import type { SettingTexts } from '../config/first-configuration.ts'
@@ -8,6 +9,7 @@ import { firstConfiguration } from '../config/first-configuration.ts'
 import type { InitOptions } from '../config/init.ts'
 import { answered } from '../config/init-questions.ts'
 import { UsageError } from '../config/usage.ts'
+import { reasonOf } from '../domain/errors.ts'
 import { MAIN } from './child-process.ts'
 
 type InitContext = {
@@ -26,7 +28,8 @@ export async function init(
   given: SettingTexts,
   { write, canAsk }: InitContext,
 ): Promise<number> {
-  // Before any question.
+  // Before any question, whose answers would be lost.
+  requireWritable(dirname(resolve(path)))
   if (force !== true && existsSync(path))
     throw new ConfigError(`${path} exists: give another name, or --force to replace it`)
   const answers = canAsk ? await asked(given, write) : given
@@ -36,6 +39,17 @@ export async function init(
   const next = `perpscope serve --config ${path}`
   write(code === 0 ? `Next: ${next}\n` : `Correct what has failed, then: ${next}\n`)
   return code
+}
+
+/** @throws ConfigError */
+function requireWritable(folder: string): void {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK)
+  } catch (cause) {
+    throw new ConfigError(
+      `the folder ${folder} cannot be written (${reasonOf(cause)}): create it, or give another file`,
+    )
+  }
 }
 
 async function asked(given: SettingTexts, write: (text: string) => void): Promise<SettingTexts> {

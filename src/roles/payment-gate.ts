@@ -43,7 +43,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
   const { publicUrl, methods, ledger, receipts, maintenance, log, metrics, sales } = parts
   const { inFlightPayments } = parts
   const observe = observePayments(metrics, {
-    ...{ ledger, inFlightPayments, clock: systemClock },
+    ...{ ledger, inFlightPayments, clock: systemClock, exposureMax: options.broadcastTotalMax },
     analyses: contracts.map(({ id }) => id),
     networks: [...new Set(methods.map(({ network }) => network))],
   })

@@ -15,6 +15,7 @@ function fixture() {
     ledger: new SqliteLedger(':memory:'),
     inFlightPayments: new InFlightPayments(),
     clock: new ManualClock(),
+    exposureMax: 5_000_000n,
     analyses: ['pulse', 'basis'],
     networks: [BASE],
   })
@@ -38,6 +39,14 @@ test('every series of sales exists before the first sale', async () => {
   for (const series of [revenue, late, lost, paid, unrouted]) expect(await read(series)).toBe(0)
   expect(await read(`perpscope_settlements_total{network="${BASE}",outcome="refused"}`)).toBe(0)
   expect(await read('perpscope_unsettled_usdc{state="unknown",age="older"}')).toBe(0)
+  expect(await read('perpscope_payment_exposure_limit_usdc')).toBe(5)
+})
+
+test('the alert for slow settlements has a bucket at its limit', async () => {
+  const { receive, read } = fixture()
+  receive({ kind: 'attempted', route: ROUTE, network: BASE, reason: 'paid', tookMs: 6_000 })
+  const bucket = `perpscope_settlement_duration_seconds_bucket{le="8",network="${BASE}"}`
+  expect(await read(bucket)).toBe(1)
 })
 
 test('a sale is counted in each step, and as revenue once', async () => {

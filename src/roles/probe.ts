@@ -2,7 +2,6 @@ import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
 import { Registry } from 'prom-client'
 import type { ProbeOptions } from '../config/probe.ts'
 import { UsageError } from '../config/usage.ts'
-import { url as urlValue } from '../config/values.ts'
 import { certificateEnd } from './probe/certificate.ts'
 import type { CheckResult } from './probe/check-window.ts'
 import { CheckWindow } from './probe/check-window.ts'
@@ -24,8 +23,7 @@ type Shell = {
  * checks of the last round passed
  * @throws UsageError if `--buy` and `--key-file` are not given together. @throws OperatingError if the port is in use
  */
-export async function probe(url: string, options: ProbeOptions, shell: Shell): Promise<boolean> {
-  const base = urlValue(url)
+export async function probe(base: string, options: ProbeOptions, shell: Shell): Promise<boolean> {
   const times = { nowMs: () => systemClock.nowMs(), monotonicMs }
   const purchases = await purchasesOf(base, options, times)
   const registry = new Registry()

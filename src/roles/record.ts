@@ -14,6 +14,8 @@ import { externalAddresses } from './external-source.ts'
 import { engineLogger } from './logger.ts'
 import { newReplica } from './new-replica.ts'
 import { lockDataFolder, prepareDataFolder } from './serve/data-folder.ts'
+import type { ServicePart } from './serve/running-service.ts'
+import { stopAll } from './serve/running-service.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
 import { liquidationSources, venueOf } from './venue-source.ts'
@@ -25,7 +27,8 @@ const PROGRESS_PERIOD_MS = 1_000
 export async function record(options: RecordOptions, write: (line: string) => void): Promise<void> {
   const { out, maxBytes, source, weightPerMinute, subscriptionsMax, dexes } = options
   const { dataDir, historyDays } = options
-  const lock = lockDataFolder(source, dataDir)
+  const opened: ServicePart[] = []
+  lockDataFolder(source, dataDir, opened)
   const logger = await engineLogger(options)
   prepareDataFolder(dataDir, logger)
   const { promise: ended, resolve: endBecause } = Promise.withResolvers<OperatingError>()
@@ -79,7 +82,7 @@ export async function record(options: RecordOptions, write: (line: string) => vo
     engine.stop()
     walCheckpoints.close()
     await log.close()
-    await lock.stop()
+    await stopAll(opened)
     write(`${out}: ${summary()}\n`)
     if (err) process.stderr.write(`${err.stack ?? err.message}\n`)
     if (stopped === null) return

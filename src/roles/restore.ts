@@ -1,5 +1,13 @@
-import { mkdirSync, renameSync, rmSync, symlinkSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import {
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 import type { BackupOptions } from '../config/backup.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { OperatingError } from '../domain/errors.ts'
@@ -139,10 +147,21 @@ function exchange({ files }: BackupManifest, dataDir: string): string | null {
   const aside = join(dataDir, beginRestore(dataDir, isoInstant(systemClock.nowMs())))
   for (const name of dataFiles.map((file) => file.name)) setAside(dataDir, name, aside)
   endSetAside(dataDir)
+  const copies = files.map(({ name }) => join(INCOMING, name))
+  const locks = readdirSync(dataDir).filter((name) => name.endsWith('-lock'))
+  giveToOwner(dataDir, [...copies, ...locks, basename(aside)])
   for (const { name } of files) renameSync(join(dataDir, INCOMING, name), join(dataDir, name))
   rmSync(join(dataDir, INCOMING), { recursive: true })
   endRestore(dataDir)
   return lstatPresent(aside) === undefined ? null : aside
+}
+
+/** Root may run this command for a service of another user, which could not open files of root. */
+function giveToOwner(dataDir: string, names: readonly string[]): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = statSync(dataDir)
+  for (const path of names.map((name) => join(dataDir, name)))
+    if (lstatPresent(path) !== undefined) lchownSync(path, uid, gid)
 }
 
 function setAside(dataDir: string, name: string, aside: string): void {

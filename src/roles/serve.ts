@@ -4,6 +4,8 @@ import type { ServeOptions } from '../config/serve.ts'
 import { adminTokenOf } from './admin-client.ts'
 import { serveEngine } from './serve/engine.ts'
 import { serveGateway } from './serve/gateway.ts'
+import type { ServicePart } from './serve/running-service.ts'
+import { stopAll } from './serve/running-service.ts'
 import { serveAll } from './serve/whole-service.ts'
 
 const roles = { all: serveAll, gateway: serveGateway, engine: serveEngine }
@@ -16,5 +18,12 @@ export async function serve(
   checkServeOptions(options)
   // Before anything is opened that would keep the process of a refused start alive.
   adminTokenOf(options)
-  await roles[options.role](options, configuration)
+  const opened: ServicePart[] = []
+  try {
+    await roles[options.role](options, configuration, opened)
+  } catch (cause) {
+    // Heartbeats and connections would keep the process of a refused start alive.
+    await stopAll(opened).catch(() => undefined)
+    throw cause
+  }
 }

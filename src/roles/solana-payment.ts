@@ -58,6 +58,8 @@ export async function solanaPayment(
   const payTo = address(options.solanaPayTo)
   const own = ownFeePayer(options)
   log.info({ payTo, network: network.network }, 'USDC is paid to this wallet')
+  if (own !== null)
+    log.info({ feePayer: own.address, network: network.network }, 'this account pays the fees')
   const nodeOption = { option: '--solana-rpc-url', url: rpcUrl, publicUrl: nodes[network.network] }
   const known = knownNode(nodeOption, outcomeNode, log)
   const node = known === null ? null : new SolanaNode({ rpcUrl: known.url, clock: systemClock })

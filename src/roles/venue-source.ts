@@ -27,13 +27,9 @@ export function liquidationSources({ liquidatorVaults, liquidationFeedUrl }: Liq
 /**
  * The name of a market in the data directory: its host. All simulators of this machine are one market, because their
  * ports change.
- * @throws ConfigError for an invalid URL
  */
 export function marketOf(source: string): string {
-  const { infoUrl } = venueOf(source)
-  if (!URL.canParse(infoUrl))
-    throw new ConfigError(`--source ${source} is neither 'live' nor a URL`)
-  const { hostname } = new URL(infoUrl)
+  const { hostname } = new URL(venueOf(source).infoUrl)
   return isLoopback(hostname) ? 'this machine' : hostname
 }
 

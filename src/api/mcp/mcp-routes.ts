@@ -130,13 +130,15 @@ export function mcpRoutes(
     }
   }
 
+  // Not the target of the request: in absolute form it may have a user, which `Request` refuses.
+  const endpoint = new URL('/mcp', facts.publicUrl)
   // Without sessions GET and DELETE answer 405, as MCP requires.
   jsonRpcScope(app, calls, (scope) => {
     scope.post('/mcp', async (request, reply) => {
       const parsed = parsedMessage(request.body)
       if ('error' in parsed)
         return reply.code(400).header('cache-control', 'no-store').send(parsed.error)
-      const response = await handler.fetch(webRequest(request, facts.publicUrl), {
+      const response = await handler.fetch(webRequest(request, endpoint), {
         parsedBody: parsed.message,
       })
       // The server decides whether to keep the connection.
@@ -156,8 +158,8 @@ function failure(text: string): CallToolResult {
 }
 
 /** Without the body, which is passed separately. */
-function webRequest(request: FastifyRequest, publicUrl: string): Request {
-  const { method, url, ip, id } = request
+function webRequest(request: FastifyRequest, url: URL): Request {
+  const { method, ip, id } = request
   const entries = Object.entries(request.headers).flatMap(([name, value]) =>
     value === undefined ? [] : [[name, String(value)] as [string, string]],
   )
@@ -165,5 +167,5 @@ function webRequest(request: FastifyRequest, publicUrl: string): Request {
   // Last, so that they override headers of the caller.
   headers.set(CALLER, ip)
   headers.set(REQUEST_ID, id)
-  return new Request(new URL(url, publicUrl), { method, headers })
+  return new Request(url, { method, headers })
 }

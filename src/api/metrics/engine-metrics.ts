@@ -52,20 +52,25 @@ function measureSources(
   engine: EngineReplica,
   clock: Pick<Clock, 'nowMs'>,
 ): void {
-  const isUp = (state: string) => (state === 'up' ? 1 : 0)
-  readGauges(
-    metrics,
+  const sourcesIn = (name: string, help: string, isIn: (state: string) => boolean) =>
+    readGauges(metrics, name, help, 'source', () =>
+      engine.sources().map(({ source, state }) => [source, isIn(state) ? 1 : 0] as const),
+    )
+  sourcesIn(
     'perpscope_source_up',
-    '1 while an external source is up, else 0.',
-    'source',
-    () => engine.sources().map(({ source, state }) => [source, isUp(state)] as const),
+    '0 while an external source is down, blocks this machine or is turned off, else 1.',
+    // A degraded source delivers in part.
+    (state) => state === 'up' || state === 'degraded',
   )
-  readGauges(
-    metrics,
+  sourcesIn(
+    'perpscope_source_degraded',
+    '1 while an external source delivers only in part, or nothing new, else 0.',
+    (state) => state === 'degraded',
+  )
+  sourcesIn(
     'perpscope_source_in_use',
     '0 for an external source that is turned off, else 1.',
-    'source',
-    () => engine.sources().map(({ source, state }) => [source, state === 'off' ? 0 : 1] as const),
+    (state) => state !== 'off',
   )
   readGauges(
     metrics,

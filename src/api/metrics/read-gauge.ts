@@ -1,7 +1,10 @@
 import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 
-/** A gauge without labels that is read at each scrape; null exposes nothing. */
+/**
+ * A gauge without labels that is read at each scrape; null exposes nothing, and neither does a failure: one rejected value
+ * would fail the whole scrape.
+ */
 export function readGauge(
   metrics: Registry,
   name: string,
@@ -11,7 +14,7 @@ export function readGauge(
   new Gauge({
     ...{ name, help, registers: [metrics] },
     async collect() {
-      const value = await read()
+      const value = await readOr(null, read)
       if (value === null) this.remove()
       else this.set(value)
     },
@@ -20,7 +23,10 @@ export function readGauge(
 
 type LabelledValues = Iterable<readonly [label: string, value: number]>
 
-/** A gauge with one label that is read at each scrape. `read` gives the value of each label that exists now. */
+/**
+ * A gauge with one label that is read at each scrape. `read` gives the value of each label that exists now; a failure exposes
+ * nothing.
+ */
 export function readGauges(
   metrics: Registry,
   name: string,
@@ -31,9 +37,17 @@ export function readGauges(
   new Gauge({
     ...{ name, help, labelNames: [label], registers: [metrics] },
     async collect() {
-      const values = await read()
+      const values = await readOr<LabelledValues>([], read)
       this.reset()
       for (const [of, value] of values) this.set({ [label]: of }, value)
     },
   })
+}
+
+async function readOr<Value>(none: Value, read: () => Value | Promise<Value>): Promise<Value> {
+  try {
+    return await read()
+  } catch {
+    return none
+  }
 }

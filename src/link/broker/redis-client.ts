@@ -20,7 +20,7 @@ export type RedisClient = ReturnType<typeof redisClient>
 export function redisClient(url: string, random: () => number) {
   return createClient({
     // `valkeys` and `rediss` are the names with TLS.
-    url: url.replace(/^valkey/, 'redis'),
+    url: url.replace(/^valkey/i, 'redis'),
     RESP: 3,
     commandOptions: { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } },
     // A command that waits for a connection would be late when it is sent.

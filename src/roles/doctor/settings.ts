@@ -30,6 +30,7 @@ export function checkSettings(options: ServeOptions): Finding {
       `public ${host}:${port}`,
       `admin ${adminHost}:${adminPort}`,
       `weight ${weightPerMinute} a minute`,
+      ...(options.broker === undefined ? [] : [`broker ${hostOf(options.broker)}`]),
       options.role === 'engine'
         ? 'sells nothing (--role engine)'
         : options.payment === 'open'

@@ -18,7 +18,9 @@ describe.skipIf(!hasPostgres)('the check of a shared ledger', () => {
     const url = await server.createDatabase()
     expect(await checkSharedLedger(url)).toMatchObject({
       status: 'ok',
-      found: expect.stringMatching(/^PostgreSQL \d+\.\d+.*no ledger yet.*synchronous_commit on$/),
+      found: expect.stringMatching(
+        /^PostgreSQL \d+\.\d+.*, round trip \d+\.\d ms, no ledger yet.*synchronous_commit on$/,
+      ),
     })
     const db = new Postgres({ url, applicationName: 'perpscope test' })
     const ledger = await PostgresLedger.open({ db, clock: new ManualClock(), gateway: 'one' })
@@ -39,5 +41,42 @@ describe.skipIf(!hasPostgres)('the check of a shared ledger', () => {
       status: 'fail',
       found: expect.stringContaining('PostgreSQL is not available'),
     })
+  })
+
+  test.each([
+    ['a later', '99', 'fail', /^serve would not start/],
+    ['an earlier', '0', 'warn', /^serve migrates them/],
+  ])('finds tables of %s version', async (words, version, status, advice) => {
+    const url = await server.createDatabase()
+    const db = new Postgres({ url, applicationName: 'perpscope test' })
+    await PostgresLedger.open({ db, clock: new ManualClock(), gateway: 'one' })
+    await db.query(
+      `UPDATE perpscope.versions SET version = ${version} WHERE name = 'failed_settlements'`,
+    )
+    await db.close()
+    expect(await checkSharedLedger(url)).toMatchObject({
+      status,
+      found: expect.stringContaining(`tables of ${words} version of perpscope: failed_settlements`),
+      advice: expect.stringMatching(advice),
+    })
+  })
+
+  test('finds a login, a database and rights that are wrong, and shows no password', async () => {
+    const url = await server.createDatabase()
+    const db = new Postgres({ url, applicationName: 'perpscope test' })
+    await PostgresLedger.open({ db, clock: new ManualClock(), gateway: 'one' })
+    await db.query('CREATE ROLE doctor_narrow LOGIN')
+    await db.close()
+    const adviceFor = async (one: string) => {
+      const finding = await checkSharedLedger(one)
+      expect(finding.status).toBe('fail')
+      expect(JSON.stringify(finding)).not.toContain('secret')
+      return finding.advice
+    }
+    expect(await adviceFor(url.replace('postgres@', 'nobody:secret@'))).toMatch(/^check user/)
+    expect(await adviceFor(`${url}_absent`)).toMatch(/^create the database/)
+    expect(await adviceFor(url.replace('postgres@', 'doctor_narrow:secret@'))).toMatch(
+      /^GRANT the user/,
+    )
   })
 })

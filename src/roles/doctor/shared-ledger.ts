@@ -1,7 +1,17 @@
+import { DatabaseError } from 'pg'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
+import { collectorTables } from '../../payment/channels/collector-lease.ts'
+import { channelTables } from '../../payment/channels/postgres-channel-store.ts'
+import { ledgerTables } from '../../payment/ledger/postgres-ledger-tables.ts'
 import { PostgresReport } from '../../payment/ledger/postgres-report.ts'
-import { SERVER_VERSION_MIN } from '../../payment/ledger/postgres-schema.ts'
+import type { PostgresTables } from '../../payment/ledger/postgres-schema.ts'
+import { SERVER_VERSION_MIN, storedVersions } from '../../payment/ledger/postgres-schema.ts'
+import { costTables } from '../../payment/ledger/postgres-transaction-costs.ts'
+import { failedSettlementTables } from '../../payment/postgres-failed-settlements.ts'
+import { proofTables } from '../../payment/postgres-proof-log.ts'
+import { maintenanceTables } from '../../payment/shared-maintenance.ts'
 import { connectLedger } from '../connect-ledger.ts'
+import { monotonicMs } from '../system-clock.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 
@@ -14,6 +24,11 @@ type Server = {
 }
 
 const CHECK = 'ledger'
+/** Everything that `serve` migrates. */
+const allTables: readonly PostgresTables[] = [
+  ...[ledgerTables, failedSettlementTables, costTables, maintenanceTables, proofTables],
+  ...[channelTables, collectorTables],
+]
 
 /** Examines the database at `--ledger`; changes nothing. */
 export async function checkSharedLedger(url: string): Promise<Finding> {
@@ -27,15 +42,24 @@ export async function checkSharedLedger(url: string): Promise<Finding> {
         has_database_privilege(current_database(), 'CREATE') AS "mayCreate"`)
     if (server === undefined) throw new OperatingError('postgres_unavailable', 'no reply')
     const { version, number, commit, isReadOnly, mayCreate } = server
-    const found = `PostgreSQL ${version}`
     if (number < SERVER_VERSION_MIN)
-      return fail(CHECK, `${found} is too old`, 'use version 15 or later')
+      return fail(CHECK, `PostgreSQL ${version} is too old`, 'use version 15 or later')
     if (isReadOnly)
-      return fail(CHECK, `${found} is read-only`, 'give the primary server, not a standby')
-    const payments = await paymentsIn(db)
-    if (payments === null && !mayCreate)
+      return fail(
+        CHECK,
+        `PostgreSQL ${version} is read-only`,
+        'give the primary server, not a standby',
+      )
+    const askedMs = monotonicMs()
+    const stored = await storedVersions(db)
+    const trip = `round trip ${(monotonicMs() - askedMs).toFixed(1)} ms`
+    const found = `PostgreSQL ${version}, ${trip}`
+    const other = otherVersions(stored, found)
+    if (other !== null) return other
+    const hasLedger = stored.has(ledgerTables.name)
+    if (!hasLedger && !mayCreate)
       return fail(CHECK, `${found}, the user may not create tables`, 'GRANT CREATE ON DATABASE')
-    const books = payments === null ? 'no ledger yet; serve creates it' : `${payments} payments`
+    const books = hasLedger ? `${await paymentsIn(db)} payments` : 'no ledger yet; serve creates it'
     return commit === 'off'
       ? warn(
           CHECK,
@@ -44,21 +68,47 @@ export async function checkSharedLedger(url: string): Promise<Finding> {
         )
       : ok(CHECK, `${found}, ${books}, synchronous_commit ${commit}`)
   } catch (cause) {
-    if (!(cause instanceof OperatingError)) throw cause
-    return fail(CHECK, reasonOf(cause), 'serve would not start: check --ledger and the server')
+    if (!(cause instanceof OperatingError || cause instanceof DatabaseError)) throw cause
+    return fail(CHECK, reasonOf(cause), adviceOn(cause))
   } finally {
     await db.close()
   }
 }
 
-/** null without a ledger. */
-async function paymentsIn(db: ReturnType<typeof connectLedger>): Promise<number | null> {
-  try {
-    const books = await PostgresReport.open(db)
-    const lines = await books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
-    return lines.reduce((sum, { payments }) => sum + payments, 0)
-  } catch (cause) {
-    if (cause instanceof OperatingError && cause.code === 'ledger_absent') return null
-    throw cause
-  }
+/** null if all tables that exist are of this version. */
+function otherVersions(stored: ReadonlyMap<string, number>, found: string): Finding | null {
+  const names = (isOther: (version: number, known: number) => boolean) =>
+    allTables
+      .filter(({ name, scripts }) => isOther(stored.get(name) ?? scripts.length, scripts.length))
+      .map(({ name }) => name)
+      .join(', ')
+  const later = names((version, known) => version > known)
+  if (later !== '')
+    return fail(
+      CHECK,
+      `${found}, tables of a later version of perpscope: ${later}`,
+      'serve would not start: use that version',
+    )
+  const earlier = names((version, known) => version < known)
+  if (earlier === '') return null
+  return warn(
+    CHECK,
+    `${found}, tables of an earlier version of perpscope: ${earlier}`,
+    'serve migrates them, and earlier versions cannot start then: back up first',
+  )
+}
+
+async function paymentsIn(db: ReturnType<typeof connectLedger>): Promise<number> {
+  const books = await PostgresReport.open(db)
+  const lines = await books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
+  return lines.reduce((sum, { payments }) => sum + payments, 0)
+}
+
+/** By SQLSTATE: a wrong login, a database that does not exist, rights that the user lacks. */
+function adviceOn(failure: Error): string {
+  const code = [failure, failure.cause].find((one) => one instanceof DatabaseError)?.code
+  if (code?.startsWith('28')) return 'check user and password of --ledger'
+  if (code === '3D000') return 'create the database, or correct its name in --ledger'
+  if (code === '42501') return 'GRANT the user of --ledger all rights on the schema perpscope'
+  return 'serve would not start: check --ledger and the server'
 }

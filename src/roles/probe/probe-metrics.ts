@@ -66,7 +66,8 @@ export class ProbeMetrics {
     if (ageSeconds !== null) this.#age.observe({ check }, ageSeconds)
   }
 
+  /** @param endMs null if it was not read, after which the last one stays: an alert on it waits for an hour */
   setCertificateEnd(endMs: number | null): void {
-    this.#certificateEndMs = endMs
+    this.#certificateEndMs = endMs ?? this.#certificateEndMs
   }
 }

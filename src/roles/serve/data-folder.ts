@@ -8,17 +8,18 @@ import { claimFor } from '../venue-source.ts'
 import type { ServicePart } from './running-service.ts'
 
 /**
- * Locks the data directory for this process, also if a later check refuses the start.
+ * Locks the data directory for this process.
+ * @param opened gets the lock, also if a later check refuses the start
  * @throws OperatingError while another process uses it, and for files of a later version. @throws ConfigError if it belongs to another market
  */
-export function lockDataFolder(source: string, dataDir: string): ServicePart {
+export function lockDataFolder(source: string, dataDir: string, opened: ServicePart[]): void {
   process.umask(PRIVATE_UMASK)
   loadSqlite()
   const lock = lockDataDir(dataDir)
+  opened.unshift({ stop: () => lock.close() })
   checkRestored(dataDir)
   checkDataVersions(dataDir, versionedFiles, version)
   claimFor(source, dataDir)
-  return { stop: () => lock.close() }
 }
 
 /** Copies files that will be migrated, and keeps other users away. Before any file is opened. */

@@ -13,28 +13,28 @@ import { adminListener, foundationOf } from './foundation.ts'
 import { localEngine } from './local-engine.ts'
 import { measuring } from './measuring.ts'
 import { publishing } from './publishing.ts'
+import type { ServicePart } from './running-service.ts'
 import { runService } from './running-service.ts'
 
-/** `--role engine`: an engine that publishes to a broker while it leads, and stands by otherwise. */
+/**
+ * `--role engine`: an engine that publishes to a broker while it leads, and stands by otherwise.
+ * @param opened gets what it opens, in the order of its end
+ */
 export async function serveEngine(
   options: ServeOptions,
   configuration: EffectiveConfiguration,
+  opened: ServicePart[],
 ): Promise<void> {
   const { source, dataDir } = options
-  const lock = lockDataFolder(source, dataDir)
+  lockDataFolder(source, dataDir, opened)
   const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
   prepareDataFolder(dataDir, log)
   const engine = newReplica()
   const broker = connectBroker(brokerUrlOf(options), log)
+  opened.unshift({ stop: () => broker.close() })
   const publications = publishing(engine, broker, originOf(source), foundation)
-  const engineThread = await localEngine(options, publications.target, foundation).catch(
-    (cause) => {
-      // Its connection would keep the process of a refused start alive.
-      broker.close()
-      throw cause
-    },
-  )
+  const engineThread = await localEngine(options, publications.target, foundation)
   countFeedEvents(engine, metrics)
   const checks = () => [foundation.drain.check, ...publications.checks()]
   const controls = { maintenance: null, restartEngine: engineThread.restart, checks }
@@ -43,19 +43,13 @@ export async function serveEngine(
     money: withoutSales(clock, 'This process is an engine (--role engine); gateways sell.'),
   })
   const admin = adminListener(options, foundation, { ...controls, engine, desk, selling: null })
-  const connection = { stop: () => broker.close() }
-  const isRunning = await runService(
-    [admin],
-    [
-      measuring(options, engine, foundation, null),
-      warmUpLog(engine, clock, log),
-      doctor,
-      publications,
-      engineThread,
-      connection,
-      lock,
-    ],
-    foundation,
+  opened.unshift(
+    measuring(options, engine, foundation, null),
+    warmUpLog(engine, clock, log),
+    doctor,
+    publications,
+    engineThread,
   )
+  const isRunning = await runService([admin], opened, foundation)
   if (isRunning) log.info({ source }, `perpscope ${version} is up as an engine`)
 }

@@ -7,39 +7,35 @@ import { originOf } from './engine-origin.ts'
 import { foundationOf } from './foundation.ts'
 import { brokerRateLimits } from './gateway-limits.ts'
 import { agreeWithEngine, mirrorOf } from './mirroring.ts'
+import type { ServicePart } from './running-service.ts'
 import { serveSales } from './serve-sales.ts'
 
-/** `--role gateway`: serves and sells the documents of the leading engine. */
+/**
+ * `--role gateway`: serves and sells the documents of the leading engine.
+ * @param opened gets what it opens, in the order of its end
+ */
 export async function serveGateway(
   options: ServeOptions,
   configuration: EffectiveConfiguration,
+  opened: ServicePart[],
 ): Promise<void> {
   const foundation = await foundationOf(options, configuration)
   const url = brokerUrlOf(options)
   const broker = connectBroker(url, foundation.log)
+  opened.unshift({ stop: () => broker.close() })
   const limits = brokerRateLimits(url, foundation.log)
+  opened.unshift({ stop: () => limits.stop() })
   const engine = newReplica()
   const mirror = mirrorOf(engine, broker, foundation)
-  const link = {
-    stop: () => {
-      mirror.stop()
-      limits.stop()
-      broker.close()
-    },
-  }
-  try {
-    const tracing = await tracingTo(options.otlpEndpoint, foundation.log)
-    mirror.start()
-    const engineChecks = await agreeWithEngine(engine, originOf(options.source), foundation)
-    const { rateLimits } = limits
-    await serveSales(options, foundation, {
-      ...{ engine, mirror, rateLimits, engineChecks, tracing, restartEngine: null },
-      parts: [],
-      last: link,
-    })
-  } catch (cause) {
-    // Its connections would keep the process of a refused start alive.
-    link.stop()
-    throw cause
-  }
+  opened.unshift({ stop: () => mirror.stop() })
+  const tracing = await tracingTo(options.otlpEndpoint, foundation.log)
+  // Stopped after the ledger: an unreachable trace collector delays the exit by a second.
+  opened.unshift(tracing)
+  mirror.start()
+  const engineChecks = await agreeWithEngine(engine, originOf(options.source), foundation)
+  const { rateLimits } = limits
+  await serveSales(options, foundation, opened, {
+    ...{ engine, mirror, rateLimits, engineChecks, tracing, restartEngine: null },
+    parts: [],
+  })
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { totalmem } from 'node:os'
 import { join } from 'node:path'
+import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 import type { MaintenanceState } from '../../api/maintenance-switch.ts'
 import { measureDisk } from '../../api/metrics/disk-metrics.ts'
@@ -11,12 +12,12 @@ import { measureThreads, ThreadReadings } from '../../api/metrics/thread-metrics
 import { contracts } from '../../compute/analyses/registry.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import type { Clock } from '../../domain/clock.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import { dataFiles } from '../backup/data-files.ts'
 import { ThreadMeter } from '../thread-usage.ts'
 import { measureWarmUp } from '../warm-up.ts'
 import { diskOf } from './desk.ts'
-import type { Foundation } from './foundation.ts'
 import type { ServicePart } from './running-service.ts'
 
 const PERIOD_MS = 1_000
@@ -30,13 +31,15 @@ const KEPT_MS = 60_000
 export function measuring(
   { dataDir, role }: Pick<ServeOptions, 'dataDir' | 'role'>,
   engine: EngineReplica,
-  { clock, metrics }: Foundation,
+  { clock, metrics }: { readonly clock: Clock; readonly metrics: Registry },
   maintenance: MaintenanceState | null,
 ): ServicePart {
   measureEngine(metrics, engine, clock)
   measureDocuments(metrics, contracts, engine, clock)
   measureWarmUp(metrics, engine)
-  measureDisk(metrics, { disk: () => diskOf(dataDir), files: () => databasesIn(dataDir) })
+  // A gateway has some kB there, perhaps on a small file system in memory: its size says nothing.
+  if (role !== 'gateway')
+    measureDisk(metrics, { disk: () => diskOf(dataDir), files: () => databasesIn(dataDir) })
   measureProcess(metrics, role)
   if (maintenance !== null)
     readGauge(metrics, 'perpscope_maintenance', '1 in maintenance mode: nothing is sold.', () =>
@@ -63,7 +66,7 @@ export function measuring(
   }
 }
 
-function measureProcess(metrics: Foundation['metrics'], role: ServeOptions['role']): void {
+function measureProcess(metrics: Registry, role: ServeOptions['role']): void {
   new Gauge({
     name: 'perpscope_build_info',
     help: 'Version of the service and of Node, and the role of this process.',

@@ -22,6 +22,7 @@ import { statPresent } from '../../store/present-file.ts'
 import { SqliteProofLog } from '../../store/proof-log.ts'
 import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
+import type { ServicePart } from './running-service.ts'
 import { sharedSettings } from './shared-settings.ts'
 
 /** The ledger of this process, and what is stored with it. */
@@ -34,7 +35,6 @@ export type OpenLedger = {
   readonly proofs: ProofLog
   /** @throws OperatingError if the vouchers cannot be trusted */
   openChannels(): Promise<OpenChannels>
-  close(): Promise<void>
 }
 
 type OpenChannels = {
@@ -45,21 +45,28 @@ type OpenChannels = {
 
 /**
  * Opens `--ledger`, or ledger.db in the data directory.
+ * @param opened gets what it opens, in the order of its end
  * @throws ConfigError if this gateway differs from those at work. @throws OperatingError if the ledger cannot be used
  */
-export async function openLedger(options: ServeOptions, log: Logger): Promise<OpenLedger> {
+export async function openLedger(
+  options: ServeOptions,
+  log: Logger,
+  opened: ServicePart[],
+): Promise<OpenLedger> {
   const { dataDir } = options
-  if (options.ledger !== undefined) return openShared(options.ledger, options, log)
+  if (options.ledger !== undefined) return openShared(options.ledger, options, log, opened)
   const ledger = new SqliteLedger(
     join(dataDir, 'ledger.db'),
     (task) => setImmediate(task),
     retentionOf(options),
   )
+  opened.unshift({ stop: () => ledger.close() })
   const proofs = new SqliteProofLog(
     join(dataDir, 'proofs.db'),
     () => systemClock.nowMs(),
     (task) => setImmediate(task),
   )
+  opened.unshift({ stop: () => proofs.close() })
   if (proofs.setAside !== null)
     log.warn({ setAside: proofs.setAside }, 'the proof log was damaged; a new one is begun')
   return {
@@ -67,10 +74,6 @@ export async function openLedger(options: ServeOptions, log: Logger): Promise<Op
     recordCost: recorderOf(ledger),
     maintenance: ownMaintenance(dataDir),
     openChannels: async () => ({ store: new SqliteChannelStore(join(dataDir, 'channels.db')) }),
-    close: async () => {
-      await ledger.close()
-      proofs.close()
-    },
   }
 }
 
@@ -93,35 +96,29 @@ export function ownMaintenance(dataDir: string): MaintenanceSwitch {
   return new MaintenanceSwitch(Math.floor(Math.min(createdMs ?? nowMs, nowMs)), file)
 }
 
-async function openShared(url: string, options: ServeOptions, log: Logger): Promise<OpenLedger> {
+async function openShared(
+  url: string,
+  options: ServeOptions,
+  log: Logger,
+  opened: ServicePart[],
+): Promise<OpenLedger> {
   // Without --ledger none of this is loaded.
   const { connectSharedLedger } = await import('./shared-ledger.ts')
   const gateway = `${hostname()}:${options.port}-${randomUUID().slice(0, 8)}`
-  const shared = await connectSharedLedger(url, gateway, retentionOf(options))
-  const { db, ledger, proofs, openMaintenance, openChannels, close } = shared
-  try {
-    const differences = await ledger.join(sharedSettings(options))
-    if (differences.length > 0) throw new ConfigError(disagreement(differences))
-    const maintenance = await openMaintenance((cause) =>
-      log.warn(
-        { reason: reasonOf(cause) },
-        'maintenance mode cannot be read from PostgreSQL; the last known one stays',
-      ),
-    )
-    return {
-      ...{ ledger, failures: ledger.failures, proofs, maintenance, openChannels },
-      turnsOf: (account) => new SharedTurns(db, account),
-      recordCost: recorderOf(ledger),
-      close: async () => {
-        maintenance.close()
-        await ledger.close()
-        await close()
-      },
-    }
-  } catch (cause) {
-    // Its heartbeat would keep the process of a refused start alive.
-    await ledger.close().catch(() => undefined)
-    await close()
-    throw cause
+  const shared = await connectSharedLedger(url, gateway, retentionOf(options), opened)
+  const { db, ledger, proofs, openMaintenance, openChannels } = shared
+  const differences = await ledger.join(sharedSettings(options))
+  if (differences.length > 0) throw new ConfigError(disagreement(differences))
+  const maintenance = await openMaintenance((cause) =>
+    log.warn(
+      { reason: reasonOf(cause) },
+      'maintenance mode cannot be read from PostgreSQL; the last known one stays',
+    ),
+  )
+  opened.unshift({ stop: () => maintenance.close() })
+  return {
+    ...{ ledger, failures: ledger.failures, proofs, maintenance, openChannels },
+    turnsOf: (account) => new SharedTurns(db, account),
+    recordCost: recorderOf(ledger),
   }
 }

@@ -2,7 +2,7 @@ import type { ListenOptions } from '../../config/serve.ts'
 
 /** The base of the URLs in quotes, without a trailing slash. */
 export function publicUrlOf({ publicUrl, host, port }: ListenOptions): string {
-  return (publicUrl ?? `http://${hostInUrl(host)}:${port}`).replace(/\/+$/, '')
+  return publicUrl ?? `http://${hostInUrl(host)}:${port}`
 }
 
 function hostInUrl(host: string): string {

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { Drain } from './drain.ts'
-import { runService } from './running-service.ts'
+import { runService, stopAll } from './running-service.ts'
 
 const service = vi.hoisted(() => ({ onSignal: async (_out: object): Promise<void> => {} }))
 // It would end the process of the tests.
@@ -29,4 +29,14 @@ test('a signal while the ports open stops every part once and starts none', asyn
   await closed
   expect(part.start).not.toHaveBeenCalled()
   expect(part.stop).toHaveBeenCalledOnce()
+})
+
+test('every part is stopped once, also after one that fails', async () => {
+  const stopped: string[] = []
+  const part = (name: string) => ({ stop: () => stopped.push(name) })
+  const failing = { stop: () => Promise.reject(new Error('away')) }
+  const parts = [part('first'), failing, part('last')]
+  await expect(stopAll(parts)).rejects.toThrow('away')
+  await stopAll(parts)
+  expect(stopped).toEqual(['first', 'last'])
 })

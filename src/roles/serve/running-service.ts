@@ -17,6 +17,23 @@ export type ServicePart = {
   stop(): Promise<unknown> | unknown
 }
 
+/**
+ * Stops parts in their order and removes them, so that each is stopped once. One that fails does not keep the others from
+ * stopping.
+ * @throws the first failure, after all of them
+ */
+export async function stopAll(parts: ServicePart[]): Promise<void> {
+  const failures: unknown[] = []
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    try {
+      await part.stop()
+    } catch (cause) {
+      failures.push(cause)
+    }
+  }
+  if (failures.length > 0) throw failures[0]
+}
+
 /** A server, and the option that gives it another port. */
 export type Listener = {
   readonly server: FastifyInstance
@@ -34,7 +51,7 @@ export type Listener = {
  */
 export async function runService(
   listeners: readonly Listener[],
-  parts: readonly ServicePart[],
+  parts: ServicePart[],
   { log, drain }: { readonly log: Logger; readonly drain: Drain },
 ): Promise<boolean> {
   const closeAll = async () => {
@@ -46,7 +63,7 @@ export async function runService(
     for (const part of parts) await part.handOver?.()
     for (const { server } of listeners) await server.close()
     cancel()
-    for (const part of parts) await part.stop()
+    await stopAll(parts)
   }
   let closing = null as Promise<void> | null
   const close = () => {

@@ -47,7 +47,6 @@ export type Selling = {
   readonly channels: (() => Promise<readonly Channel[]>) | null
   /** Without payment the clock alone. */
   checks(): readonly { readonly check: string; readonly fault: HealthFault | null }[]
-  readonly parts: readonly ServicePart[]
 }
 
 type Context = {
@@ -68,27 +67,15 @@ type Context = {
 
 /**
  * Opens everything that sells answers.
- * @param books null if answers are free; closed with the other parts
+ * @param books null if answers are free
+ * @param opened gets what it opens, in the order of its end
  * @throws ConfigError when what is configured can never take a payment
  */
 export async function openSelling(
   books: OpenLedger | null,
   options: ServeOptions,
   context: Context,
-): Promise<Selling> {
-  try {
-    return await sellingWith(books, options, context)
-  } catch (cause) {
-    // Its heartbeat would keep the process of a refused start alive.
-    await books?.close()
-    throw cause
-  }
-}
-
-async function sellingWith(
-  books: OpenLedger | null,
-  options: ServeOptions,
-  context: Context,
+  opened: ServicePart[],
 ): Promise<Selling> {
   const { engine, maintenance, metrics, log, onPayment } = context
   const {
@@ -114,6 +101,7 @@ async function sellingWith(
           anchoring: { proofs: books.proofs, anchors },
         })
   const channels = await paymentChannels(options, log, metrics, books, evmFacilitator)
+  if (channels !== null) opened.unshift(channels)
   // Channels use the node and the gas account of the first method.
   const readiness = exact[0]?.readiness
   const methods = [
@@ -157,13 +145,11 @@ async function sellingWith(
         })
   // Sales stop by the check itself; this is its line of log.
   const clockWatch = watchOf('the clock', () => clockCheck.fault?.reason ?? null, log)
-  const parts = [ledgerWatch, clockWatch, ...watches, ...anchors, hosted, channels].filter(
-    (part) => part !== null,
-  )
+  opened.unshift(ledgerWatch, clockWatch, ...watches, ...anchors, paidCalls(inFlightPayments))
+  if (hosted !== null) opened.unshift(hosted)
   return {
     ...{ gate, sales, methods, receipts, clockCheck, checks, rateLimits },
     channels: channels && (() => channels.channels()),
-    parts: [...parts, paidCalls(inFlightPayments), { stop: () => books?.close() }],
   }
 }
 

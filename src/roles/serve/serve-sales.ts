@@ -27,52 +27,51 @@ type Source = {
   readonly mirror?: Mirror
   readonly rateLimits?: RateLimits
   readonly engineChecks?: () => readonly CheckedSales[]
+  /** They hold nothing before their start. */
   readonly parts: readonly ServicePart[]
-  /** Stops after everything else. */
-  readonly last: ServicePart
 }
 
-/** Serves and sells the documents of an engine, which is in this process or another one. */
+/**
+ * Serves and sells the documents of an engine, which is in this process or another one.
+ * @param opened what the process has opened; gets everything else, in the order of its end
+ */
 export async function serveSales(
   options: ServeOptions,
   foundation: Foundation,
-  { restartEngine, tracing, parts, last, ...source }: Source,
+  opened: ServicePart[],
+  { restartEngine, tracing, parts, ...source }: Source,
 ): Promise<void> {
   const { dataDir, host, port } = options
   const { log, metrics, clock } = foundation
   const { engine } = source
   countFeedEvents(engine, metrics)
-  const books = options.payment === 'open' ? null : await openLedger(options, log)
+  const books = options.payment === 'open' ? null : await openLedger(options, log, opened)
   const maintenance = books?.maintenance ?? ownMaintenance(dataDir)
   const traffic = newTraffic(clock)
   const onPayment = traffic.counts.record
   const proofs = books === null ? null : keepProofs(books.proofs, engine, foundation)
   const common = { ...source, maintenance, ...foundation, traffic, onPayment, ...proofs }
-  const selling = await openSelling(books, options, common)
+  const selling = await openSelling(books, options, common, opened)
   const { checks } = selling
   const status = statusKeeping(dataDir, { engine, maintenance, checks }, foundation)
   const server = publicServer(options, { ...common, selling, status, tracing })
+  // It has timers before it listens. A second close does nothing.
+  opened.unshift({ stop: () => server.close() })
   const controls = { maintenance, checks, restartEngine, engine }
   const { desk, doctor } = deskOf(options, foundation, {
     ...{ ...controls, requests: traffic.requests },
     money: moneyOf(books?.ledger ?? null, selling.channels, traffic, foundation),
   })
   const admin = adminListener(options, foundation, { ...controls, desk, selling })
-  const isRunning = await runService(
-    [{ server, option: '--port', host, port }, admin],
-    [
-      measuring(options, engine, foundation, maintenance),
-      status,
-      ...parts,
-      openFilesWatch(log),
-      doctor,
-      ...(proofs === null ? [] : [proofs]),
-      ...selling.parts,
-      // After the ledger: an unreachable trace collector delays the exit by a second.
-      tracing,
-      last,
-    ],
-    foundation,
+  opened.unshift(
+    measuring(options, engine, foundation, maintenance),
+    status,
+    ...parts,
+    openFilesWatch(log),
+    doctor,
+    ...(proofs === null ? [] : [proofs]),
   )
+  const listeners = [{ server, option: '--port', host, port } as const, admin]
+  const isRunning = await runService(listeners, opened, foundation)
   if (isRunning) logUp(options, log)
 }

@@ -1,6 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
 import { hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
+import type { ServicePart } from './running-service.ts'
+import { stopAll } from './running-service.ts'
 import { connectSharedLedger } from './shared-ledger.ts'
 
 describe.skipIf(!hasPostgres)('the ledger of all gateways', () => {
@@ -13,7 +15,8 @@ describe.skipIf(!hasPostgres)('the ledger of all gateways', () => {
   test('and the proof log use no connection of each other', async () => {
     const url = await server.createDatabase()
     const retention = { answersMs: 60_000, paymentsMs: null }
-    const { db, proofs, close } = await connectSharedLedger(url, 'test', retention)
+    const opened: ServicePart[] = []
+    const { db, proofs } = await connectSharedLedger(url, 'test', retention, opened)
     let end = () => {}
     const ended = new Promise<void>((resolve) => {
       end = resolve
@@ -23,6 +26,6 @@ describe.skipIf(!hasPostgres)('the ledger of all gateways', () => {
     expect(await proofs.hours(null, 1)).toEqual([])
     end()
     await Promise.all(transactions)
-    await close()
+    await stopAll(opened)
   })
 })

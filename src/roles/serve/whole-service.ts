@@ -11,23 +11,28 @@ import { localEngine } from './local-engine.ts'
 import type { ServicePart } from './running-service.ts'
 import { serveSales } from './serve-sales.ts'
 
-/** `--role all`: gateway in this thread, engine in a worker thread, admin server. */
+/**
+ * `--role all`: gateway in this thread, engine in a worker thread, admin server.
+ * @param opened gets what it opens, in the order of its end
+ */
 export async function serveAll(
   options: ServeOptions,
   configuration: EffectiveConfiguration,
+  opened: ServicePart[],
 ): Promise<void> {
   const { source, dataDir } = options
-  const lock = lockDataFolder(source, dataDir)
+  lockDataFolder(source, dataDir, opened)
   const foundation = await foundationOf(options, configuration)
   const { log, clock } = foundation
   const tracing = await tracingTo(options.otlpEndpoint, log)
+  // Stopped after the ledger: an unreachable trace collector delays the exit by a second.
+  opened.unshift(tracing)
   prepareDataFolder(dataDir, log)
   const engine = newReplica()
   const engineThread = await localEngine(options, engine, foundation)
-  await serveSales(options, foundation, {
+  await serveSales(options, foundation, opened, {
     ...{ engine, tracing, restartEngine: engineThread.restart },
     parts: [warmUpLog(engine, clock, log), engineThread, collecting(clock)],
-    last: lock,
   })
 }
 
