@@ -28,7 +28,7 @@ import type { ExternalRuntime } from '../src/streams/runtime.ts'
  * `tsx bench/external.ts` measures; `--quick` only checks that every source sends data.
  */
 const fullMode = { settleMs: 30_000, measuredMs: 60_000 }
-const quickMode = { settleMs: 6_000, measuredMs: 4_000 }
+const quickMode = { settleMs: 4_000, measuredMs: 1_000 }
 const SEED = 5
 
 const candidates = ['floor', 'listened', 'answered'] as const

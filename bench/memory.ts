@@ -31,7 +31,7 @@ const { values: given } = parseArgs({
 })
 const isQuick = given.quick
 const COUNTS = (given.coins ?? (isQuick ? '5' : '0,14,180,230')).split(',').map(Number)
-const SECONDS = Number(given.seconds ?? (isQuick ? 20 : 300))
+const SECONDS = Number(given.seconds ?? (isQuick ? 5 : 300))
 const DAYS = Number(given.days ?? (isQuick ? 2 : 30))
 /** Days of stored measures. */
 const MEASURE_DAYS = 7

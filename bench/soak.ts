@@ -35,7 +35,7 @@ import { isTraded } from './venue-frames.ts'
  * is caused by the machine. Needs `npm run build`, because the workers run compiled.
  *
  * `tsx bench/soak.ts` runs 30 minutes and exits with 1 when a bar is missed; `--minutes N` is another duration;
- * `--quick` runs a quarter of a minute without judging; `--rate N` is another multiple of the venue's rate.
+ * `--quick` runs six seconds without judging; `--rate N` is another multiple of the venue's rate.
  */
 const BARS = { heapMibPerMinute: 0.1, delayP999Ms: 20 }
 const RATE_DEFAULT = 10
@@ -93,7 +93,7 @@ else {
       quick: { type: 'boolean', default: false },
     },
   })
-  await soak(values.quick ? 0.25 : Number(values.minutes), Number(values.rate))
+  await soak(values.quick ? 0.1 : Number(values.minutes), Number(values.rate))
 }
 
 /** @param rate multiple of the venue's rate */

@@ -1,7 +1,7 @@
 /**
  * Writes the sample answers that the service publishes:
  * `node_modules/.bin/tsx test/golden/write-samples.ts && npx biome format --write src/api/discovery/samples.json`.
- * Run it after every change of a schema; `test/discovery.test.ts` fails until then.
+ * Run it after every change of a schema; `test/samples.deep.test.ts` fails until then.
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
