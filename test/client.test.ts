@@ -176,6 +176,7 @@ describe('the client', () => {
     const { answer } = await client.resume((failure as UnansweredError).payment)
     expect(answer).toMatchObject({ run: 1 })
     expect(await spent()).toBe(PRICE)
+    expect((await client.about('pulse', 'BTC')).answer, 'is a new one').toMatchObject({ run: 2 })
   })
 
   test.each([
@@ -263,8 +264,9 @@ describe('the client', () => {
     expect(failure).toBeInstanceOf(UnansweredError)
     const { payment } = failure as UnansweredError
     await expect(client.resume(payment)).rejects.toBeInstanceOf(UnansweredError)
+    await expect(client.about('pulse', 'BTC')).rejects.toBeInstanceOf(UnansweredError)
     isLimited = false
-    expect((await client.resume(payment)).answer).toMatchObject({ run: 1 })
+    expect((await client.about('pulse', 'BTC')).answer).toMatchObject({ run: 1 })
     expect([signatures(), client.spentUsd]).toEqual([1, PRICE_USD])
     expect(await spent()).toBe(PRICE)
   })

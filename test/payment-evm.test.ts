@@ -514,6 +514,26 @@ test('a payment that another sender submitted is open while the node does not an
   expect(await payment.outcome()).toMatchObject({ kind: 'settled' })
 })
 
+test('a node that lags behind bars no payer whose payments another sender submitted', async () => {
+  let isBehind = false
+  const block = { number: '0x1', timestamp: '0x1', transactions: [], baseFeePerGas: '0x3b9aca00' }
+  const node = await watchedNode(({ method }) => {
+    if (!isBehind) return undefined
+    if (method === 'eth_call') return { result: '0x' }
+    return method === 'eth_getBlockByNumber' ? { result: block } : undefined
+  })
+  const buyer = await fundedBuyer()
+  for (const _ of [1, 2, 3]) {
+    const payment = await paymentOf(buyer, node.facilitator)
+    expect(await payment.verify()).toEqual({ kind: 'valid' })
+    expect(await facilitator.settle(payment)).toMatchObject({ kind: 'settled' })
+    isBehind = true
+    expect(await payment.settle('confirmed')).not.toMatchObject({ kind: 'settled' })
+    isBehind = false
+    expect(await node.facilitator.payers.barred(payment.payer)).toBeNull()
+  }
+})
+
 test('a contract wallet whose receipt came late reserves no gas for the next one', async () => {
   const { url } = await watchedNode(({ method }) =>
     method === SYNC ? { error: { code: -32_601, message: 'not found' } } : undefined,

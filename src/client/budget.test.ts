@@ -12,10 +12,14 @@ function budgetOf(totalUsd = 1) {
   const budget = new Budget({ maxUsdPerCall: 0.1, totalUsd }, () => nowMs)
   const signed = (): Hold =>
     budget.signed(budget.hold(PRICE), { amount: PRICE, endsMs: nowMs + ENDS_MS })
+  const deposited = (channel: string, amount: bigint, cumulative = PRICE): Hold => {
+    const deposit = { amount, endsMs: nowMs + ENDS_MS }
+    return budget.signedVoucher(budget.hold(PRICE), channel, cumulative, deposit)
+  }
   const advance = (ms: number) => {
     nowMs += ms
   }
-  return { budget, signed, advance }
+  return { budget, signed, deposited, advance }
 }
 
 describe('a signed payment counts', () => {
@@ -65,25 +69,47 @@ describe('a signed payment counts', () => {
   })
 })
 
-test('a deposit counts apart from the vouchers that it pays for', () => {
-  const { budget } = budgetOf()
-  budget.signedVoucher(budget.hold(PRICE), '0xa', PRICE, 600_000n)
-  expect(budget.spentUsd).toBe(0.1)
-  for (let prices = 2n; prices <= 6n; prices += 1n)
-    budget.signedVoucher(budget.hold(PRICE), '0xa', prices * PRICE)
-  budget.signedVoucher(budget.hold(PRICE), '0xa', 7n * PRICE, 400_000n)
-  expect(budget.spentUsd).toBe(0.7)
+describe('a deposit counts', () => {
+  test('apart from the vouchers that it pays for', () => {
+    const { budget, deposited } = budgetOf()
+    deposited('0xa', 600_000n)
+    expect(budget.spentUsd).toBe(0.1)
+    for (let prices = 2n; prices <= 6n; prices += 1n)
+      budget.signedVoucher(budget.hold(PRICE), '0xa', prices * PRICE)
+    deposited('0xa', 400_000n, 7n * PRICE)
+    expect(budget.spentUsd).toBe(0.7)
+  })
+
+  test('until it cannot be made, if reported as not charged', () => {
+    const { budget, deposited, advance } = budgetOf()
+    budget.reportUncharged(deposited('0xa', 1_000_000n))
+    advance(ENDS_MS - 1_000)
+    const again = () => deposited('0xa', 1_000_000n)
+    expect(again).toThrow(/only 0 of deposits; another 1 are reserved .* retry in 1 s; nothing was/)
+    advance(1_000)
+    again()
+  })
+
+  test('permanently after an answer, without one, and beyond one budget of releases', () => {
+    const { budget, deposited, advance } = budgetOf()
+    budget.settle(deposited('0xa', 300_000n))
+    deposited('0xb', 300_000n)
+    for (const amount of [400_000n, 400_000n, 400_000n]) {
+      budget.reportUncharged(deposited('0xc', amount))
+      advance(ENDS_MS)
+    }
+    expect(() => deposited('0xc', 1n)).toThrow(/allows only 0 of deposits; nothing was sent/)
+  })
 })
 
 describe('nothing is sent', () => {
   test('with deposits above the budget in one or together', () => {
-    const { budget } = budgetOf()
-    const expected = budget.hold(PRICE)
-    const deposited = (channel: string, amount: bigint) => () =>
-      budget.signedVoucher(expected, channel, PRICE, amount)
-    expect(deposited('0xa', 1_000_001n)).toThrow(/allows only 1 of deposits; nothing was sent$/)
-    deposited('0xa', 600_000n)()
-    expect(deposited('0xb', 600_000n)).toThrow(/allows only 0.4 of deposits; nothing was sent$/)
+    const { deposited } = budgetOf()
+    expect(() => deposited('0xa', 1_000_001n)).toThrow(
+      'but the budget allows only 1 of deposits; nothing was sent. Increase totalUsd, or set depositStrategy of the wallet',
+    )
+    deposited('0xa', 600_000n)
+    expect(() => deposited('0xb', 600_000n)).toThrow(/allows only 0.4 of deposits; nothing was/)
   })
 
   test('for a voucher over more than the call costs, or than is left', () => {

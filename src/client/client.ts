@@ -78,8 +78,12 @@ type CoinAnalysis = {
 }[keyof Answers]
 type MarketAnalysis = Exclude<keyof Answers, CoinAnalysis>
 
-/** An uncharged payment that can be sent again. */
-type Unspent = Pick<BudgetedPayment, 'freshUntilMs'> & { readonly header: string }
+/** A payment that is sent again before another is signed. */
+type Unspent = Pick<BudgetedPayment, 'freshUntilMs'> & {
+  readonly header: string
+  /** It may have been charged, so it is sent again at any age. */
+  readonly isOpen: boolean
+}
 
 type Kept = { readonly header: string; readonly bought: Bought<unknown> }
 
@@ -97,7 +101,7 @@ export class PerpscopeClient {
   readonly #kept = new Map<string, Kept>()
   /** Reservations by payment header. */
   readonly #open = new Map<string, Hold>()
-  /** By URL: payments reported as not charged and reusable. */
+  /** By URL: payments without an answer, and those reported as not charged and reusable. */
   readonly #unspent = new Map<string, Unspent>()
 
   constructor(options: ClientOptions) {
@@ -147,10 +151,11 @@ export class PerpscopeClient {
 
   /** Fetches the answer to a payment that received none. @throws UnansweredError, RefusedError */
   async resume({ url, header }: PendingPayment): Promise<Bought<unknown>> {
-    const bought = await this.#fetchAnswer(url, header, true)
+    const unspent = this.#unspent.get(url)
+    if (unspent?.header !== header) return this.#fetchAnswer(url, header, true)
     // Otherwise the next call would fetch this answer again.
-    if (this.#unspent.get(url)?.header === header) this.#unspent.delete(url)
-    return bought
+    this.#unspent.delete(url)
+    return this.#payWith(url, unspent)
   }
 
   async #free(path: string): Promise<unknown> {
@@ -169,11 +174,12 @@ export class PerpscopeClient {
     return (await this.#buyWithUnspent(url)) ?? (await this.#buy(url))
   }
 
-  /** Reuses an uncharged payment of the same call; null if there is none. */
+  /** Sends an earlier payment of the same call again; null if there is none, or if it was refused. */
   async #buyWithUnspent(url: string): Promise<Bought<unknown> | null> {
     const unspent = this.#unspent.get(url)
     this.#unspent.delete(url)
-    if (unspent === undefined || unspent.freshUntilMs <= this.#nowMs()) return null
+    if (unspent === undefined) return null
+    if (!unspent.isOpen && unspent.freshUntilMs <= this.#nowMs()) return null
     try {
       return await this.#payWith(url, unspent)
     } catch (cause) {
@@ -199,17 +205,18 @@ export class PerpscopeClient {
     })
     const header = encoded(payment)
     keep(this.#open, header, hold, OPEN_MAX)
-    return this.#payWith(url, { header, freshUntilMs })
+    return this.#payWith(url, { header, freshUntilMs, isOpen: false })
   }
 
   async #payWith(url: string, unspent: Unspent): Promise<Bought<unknown>> {
-    const { header } = unspent
+    const { header, isOpen } = unspent
     try {
-      const bought = await this.#fetchAnswer(url, header)
+      const bought = await this.#fetchAnswer(url, header, isOpen)
       keep(this.#kept, url, { header, bought }, KEPT_MAX)
       return bought
     } catch (cause) {
-      if (isUncharged(cause) && !isOver(cause)) keep(this.#unspent, url, unspent, OPEN_MAX)
+      const isUnanswered = cause instanceof UnansweredError
+      if (!isOver(cause)) keep(this.#unspent, url, { ...unspent, isOpen: isUnanswered }, OPEN_MAX)
       throw cause
     }
   }
@@ -224,7 +231,7 @@ export class PerpscopeClient {
     return retry(answered, isTemporary, this.#options.wait)
   }
 
-  async #fetchAnswer(url: string, header: string, mayBeCharged = false): Promise<Bought<unknown>> {
+  async #fetchAnswer(url: string, header: string, mayBeCharged: boolean): Promise<Bought<unknown>> {
     const answered = async () => {
       const response = await this.#send(url, { 'payment-signature': header })
       if (response.status === 200) return await boughtOf(response)

@@ -8,7 +8,7 @@ export type ProblemBody = {
   readonly detail: string
   readonly retryable: boolean
   readonly retry_after: number | null
-  /** null while the outcome of the settlement is unknown. */
+  /** null while the outcome of the settlement is unknown, or while a limit prevents the look-up of a used payment. */
   readonly charged: boolean | null
   readonly payment_reusable: boolean
   readonly param?: string

@@ -17,7 +17,7 @@ async function failed(causes: readonly Error[], mayBeCharged?: boolean): Promise
 
 const lost = new TypeError('the connection broke')
 
-test.each(['rate_limited', 'ledger_busy'] as const)(
+test.each(['rate_limited', 'ledger_busy', 'internal_error'] as const)(
   '%s does not deny the charge of an earlier request',
   async (code) => {
     const last = refusal(code, false, 60)
@@ -34,4 +34,5 @@ test('a refusal after the look-up of the payment does', async () => {
   expect(await failed([lost, last])).toBe(last)
   const limited = refusal('rate_limited', false, 60)
   expect(await failed([refusal('data_stale', false), limited])).toBe(limited)
+  expect(await failed([lost, refusal('data_stale', false), limited])).toBe(limited)
 })

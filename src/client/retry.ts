@@ -7,8 +7,12 @@ const ATTEMPTS_MAX = 6
 const WAIT_MS = 500
 const WAIT_MS_MAX = 10_000
 
-/** The service sends them without looking the payment up, so `charged` is about that request alone. */
-const withoutLookUp: ReadonlySet<ProblemCode> = new Set(['rate_limited', 'ledger_busy'])
+/** The service may send them without looking the payment up, so `charged` is about that request alone. */
+const withoutLookUp: ReadonlySet<ProblemCode> = new Set([
+  'rate_limited',
+  'ledger_busy',
+  'internal_error',
+])
 
 type Wait = (ms: number) => Promise<void>
 
@@ -29,7 +33,7 @@ export function sendUntilSettled<Answer>(
       return await send()
     } catch (cause) {
       const reported = isOpen ? aboutPayment(cause) : cause
-      isOpen ||= !isUncharged(reported)
+      isOpen = !isUncharged(reported)
       throw reported
     }
   }

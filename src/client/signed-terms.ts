@@ -16,8 +16,8 @@ export type SignedTerms =
       readonly kind: 'voucher'
       readonly channelId: string
       readonly cumulative: bigint
-      /** Into the channel, with the voucher; 0 without one. */
-      readonly deposit: bigint
+      /** Into the channel, with the voucher. */
+      readonly deposit?: { readonly amount: bigint; readonly endsMs: number }
     }
 
 /** Added to the validity: block times may lag, and the local clock may be ahead. */
@@ -69,8 +69,12 @@ function voucherOf(payload: PaymentPayload['payload'], asked: PaymentRequirement
   mustPay(receiver, asked)
   const { channelId, maxClaimableAmount } = members(payload['voucher'])
   if (typeof channelId !== 'string') throw wrong('a voucher without channelId')
-  const deposit = payload['type'] === 'deposit' ? uint(members(payload['deposit'])['amount']) : 0n
-  return { kind: 'voucher', channelId, cumulative: uint(maxClaimableAmount), deposit }
+  const terms = { kind: 'voucher', channelId, cumulative: uint(maxClaimableAmount) } as const
+  if (payload['type'] !== 'deposit') return terms
+  const { amount, authorization } = members(payload['deposit'])
+  const { validBefore } = members(members(authorization)['erc3009Authorization'])
+  const endsMs = Number(uint(validBefore)) * 1_000 + MARGIN_MS
+  return { ...terms, deposit: { amount: uint(amount), endsMs } }
 }
 
 function mustPay(to: unknown, { payTo }: PaymentRequirements): void {

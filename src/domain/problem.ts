@@ -61,7 +61,10 @@ export type ProblemFacts = {
   readonly didYouMean?: readonly string[]
   /** The same signed payment can be sent again. */
   readonly paymentReusable?: boolean
-  /** Default false; null while the outcome of the settlement is unknown, and for callers that cannot prove that the payment is theirs. */
+  /**
+   * Default false; null while the outcome of the settlement is unknown or a limit prevents the look-up of a used payment,
+   * and for callers that cannot prove that the payment is theirs.
+   */
   readonly charged?: boolean | null
   /** Members of single codes, such as `have` and `need`. */
   readonly more?: Readonly<Record<string, string | number | null>>

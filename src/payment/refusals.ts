@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { isRecord, parsedJson } from '../domain/json.ts'
 import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import type { BufferedResponse } from './buffered-response.ts'
@@ -132,13 +133,18 @@ export function answerExpired(request: FastifyRequest, isSettled: boolean): Buff
   })
 }
 
-/** The identifier protects a buyer from paying twice for one purpose. */
-export function identifierReused(request: FastifyRequest): BufferedResponse {
+/**
+ * The identifier protects a buyer from paying twice for one purpose.
+ * @param isCharged the transfer was on chain before this request
+ */
+export function identifierReused(request: FastifyRequest, isCharged = false): BufferedResponse {
+  const charge = isCharged ? 'This one was charged before.' : 'Nothing was charged for this one.'
   return refuse(request, 'payment_replayed', {
     detail:
-      'Another payment of this wallet has this payment identifier. Nothing was charged for this one. Send the ' +
-      'first payment again for its answer, or use a new identifier.',
+      `Another payment of this wallet has this payment identifier. ${charge} Send the first payment again for its ` +
+      'answer, or use a new identifier.',
     param: 'extensions.payment-identifier.info.id',
+    charged: isCharged,
   })
 }
 
@@ -218,6 +224,22 @@ export function internalError(request: FastifyRequest, isCharged = false): Buffe
     ...again,
     charged: isCharged,
   })
+}
+
+/** @param refusal of a handler, which does not know that an earlier request charged the payment */
+export function chargedBefore(
+  request: FastifyRequest,
+  refusal: BufferedResponse | null,
+): BufferedResponse {
+  const body = refusal === null ? undefined : parsedJson(refusal.body.toString())
+  // A handler may also answer in another format.
+  if (refusal === null || !isRecord(body) || typeof body['detail'] !== 'string')
+    return internalError(request, true)
+  const [before, denied, stated] = [body['detail'], chargeOf(false), chargeOf(true)]
+  const detail = before.includes(denied) ? before.replace(denied, stated) : `${before} ${stated}`
+  const facts = { detail, error: `${body['title']}: ${detail}` }
+  const changed = { ...body, ...facts, charged: true, payment_reusable: true }
+  return { ...refusal, body: Buffer.from(JSON.stringify(changed)) }
 }
 
 function chargeOf(isCharged: boolean): string {

@@ -181,7 +181,7 @@ describe('a payment whose settlement was begun', () => {
     const ask = async (url = '/slow/BTC') => {
       return (await host.app.inject({ url, headers: { 'payment-signature': header } })).json()
     }
-    return { reports, clock, ledger, ask }
+    return { reports, clock, ledger, events: host.events, ask }
   }
 
   async function charged(atWork = async () => {}) {
@@ -193,15 +193,23 @@ describe('a payment whose settlement was begun', () => {
 
   test('is never reported as not charged once the chain has its transfer', async () => {
     let work = async () => {}
-    const { clock, ledger, ask } = await charged(() => work())
+    const { clock, ledger, events, ask } = await charged(() => work())
     work = () => Promise.reject(new Error('the engine is broken'))
-    const fault = { code: 'internal_error', charged: true, payment_reusable: true }
-    expect(await ask(), 'the handler refuses').toMatchObject(fault)
+    const charge = { charged: true, payment_reusable: true }
+    const fault = { ...charge, code: 'internal_error' }
+    expect(await ask(), 'the handler fails').toMatchObject(fault)
+    const detail = 'Old. The payment was charged before. Retry in 212 s.'
+    const stale = { ...charge, code: 'data_stale', detail, retry_after: 212 }
+    expect(await ask('/stale'), 'the handler refuses').toMatchObject(stale)
     work = async () => clock.advance(60_000)
-    expect(await ask(), 'the handler is late').toMatchObject(fault)
+    expect(await ask(), 'the handler is late').toMatchObject({ ...charge, code: 'engine_timeout' })
+    expect(events.filter(({ kind }) => kind === 'uncharged')).toEqual([])
     work = async () => {}
-    vi.spyOn(ledger, 'begin').mockRejectedValueOnce(new Error('damaged'))
+    const begin = vi.spyOn(ledger, 'begin')
+    begin.mockRejectedValueOnce(new Error('damaged'))
     expect(await ask(), 'the ledger fails').toMatchObject(fault)
+    begin.mockResolvedValueOnce({ kind: 'identifier_taken' })
+    expect(await ask()).toMatchObject({ code: 'payment_replayed', charged: true })
     expect(await ask()).toMatchObject({ coin: { coin: 'BTC' } })
   })
 
@@ -215,16 +223,19 @@ describe('a payment whose settlement was begun', () => {
     expect(await ask(), 'no chain can be asked').toHaveProperty('diagnostics')
   })
 
-  test('is sent again, not signed again, while the ledger cannot be read', async () => {
+  test.each([
+    ['busy', new LedgerBusyError('away', null), 'ledger_busy'],
+    ['damaged', new Error('damaged'), 'settlement_unknown'],
+  ])('is sent again, not signed again, while the ledger is %s', async (_what, fault, code) => {
     const { ledger, ask } = await charged()
     const find = ledger.find.bind(ledger)
     const reads = vi.spyOn(ledger, 'find')
     reads.mockImplementation(async (key) => {
-      if (reads.mock.calls.length === 3) throw new LedgerBusyError('away', null)
+      if (reads.mock.calls.length === 3) throw fault
       return find(key)
     })
     const refused = await ask()
-    expect(refused).toMatchObject({ code: 'ledger_busy', payment_reusable: true })
+    expect(refused).toMatchObject({ code, payment_reusable: true })
     expect(refused.detail).toContain('Do not sign another payment')
   })
 

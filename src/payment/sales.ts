@@ -15,6 +15,7 @@ import type { PresentedPayment } from './presented-payment.ts'
 import type { PurchasedAnswers } from './purchased-answers.ts'
 import {
   answerTimedOut,
+  chargedBefore,
   identifierReused,
   internalError,
   ledgerBusy,
@@ -70,6 +71,7 @@ export class Sales {
       this.#options
     const { inFlight, key } = presented
     let refusal: BufferedResponse
+    let mayBeUsed = false
     try {
       const beganMs = clock.nowMs()
       const gate = await nodeGate.admit(request, presented.payment, permit)
@@ -78,8 +80,10 @@ export class Sales {
         return gate
       }
       // Only a settlement that was begun here can have paid for one of our answers.
-      const wasBegunHere = async () =>
-        (await ledger.find(key))?.payloadHash === presented.payloadHash
+      const wasBegunHere = async () => {
+        mayBeUsed = true
+        return (await ledger.find(key))?.payloadHash === presented.payloadHash
+      }
       const verdict = gate ?? (await coordinator.verify(presented.payment, wasBegunHere))
       const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
       const isForeign = isUsed && !(await wasBegunHere())
@@ -98,8 +102,8 @@ export class Sales {
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
       // The ledger was only read, perhaps for a used nonce.
-      refusal =
-        cause instanceof LedgerBusyError ? ledgerUnavailable(request) : internalError(request)
+      if (cause instanceof LedgerBusyError) refusal = ledgerUnavailable(request)
+      else refusal = mayBeUsed ? settlementUnknown(request, null) : internalError(request)
     } finally {
       permit.end()
     }
@@ -110,7 +114,7 @@ export class Sales {
   /**
    * Nothing is sold: the payment may be used again, and its copies get the same response.
    * @param answer refusal of the handler
-   * @returns the response in its place, because a handler does not know of an earlier charge; null to send it as it is
+   * @returns the response in its place, if an earlier request charged the payment; null to send it as it is
    */
   cancel(
     request: FastifyRequest,
@@ -118,14 +122,16 @@ export class Sales {
     answer: BufferedResponse | null,
   ): BufferedResponse | null {
     sale.cancelLapse()
+    const isPrepaid = sale.prepaid !== null
     const isCurrent = answer?.status === 304
-    const instead = sale.prepaid === null || isCurrent ? null : internalError(request, true)
+    const instead = isPrepaid && !isCurrent ? chargedBefore(request, answer) : null
     // A 304 is right for this buyer only.
     sale.inFlight.close(
       isCurrent ? stillInFlight(request) : (instead ?? answer ?? internalError(request)),
     )
     const reason = answer === null ? 'no body' : `status ${answer.status}`
-    this.#options.emit(request, { kind: 'uncharged', payer: sale.key.payer, reason })
+    if (!isPrepaid)
+      this.#options.emit(request, { kind: 'uncharged', payer: sale.key.payer, reason })
     return instead
   }
 
@@ -145,10 +151,9 @@ export class Sales {
 
   /** The handler broke a rule of paid answers. */
   fail(request: FastifyRequest, sale: Sale, cause: unknown): BufferedResponse {
-    const answer = internalError(request, sale.prepaid !== null)
+    const answer = internalError(request)
     this.#options.emit(request, { kind: 'failed', cause })
-    this.cancel(request, sale, answer)
-    return answer
+    return this.cancel(request, sale, answer) ?? answer
   }
 
   #lapseLater(
@@ -186,7 +191,7 @@ export class Sales {
       const begin = () => ledger.begin(entry, clock.nowMs())
       const begun = await measured(request, 'ledger begin', begin)
       if (begun.kind === 'taken') return await answers.overtaken(request, sale)
-      if (begun.kind === 'identifier_taken') return identifierReused(request)
+      if (begun.kind === 'identifier_taken') return identifierReused(request, prepaid !== null)
       finality = begun.finality
     } catch (cause) {
       emit(request, { kind: 'failed', cause })
@@ -219,7 +224,7 @@ export class Sales {
   }
 }
 
-/** `engine_timeout` states that nothing was charged. */
 function timedOut(request: FastifyRequest, prepaid: Sale['prepaid']): BufferedResponse {
-  return prepaid === null ? answerTimedOut(request) : internalError(request, true)
+  const late = answerTimedOut(request)
+  return prepaid === null ? late : chargedBefore(request, late)
 }

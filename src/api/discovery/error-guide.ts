@@ -101,7 +101,9 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     },
   },
   rate_limited: {
-    meaning: 'Too many calls. Retry after retry_after seconds. A payment in the call was not used.',
+    meaning:
+      'Too many calls. Retry after retry_after seconds with the same payment. This request used no payment; charged is ' +
+      'null if an earlier one may have.',
     example: {
       detail: 'Too many unpaid calls from this IP address. Nothing was charged. Retry in 12 s.',
       retryAfterSeconds: 12,

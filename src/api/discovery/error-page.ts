@@ -21,8 +21,8 @@ export function errorPage(): string {
 </head>
 <body>
 <h1>Errors</h1>
-<p>Every error is application/problem+json (RFC 9457). charged: whether a payment was taken.
-payment_reusable: whether the same signed payment can be sent again.</p>
+<p>Every error is application/problem+json (RFC 9457). charged: whether the payment was taken, by this
+or an earlier request; the descriptions are about this request. payment_reusable: whether the same signed payment can be sent again.</p>
 ${entries.join('\n')}
 </body>
 </html>

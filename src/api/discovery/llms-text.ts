@@ -54,7 +54,7 @@ export function llmsFullText(facts: DocumentFacts): string {
     ...offersOf(facts).flatMap((offer) => analysisText(offer, facts)),
     '# Errors',
     '',
-    'Media type application/problem+json. charged: whether a payment was taken. payment_reusable: whether the same signed payment can be sent again. retry_after: seconds to wait.',
+    'Media type application/problem+json. charged: whether the payment was taken, by this or an earlier request; the descriptions are about this request. payment_reusable: whether the same signed payment can be sent again. retry_after: seconds to wait.',
     '',
     ...problemCodes.map(({ code, status }) => `- ${status} ${code}: ${errorGuide[code].meaning}`),
     '- 402: payment required, or the payment was refused; diagnostics states why.',

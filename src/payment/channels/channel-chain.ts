@@ -116,13 +116,12 @@ export class ChannelChain {
   }
 
   /** Whether the authorization of a deposit was used, by any sender, or cancelled. */
-  isUsed({ channelId, config, deposit }: ChannelDeposit, blockNumber?: bigint): Promise<boolean> {
+  isUsed({ channelId, config, deposit }: ChannelDeposit): Promise<boolean> {
     return this.#client.readContract({
       address: config.token,
       abi: depositTokenAbi,
       functionName: 'authorizationState',
       args: [config.payer, depositNonce(channelId, deposit.salt)],
-      ...(blockNumber !== undefined && { blockNumber }),
     })
   }
 
@@ -169,7 +168,7 @@ export class ChannelChain {
   /** The payer is at fault, because the estimate succeeded just before, unless another sender made the deposit. */
   async #countFailed(wanted: ChannelDeposit, sent: TransactionResult): Promise<void> {
     if (sent.kind !== 'reverted' || sent.transaction === undefined) return
-    const { transaction, gas = 0n, blockNumber } = sent
+    const { transaction, gas = 0n, blockNumber = 0n } = sent
     const strikes = (await this.#isMadeByOther(wanted, blockNumber)) ? 0 : 1
     const { payer } = wanted.config
     await this.#options.payers.failed({
@@ -178,19 +177,16 @@ export class ChannelChain {
   }
 
   /** Anybody can submit a deposit; to cancel it or to use its nonce otherwise takes the payer. @returns true in doubt */
-  async #isMadeByOther(wanted: ChannelDeposit, blockNumber: bigint | undefined): Promise<boolean> {
-    const { channelId, config, deposit } = wanted
+  async #isMadeByOther(
+    { channelId, config, deposit }: ChannelDeposit,
+    blockNumber: bigint,
+  ): Promise<boolean> {
     const { amount: value, validAfter, validBefore, salt } = deposit
     const terms = { from: config.payer, to: DEPOSIT_COLLECTOR, value, validAfter, validBefore }
     const authorization = { ...terms, nonce: depositNonce(channelId, salt) }
-    try {
-      // A node may lag behind, so the block of the revert is asked for.
-      if (!(await this.isUsed(wanted, blockNumber))) return false
-      const chain = this.#options.network
-      return (await chainOutcome(this.#client, { authorization, chain })).kind !== 'forfeited'
-    } catch {
-      return true
-    }
+    const payment = { authorization, chain: this.#options.network }
+    const { kind } = await chainOutcome(this.#client, payment, blockNumber)
+    return kind === 'settled' || kind === 'unknown'
   }
 
   async claim(claims: readonly ChannelClaim[]): Promise<TransactionResult> {

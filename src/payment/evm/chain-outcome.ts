@@ -27,13 +27,22 @@ const GUESS_MARGIN_BLOCKS = 50n
 const USED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationUsed' }))
 const CANCELED = toEventSelector(getAbiItem({ abi, name: 'AuthorizationCanceled' }))
 
-/** Reads the state of an authorization's nonce from the chain, independent of the submitter. */
-export async function chainOutcome(client: Client, payment: Authorized): Promise<Outcome> {
+/**
+ * Reads the state of an authorization's nonce from the chain, independent of the submitter.
+ * @param atLeast a block that the node must have; an earlier state is unknown
+ */
+export async function chainOutcome(
+  client: Client,
+  payment: Authorized,
+  atLeast = 0n,
+): Promise<Outcome> {
   const { authorization, chain } = payment
   const { from: authorizer, nonce } = authorization
   try {
     // The block first: the result holds for its time, even on a node that lags behind.
     const head = await client.getBlock()
+    if (head.number < atLeast)
+      return { kind: 'unknown', reason: `the node does not have block ${atLeast} yet` }
     const used = await client.readContract({
       address: chain.asset,
       abi,

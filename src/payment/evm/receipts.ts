@@ -48,14 +48,14 @@ export class Receipts {
     { blockNumber, transactionHash }: TransactionReceipt,
     deadlineMs: number,
   ): Promise<TransactionReceipt | null> {
-    const head = await this.#poll(async () => {
-      const newest = await this.#node.getBlockNumber({ cacheTime: 0 })
-      return newest >= blockNumber ? newest : null
+    return this.#poll(async () => {
+      const head = await this.#node.getBlockNumber({ cacheTime: 0 })
+      if (head < blockNumber) return null
+      // The block can omit a transaction of a flashblock, and a later block can have it. Another backend of the node may
+      // answer, which does not have the block yet.
+      const receipt = await receiptOf(this.#node, transactionHash)
+      return receipt !== null && receipt.blockNumber <= head ? receipt : null
     }, deadlineMs)
-    if (head === null) return null
-    // Always again: the block can omit a transaction of a flashblock, and a later flashblock can have it.
-    const receipt = await receiptOf(this.#node, transactionHash)
-    return receipt !== null && receipt.blockNumber <= head ? receipt : null
   }
 
   async #poll<T>(ask: () => Promise<T | null>, deadlineMs: number): Promise<T | null> {

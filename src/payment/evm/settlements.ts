@@ -59,6 +59,15 @@ type Mined = {
   sealed(): Promise<TransactionReceipt | null>
 }
 
+/** How a mined transaction did not pay. */
+type Failure = {
+  /** Whether the payer has code. */
+  readonly hasCode: boolean
+  /** Whether it used nearly all of its gas. */
+  readonly isBurnt: boolean
+  readonly blockNumber: bigint
+}
+
 /** Wait for further payments after a recent transaction. */
 const GATHER_MS = 100
 const TOGETHER_MAX = 50
@@ -327,7 +336,7 @@ export class Settlements {
   async #failed(
     payment: ExactEvmPayment,
     attempt: Attempt,
-    { gasUsed }: TransactionReceipt,
+    { gasUsed, blockNumber }: TransactionReceipt,
   ): Promise<Settlement | null> {
     const { payer, authorization } = payment
     const { transaction, reserved, members, gasMax } = attempt
@@ -342,7 +351,8 @@ export class Settlements {
     const isToBlame = !isShared || (code !== null && !attempt.isCounted)
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
-    const strikes = await this.#strikes(payment, verification, code !== null, isBurnt)
+    const failure = { hasCode: code !== null, isBurnt, blockNumber }
+    const strikes = await this.#strikes(payment, verification, failure)
     await this.#payers.failed({
       ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
@@ -363,16 +373,16 @@ export class Settlements {
   async #strikes(
     payment: ExactEvmPayment,
     now: Verification,
-    hasCode: boolean,
-    isBurnt: boolean,
+    { hasCode, isBurnt, blockNumber }: Failure,
   ): Promise<number> {
-    if (hasCode && (isBurnt || now.kind === 'valid')) return BARRING_STRIKES
+    if (hasCode && isBurnt) return BARRING_STRIKES
     if (now.kind === 'unreachable') return 0
-    if (now.kind === 'valid' || !saysNonceUsed(now.reason)) return 1
-    // Anybody can submit the payment, which pays us. To cancel it or to pay another payee takes the payer's signature;
-    // a nonce that no block has used yet is not what made the transaction fail.
-    const { kind } = await chainOutcome(this.#node, payment)
-    return kind === 'settled' || kind === 'unknown' ? 0 : 1
+    if (now.kind === 'invalid' && !saysNonceUsed(now.reason)) return 1
+    // Anybody can submit the payment, which pays us; a node that lags behind simulates without that. To cancel it or to
+    // pay another payee takes the payer's signature; a nonce that no block has used is not what made the transaction fail.
+    const { kind } = await chainOutcome(this.#node, payment, blockNumber)
+    if (kind === 'settled' || kind === 'unknown') return 0
+    return hasCode && now.kind === 'valid' ? BARRING_STRIKES : 1
   }
 }
 

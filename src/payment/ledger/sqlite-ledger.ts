@@ -80,7 +80,7 @@ export class SqliteLedger implements Ledger {
   readonly #soon: ((task: () => void) => void) | null
   readonly #retention: LedgerRetention
   readonly #waiting: Waiting[] = []
-  /** Whether the settlements of an earlier process were to be marked as unknown. */
+  /** Whether the first call of `interrupted` was made. */
   #isTakenOver = false
   /** Lock wait of the next write. */
   #lockWaitMs = LOCK_WAIT_MS_MAX
@@ -243,8 +243,8 @@ export class SqliteLedger implements Ledger {
   }
 
   /**
-   * The first call marks all: they are of an earlier process. If another program locks the file just then, that process's
-   * rows are marked by their age like those of this one, which is selling by the next call.
+   * The first call marks all: they are of an earlier process. If the file is locked, later calls mark rows by age only,
+   * because this process has begun sales by then.
    */
   async interrupted(nowMs: number): Promise<void> {
     const begunBeforeMs = this.#isTakenOver ? nowMs - SETTLING_MS_MAX : Number.MAX_SAFE_INTEGER

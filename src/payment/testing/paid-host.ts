@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
+import { problem } from '../../domain/problem.ts'
 import type { ExactEvmPayment } from '../evm/exact-evm.ts'
 import { exactEvm } from '../evm/exact-evm.ts'
 import { base } from '../evm/networks.ts'
@@ -95,6 +96,12 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
   sell('/status/:status', (request, reply) => {
     const { status } = request.params as { readonly status: string }
     return reply.code(Number(status)).send(Buffer.from('{"refused":true}'))
+  })
+  sell('/stale', (_request, reply) => {
+    const facts = { detail: 'Old. Nothing was charged. Retry in 212 s.', retryAfterSeconds: 212 }
+    const origin = { instance: '/stale', requestId: 'test' }
+    const { status, headers, body } = problem('data_stale', facts, origin)
+    return reply.code(status).headers(headers).send(body)
   })
   sell('/throws', () => {
     throw new Error('the engine is broken')
