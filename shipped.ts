@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { BuildOptions } from 'esbuild'
 
 /** How code is bundled that users run; whoever measures it bundles it likewise. */
@@ -18,6 +19,7 @@ export const shipped = {
       (name) => `@opentelemetry/${name}`,
     ),
   ],
+  alias: { 'rate-limiter-flexible': join(import.meta.dirname, 'rate-limiters.cjs') },
   // `ws` does without its native parts. Where they are installed they abort the process if the engine's thread ends while
   // it loads them.
   define: {

@@ -57,7 +57,7 @@ export default defineConfig({
     env: {
       // Services that tests start load their code compiled: a tenth of what a start costs.
       NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/perpscope/v8'),
-      // They stay the process that they are, which saves half a second of CPU: `test/lean-process.test.ts` replaces it.
+      // They stay the process that they are, which saves a quarter of their CPU: `docs/testing.md`, "Duration".
       MALLOC_ARENA_MAX: '2',
     },
     // Within a second, which is the default, a busy machine may not have come to it.

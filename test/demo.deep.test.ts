@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process'
 import { execFile } from 'node:child_process'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { pathOf } from '../src/domain/contract.ts'
@@ -39,6 +39,8 @@ describe('perpscope demo', () => {
     let demo: ChildProcess | null = null
 
     beforeAll(async () => {
+      // As a user has it: the service replaces itself.
+      vi.stubEnv('MALLOC_ARENA_MAX', undefined)
       user = installed(
         [manifest.dependencies, manifest.peerDependencies].flatMap((names) => Object.keys(names)),
       )
@@ -59,6 +61,7 @@ describe('perpscope demo', () => {
       // A command that reaches the time limit would run for ever.
       demo?.kill('SIGINT')
       user?.remove()
+      vi.unstubAllEnvs()
     })
 
     test('buys every analysis, and prints one report and nothing else', () => {

@@ -315,13 +315,16 @@ describe('scheduled events', () => {
     expect(run.statesOf('base').at(-1)).toMatch(/^up /)
   })
 
-  test.each(['ethereum', 'pyth-evm'] as const)(
-    'without new blocks the oracle on %s is degraded and confirms nothing',
-    (source) => {
+  test.each([
+    { source: 'ethereum', oracle: 'chainlink' },
+    { source: 'solana', oracle: 'pyth-solana' },
+    { source: 'pyth-evm', oracle: 'pyth-evm' },
+  ] as const)(
+    'without new blocks $oracle on $source is degraded and confirms nothing',
+    ({ source, oracle }) => {
       const run = new Run(source, [{ kind: 'stalled', source, ...during }])
       run.runUntil(4 * MINUTE_MS)
-      const status = run.statesOf(source === 'ethereum' ? 'chainlink' : source).at(-1)
-      expect(status).toMatch(/^degraded .*no new blocks/)
+      expect(run.statesOf(oracle).at(-1)).toMatch(/^degraded .*no new blocks/)
       const readMs = run.of('oracle-price').at(-1)?.timeReceivedMs
       expect(readMs).toBeGreaterThan(during.fromMs - 13 * SECOND_MS)
       expect(readMs).toBeLessThanOrEqual(during.fromMs)

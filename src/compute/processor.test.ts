@@ -122,6 +122,19 @@ describe('processor', () => {
     expect(renderedBetween(closingMs, closingMs + 3 * MINUTE_MS), 'and at the close').toBe(4)
   })
 
+  test('renders every document once a minute without an event, a 60th of the coins in each round', () => {
+    const coins = Array.from({ length: 120 }, (_, index) => `C${index}`)
+    const processor = new Processor({ coin: [bare('calm', () => true)], market: [] }, '0.0.0')
+    processor.process([universe(coins)])
+    const published = (phases: number) =>
+      Array.from({ length: phases }, () => [...processor.publish(NOW_MS)]).flat()
+    // Until the last phase of the second round.
+    published(2 * PUBLISH_PHASES - 1)
+    const rounds = Array.from({ length: 60 }, () => published(PUBLISH_PHASES))
+    expect(new Set(rounds.map(({ length }) => length))).toEqual(new Set([2]))
+    expect(new Set(rounds.flat().map(({ key }) => key)).size).toBe(120)
+  })
+
   test('renders a restored document with a long period in its phase only', () => {
     const all = { coin: [{ ...bare('slow', () => true), periodMs: MINUTE_MS }], market: [] }
     const before = new Processor(all, '0.0.0')

@@ -11,7 +11,7 @@ const ADVANCES_PER_ROUND = 25
 /** A month of history has been read by then. */
 const HURRIED_ROUNDS = 5
 const HURRIED_PER_ROUND = 5
-/** Answers also change as their inputs expire, without an event. */
+/** Answers also change as their inputs expire, without an event. In each of these rounds another share of the coins is due. */
 const REFRESHED_ROUNDS = 60
 /** Each kind has a bit of a signed 32-bit number. */
 const KINDS_MAX = 31
@@ -154,8 +154,10 @@ export class RenderSchedule {
 
   #beginRound(): void {
     this.#round += 1
-    if (this.#round % REFRESHED_ROUNDS !== 0) return
-    for (const slot of this.#slotOf.values()) slot.dirty = this.#allBits
+    for (const slot of this.#slotOf.values()) {
+      const place = slot.round * this.#phases + slot.phase
+      if ((this.#round + place) % REFRESHED_ROUNDS === 0) slot.dirty = this.#allBits
+    }
   }
 
   #releaseWithheld(): void {

@@ -63,6 +63,9 @@ test('a key in a table is named with its own line, also if it belongs above the 
   expect(problemsOf('\nsource-url = { okx = 1 }')).toEqual([
     expect.stringContaining('x.toml:2: okx in [source-url] needs'),
   ])
+  expect(problemsOf('source-url = { port = 1 }\nport = 9000')).toEqual([
+    expect.stringContaining('x.toml:1: port is in the table'),
+  ])
 })
 
 test('names all problems at once, in the order of the file', () => {

@@ -62,7 +62,7 @@ export function parseConfigFile(
     if (form?.form === 'table' && isTable(value)) {
       const faults = tableFaults(key, value, forms)
       for (const [name, fault] of faults)
-        problems.push(`${path}:${lineOf(name, text, line)}: ${fault}`)
+        problems.push(`${path}:${lineInTable(name, text, line)}: ${fault}`)
       if (faults.size > 0) continue
     }
     const texts = form && textsOf(form, value)
@@ -83,8 +83,8 @@ function formsByKey(known: readonly SettingOption[]): ReadonlyMap<string, KeyFor
   const forms = new Map<string, KeyForm>()
   for (const option of known) {
     // A file that names another one would need an order of both.
-    if (option.envVar === undefined || option.name() === 'config') continue
-    forms.set(option.name(), option)
+    if (option.key === null || option.key === 'config') continue
+    forms.set(option.key, option)
     if (option.fileKey !== null) forms.set(option.fileKey, { form: 'string', isRepeatable: false })
   }
   return forms
@@ -164,6 +164,12 @@ function unknownKey(key: string, value: TomlValue, known: readonly string[]): st
 }
 
 /** The parser reports lines of syntax errors only. @param from line of the table that has the key */
+/** Members of `key = { … }` are in its own line. */
+function lineInTable(name: string, text: string, line: number): number {
+  const isHeader = text.split('\n')[line - 1]?.trimStart().startsWith('[')
+  return isHeader ? lineOf(name, text, line) : line
+}
+
 function lineOf(key: string, text: string, from = 0): number {
   const names = text.split('\n').map((line) => KEY_OF_LINE.exec(line)?.[1])
   return 1 + names.indexOf(key, from) || from

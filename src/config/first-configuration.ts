@@ -19,6 +19,9 @@ const keys = [
   },
 ] as const
 
+/** The proxy runs on the same machine. */
+export const PROXY_BY_DEFAULT = 'loopback'
+
 /**
  * The text of a first configuration file.
  * @throws ConfigError naming everything that is missing or does not fit together
@@ -26,7 +29,7 @@ const keys = [
 export function firstConfiguration(given: SettingTexts): string {
   // Buyers reach another URL by a proxy, and without the option all of them would have one address.
   const answers: SettingTexts = given.has('public-url')
-    ? new Map([['trust-proxy', 'loopback'], ...given])
+    ? new Map([['trust-proxy', PROXY_BY_DEFAULT], ...given])
     : given
   const problems = serveProblems(optionsWith(answers))
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))

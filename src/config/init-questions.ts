@@ -4,6 +4,7 @@ import { payeeFaults } from '../payment/evm/payee.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'
 import { ConfigError } from './config-error.ts'
 import type { SettingTexts } from './first-configuration.ts'
+import { PROXY_BY_DEFAULT } from './first-configuration.ts'
 import { readSecret } from './secret-file.ts'
 import { serveOptions } from './serve.ts'
 
@@ -85,7 +86,7 @@ const questions: readonly Question[] = [
   {
     key: 'trust-proxy',
     text: 'Proxies in front of it, whose X-Forwarded-For is trusted: loopback, addresses, networks (0 if there is none)',
-    byDefault: 'loopback',
+    byDefault: PROXY_BY_DEFAULT,
     applies: (answers) => answers.has('public-url'),
   },
   {

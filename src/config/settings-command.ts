@@ -105,7 +105,7 @@ export class SettingsCommand extends Command {
 
   #hasSecret(file: ConfigFile): boolean {
     return this.#context.fileOptions.some(
-      (option) => option.mask !== null && file.values.has(option.name()),
+      (option) => option.mask !== null && option.key !== null && file.values.has(option.key),
     )
   }
 }

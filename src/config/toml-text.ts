@@ -15,7 +15,7 @@ export function tomlComment(text: string): string {
 
 /** @param text the value as a flag would have it */
 export function tomlAssignment(option: SettingOption, text: string): string {
-  return `${option.name()} = ${tomlValue(option, text)}`
+  return `${option.key ?? option.name()} = ${tomlValue(option, text)}`
 }
 
 function tomlValue({ form, isRepeatable }: SettingOption, text: string): string {

@@ -115,6 +115,17 @@ export type PoolEvent = Stamped & {
   readonly blockNumber: number
 }
 
+/**
+ * Quote units that can be traded around the price. A balance alone says little: liquidity may lie in ranges that do not
+ * hold the price.
+ */
+export function tradableQuote({
+  balanceQuote,
+  reserveQuote,
+}: Pick<PoolEvent, 'balanceQuote' | 'reserveQuote'>): number {
+  return Math.min(balanceQuote, reserveQuote)
+}
+
 /** State of one chain at its newest block. */
 export type ChainEvent = Stamped & {
   readonly kind: 'chain'

@@ -62,12 +62,13 @@ export type Claim = {
   readonly reference: readonly number[]
 }
 
+/** Why a claim was not observed. `no_trade`: nobody traded as claimed. Saved by place: further ones are appended. */
+export const voidReasons = ['gap', 'restart', 'outage', 'delisted', 'no_trade'] as const
+export type VoidReason = (typeof voidReasons)[number]
+
 export type ClaimOutcome =
-  /** Not observed: neither a hit nor a miss. `no_trade`: nobody traded as claimed. */
-  | {
-      readonly kind: 'void'
-      readonly reason: 'gap' | 'restart' | 'outage' | 'delisted' | 'no_trade'
-    }
+  /** Not observed: neither a hit nor a miss. */
+  | { readonly kind: 'void'; readonly reason: VoidReason }
   | { readonly kind: 'event'; readonly happened: boolean; readonly controlHappened: boolean | null }
   | { readonly kind: 'value'; readonly value: number }
 

@@ -1,11 +1,11 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import Database from 'better-sqlite3'
 import { pino } from 'pino'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { Processor } from '../compute/processor.ts'
+import { OperatingError } from '../domain/errors.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { CheckpointStore } from '../store/checkpoint-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
@@ -35,14 +35,13 @@ afterEach(() => {
   rmSync(folder, { recursive: true })
 })
 
-test('a claim that a locked history did not store is stored by the successor of a killed engine', () => {
-  const holder = new Database(join(folder, 'history.db'))
-  holder.pragma('locking_mode = EXCLUSIVE')
-  holder.exec('BEGIN EXCLUSIVE')
+test('a claim that history could not store is stored by the successor of a killed engine', () => {
   const killed = start(folder)
+  vi.spyOn(killed.unstoredClaims, 'next').mockImplementation(() => {
+    throw new OperatingError('database_locked', 'history.db')
+  })
   killed.unstoredClaims.add(claim)
   killed.clock.advance(30_000)
-  holder.close()
 
   const after = join(folder, 'after')
   mkdirSync(after)

@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { init } from './init.ts'
 
 test('a folder that does not exist is refused before any question', async () => {
-  const path = join(tmpdir(), 'perpscope-absent', 'perpscope.toml')
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-init-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const path = join(folder, 'absent', 'perpscope.toml')
   const screen = { write: () => {}, canAsk: false }
   // Nothing that is missing in the answers is named.
   await expect(init(path, {}, new Map(), screen)).rejects.toThrow(
-    /^the folder .*perpscope-absent cannot be written \(ENOENT.*\): create it/,
+    /^the folder .*absent cannot be written \(ENOENT.*\): create it/,
   )
 })

@@ -62,6 +62,11 @@ export async function restore(
     protectDataDir(dataDir)
     const lock = lockOf(dataDir)
     try {
+      // Also if the restore fails: the service opens them at its next start.
+      giveToOwner(
+        dataDir,
+        readdirSync(dataDir).filter((name) => name.endsWith('-lock')),
+      )
       await takeIn(source, manifest, dataDir, progress)
       const aside = exchange(manifest, dataDir)
       syncToDisk(dataDir)
@@ -148,8 +153,7 @@ function exchange({ files }: BackupManifest, dataDir: string): string | null {
   for (const name of dataFiles.map((file) => file.name)) setAside(dataDir, name, aside)
   endSetAside(dataDir)
   const copies = files.map(({ name }) => join(INCOMING, name))
-  const locks = readdirSync(dataDir).filter((name) => name.endsWith('-lock'))
-  giveToOwner(dataDir, [...copies, ...locks, basename(aside)])
+  giveToOwner(dataDir, [...copies, basename(aside)])
   for (const { name } of files) renameSync(join(dataDir, INCOMING, name), join(dataDir, name))
   rmSync(join(dataDir, INCOMING), { recursive: true })
   endRestore(dataDir)

@@ -1,14 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
-import { connect as connectTcp } from 'node:net'
 import type { Observable } from 'rxjs'
 import { NEVER, of } from 'rxjs'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { reasonOf } from '../domain/errors.ts'
 import type { Connect } from './runtime.ts'
 import { webSocketConnector } from './web-socket.ts'
+
+/** Nobody listens there. */
+const NOBODY = 'ws://127.0.0.1:1'
 
 const servers: WebSocketServer[] = []
 afterEach(() => {
@@ -77,7 +79,7 @@ test('a server that refuses the handshake is quoted with its status', async () =
 })
 
 test('errors when nobody listens', async () => {
-  const heard = await hear(connectWebSocket('ws://127.0.0.1:1', NEVER))
+  const heard = await hear(connectWebSocket(NOBODY, NEVER))
   expect(heard).toMatchObject({ frames: [], error: { code: 'socket_failed' } })
 })
 
@@ -118,7 +120,7 @@ test('unsubscribing before the connection stands raises nothing', async () => {
   const url = await listen(() => {})
   const subscription = connectWebSocket(url, NEVER).subscribe({ error: () => (errors += 1) })
   subscription.unsubscribe()
-  await hear(connectWebSocket('ws://127.0.0.1:1', NEVER))
+  await hear(connectWebSocket(NOBODY, NEVER))
   expect(errors).toBe(0)
 })
 
@@ -188,22 +190,29 @@ describe('while frames wait for others to run', () => {
     expect(frames).toEqual([...sent, 'last'])
   })
 
-  test('a connection that is refused harms nobody, and is told of after them', async () => {
+  test('a connection that is refused harms nobody, and its failure follows them', async () => {
     const url = await listen((peer, socket) => {
-      // In one packet: what has not arrived yet would rightly be told after the refusal.
+      // In one packet, so that some of them wait.
       socket.cork()
       for (let at = 0; at < 20; at += 1) peer.send(String(at))
       socket.uncork()
     })
-    const told: string[] = []
-    const subscription = connect(url, NEVER).subscribe((text) => told.push(text))
+    const emit = vi.spyOn(WebSocket.prototype, 'emit')
+    onTestFinished(() => emit.mockRestore())
+    const arrived = (event: string, from: string) =>
+      emit.mock.calls.filter(
+        ([name], at) => name === event && (emit.mock.contexts[at] as WebSocket).url === `${from}/`,
+      ).length
+    const emitted: string[] = []
+    const subscription = connect(url, NEVER).subscribe((text) => emitted.push(text))
     while (later.length === 0) await new Promise((resolve) => setImmediate(resolve))
-    connect('ws://127.0.0.1:1', NEVER).subscribe({ error: ({ code }) => told.push(code) })
-    const refused = connectTcp(1, '127.0.0.1')
-    await once(refused, 'error')
-    expect(told.length, 'some of the frames wait').toBeLessThan(20)
-    while (told.length <= 20) await letOthersRun()
+    connect(NOBODY, NEVER).subscribe({ error: ({ code }) => emitted.push(code) })
+    while (arrived('error', NOBODY) === 0) await new Promise((resolve) => setImmediate(resolve))
+    const frames = Array.from({ length: arrived('message', url) }, (_, at) => String(at))
+    expect(emitted.length, 'some of the frames wait').toBeLessThan(frames.length)
+    while (emitted.length <= frames.length) await letOthersRun()
     subscription.unsubscribe()
-    expect(told.at(-1)).toBe('socket_failed')
+    // Frames that arrived after the refusal are behind it.
+    expect(emitted.slice(0, frames.length + 1)).toEqual([...frames, 'socket_failed'])
   })
 })

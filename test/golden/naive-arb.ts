@@ -181,7 +181,10 @@ function measureAsset(asset: Asset, sample: NaiveSample, spots: Map<string, Spot
     const deepest = sample.pools
       .filter((pool) => pool.chain === chain && pool.asset === asset)
       .filter((pool) => Math.abs(sample.nowMs - pool.timeExchangeMs) <= limitMs)
-      .toSorted((a, b) => b.balanceQuote - a.balanceQuote)[0]
+      .toSorted(
+        (a, b) =>
+          Math.min(b.balanceQuote, b.reserveQuote) - Math.min(a.balanceQuote, a.reserveQuote),
+      )[0]
     if (deepest === undefined) continue
     const usd = sample.stableUsd[deepest.quote]
     if (deepest.balanceQuote * usd >= 250_000) used.set(chain, { pool: deepest, usd })

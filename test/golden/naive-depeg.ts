@@ -243,7 +243,8 @@ function poolWords(events: readonly ExternalEvent[], nowMs: number): Word[] {
     if (pair !== 'USDC/USDT' && pair !== 'USDT/USDC') return []
     const usd = pair === 'USDC/USDT' ? event.price : 1 / event.price
     const saidMs = Math.min(event.timeExchangeMs, event.timeReceivedMs)
-    if (!isPrice(usd) || nowMs - saidMs > MINUTE_MS || !(event.balanceQuote >= 250_000)) return []
+    if (!isPrice(usd) || nowMs - saidMs > MINUTE_MS) return []
+    if (!(event.balanceQuote >= 250_000 && event.reserveQuote >= 250_000)) return []
     return [
       {
         usd,

@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import { Gauge } from 'prom-client'
 
 /**
- * A gauge without labels that is read at each scrape; null exposes nothing, and neither does a failure: one rejected value
+ * A gauge without labels that is read at each scrape; null exposes nothing, and neither does a rejected promise, which
  * would fail the whole scrape.
  */
 export function readGauge(
@@ -24,8 +24,8 @@ export function readGauge(
 type LabelledValues = Iterable<readonly [label: string, value: number]>
 
 /**
- * A gauge with one label that is read at each scrape. `read` gives the value of each label that exists now; a failure exposes
- * nothing.
+ * A gauge with one label that is read at each scrape. `read` gives the value of each label that exists now; a rejected
+ * promise exposes nothing.
  */
 export function readGauges(
   metrics: Registry,
@@ -44,10 +44,8 @@ export function readGauges(
   })
 }
 
+/** What is asked elsewhere may be away. What is computed here and throws is a defect, which fails the scrape. */
 async function readOr<Value>(none: Value, read: () => Value | Promise<Value>): Promise<Value> {
-  try {
-    return await read()
-  } catch {
-    return none
-  }
+  const value = read()
+  return value instanceof Promise ? value.catch(() => none) : value
 }

@@ -50,7 +50,7 @@ export const shownRules = {
   reverting: { rule: 'funding.reverting@1', horizonMs: HOUR_MS },
   slippage: { rule: 'slippage.walk@2', horizonMs: QUARTER_MS },
   basis: { rule: 'gap.basis@2', horizonMs: QUARTER_MS },
-  cexDex: { rule: 'gap.cex_dex@1', horizonMs: QUARTER_MS },
+  cexDex: { rule: 'gap.cex_dex@2', horizonMs: QUARTER_MS },
   arb: { rule: 'gap.arb@2', horizonMs: QUARTER_MS },
   peg: { rule: 'peg.level@2', horizonMs: HOUR_MS },
 } as const satisfies Readonly<Record<string, RecordedRule>>

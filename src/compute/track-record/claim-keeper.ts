@@ -1,6 +1,6 @@
 import type { MarketEvent } from '../../domain/event.ts'
 import { timeframeMs } from '../../domain/timeframe.ts'
-import type { Claim, ClaimOutcome, ResolvedClaim, Statement } from '../../domain/track-record.ts'
+import type { Claim, ResolvedClaim, Statement, VoidReason } from '../../domain/track-record.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState, MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
@@ -35,8 +35,6 @@ const OPEN_MAX = 96
 const SEEN = ' seen'
 
 const SIGNIFICANT_DIGITS = 6
-
-type VoidReason = Extract<ClaimOutcome, { kind: 'void' }>['reason']
 
 type CoinClaims = {
   /** Of each rule, in their order. */

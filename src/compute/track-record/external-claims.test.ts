@@ -38,7 +38,7 @@ describe('claims about gaps, the peg and slippage', () => {
   const pathAt = (path: readonly number[], atMs: number) =>
     path[Math.round((atMs - BOUNDARY_MS) / MINUTE_MS)] ?? Number.NaN
 
-  test.each(['gap.basis@2', 'gap.cex_dex@1', 'gap.arb@2', 'peg.level@2', 'slippage.walk@2'])(
+  test.each(['gap.basis@2', 'gap.cex_dex@2', 'gap.arb@2', 'peg.level@2', 'slippage.walk@2'])(
     '%s are made and resolved',
     (rule) => expect(of(rule).length).toBeGreaterThan(2),
   )
@@ -50,7 +50,7 @@ describe('claims about gaps, the peg and slippage', () => {
     const paths = {
       'gap.basis@2': gaps.basis,
       // Exchanges against the pool, whose price is in USDC.
-      'gap.cex_dex@1': gaps.exchange.map((_, at) => (ratio(at) - 1) * 10_000),
+      'gap.cex_dex@2': gaps.exchange.map((_, at) => (ratio(at) - 1) * 10_000),
     } as const
     let judged = 0
     for (const [rule, path] of Object.entries(paths))
@@ -148,6 +148,23 @@ describe('rules abstain', () => {
     ])
     remember(market, gapSeries.basis('BTC', 'pyth-hermes'), wave)
     const rule = gapRules.find(({ id }) => id === 'gap.basis@2')
+    expect(make(rule, market, nowMs) !== null).toBe(isMade)
+  })
+
+  test.each([
+    { ageMs: 60_000, isMade: true },
+    { ageMs: 60_001, isMade: false },
+  ])('about a gap of exchanges with a venue price of $ageMs ms: $isMade', ({ ageMs, isMade }) => {
+    const nowMs = NOW_MS + ageMs
+    const market = marketOf([
+      context('BTC', { oraclePrice: 100 }),
+      ...(['kraken', 'coinbase'] as const).map((exchange) =>
+        exchangeQuote(exchange, 'BTC', 101, nowMs),
+      ),
+      oraclePrice('pyth-hermes', 'BTC', 100, nowMs),
+    ])
+    remember(market, gapSeries.cexDex('BTC', 'pyth-hermes'), wave)
+    const rule = gapRules.find(({ id }) => id === 'gap.cex_dex@2')
     expect(make(rule, market, nowMs) !== null).toBe(isMade)
   })
 

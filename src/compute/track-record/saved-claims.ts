@@ -5,7 +5,7 @@ import type {
   RuleId,
   Statement,
 } from '../../domain/track-record.ts'
-import { coinClasses, quantileLevels } from '../../domain/track-record.ts'
+import { coinClasses, quantileLevels, voidReasons } from '../../domain/track-record.ts'
 import { joinSections, splitSections } from '../market/saved-sections.ts'
 import { fnv1a } from './draw.ts'
 import { rules } from './rules.ts'
@@ -17,8 +17,6 @@ const LEVELS = quantileLevels.length
 const RESOLVED_SECTIONS = 5
 const RESOLVED_FIELDS = 8
 const outcomeKinds = ['void', 'event', 'value'] as const satisfies ClaimOutcome['kind'][]
-/** The order is saved: further ones are appended. */
-const voidReasons = ['gap', 'restart', 'outage', 'delisted', 'no_trade'] as const
 
 /** Rules by the hash of their id: an open claim of a rule that is gone cannot be resolved and is left out. */
 const idByHash = new Map(rules.map(({ id }) => [fnv1a(id), id]))
@@ -138,7 +136,7 @@ function outcomeOf([
       controlHappened: Number.isNaN(second) ? null : second === 1,
     }
   const reason = voidReasons[first]
-  return kind === undefined || reason === undefined ? null : { kind, reason }
+  return kind !== 'void' || reason === undefined ? null : { kind, reason }
 }
 
 function statementNumbers(statement: Statement): readonly number[] {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ResolvedClaim, Statement } from '../../domain/track-record.ts'
+import { voidReasons } from '../../domain/track-record.ts'
 import { UnstoredClaims } from './unstored-claims.ts'
 
 const seven = [1, 2, 3, 4, 5, 6, 7]
@@ -16,7 +17,9 @@ const claims: readonly ResolvedClaim[] = [
     },
   ),
   claimOf('kPEPE', quantiles, { kind: 'value', value: 1 / 3 }),
-  claimOf('ETH', { form: 'rank', score: -1e-9, control: 2 }, { kind: 'void', reason: 'no_trade' }),
+  ...voidReasons.map((reason) =>
+    claimOf('ETH', { form: 'rank', score: -1e-9, control: 2 }, { kind: 'void', reason }),
+  ),
 ]
 
 test('come back from a checkpoint in their order, byte for byte', () => {
@@ -25,7 +28,7 @@ test('come back from a checkpoint in their order, byte for byte', () => {
   before.remove(1)
   expect(after.restore(before.save())).toBe(true)
   expect(JSON.stringify(after.next(9))).toBe(JSON.stringify(claims.slice(1)))
-  before.remove(3)
+  before.remove(before.length)
   expect(after.restore(before.save())).toBe(true)
   expect(after.length).toBe(0)
 })

@@ -75,8 +75,9 @@ export function DataTable<Of>({
   }
   useLayoutEffect(() => {
     // What was drawn by a look is not looked at: rows of different heights could draw each other for ever.
-    if (!hasLooked.current) look(body.current?.closest<HTMLElement>('.scroll'))
+    const isByLook = hasLooked.current
     hasLooked.current = false
+    if (!isByLook) look(body.current?.closest<HTMLElement>('.scroll'))
   })
   const { from, to } = shownRows(rows.length, inSight.value)
   const shown = inOrder.slice(from, to)

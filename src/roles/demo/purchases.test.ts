@@ -54,6 +54,27 @@ test('a purchase without an answer is reported on standard error, and the others
   expect(reported).toHaveBeenCalledExactlyOnceWith('/pulse/BTC: fetch failed\n')
 })
 
+test.each([
+  { charged: false, status: 200 },
+  { charged: null, status: 503 },
+])('after a refusal with charged $charged the end is $status', async ({ charged, status }) => {
+  vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  let calls = 0
+  const refusal = {
+    code: 'engine_unavailable',
+    detail: 'x',
+    retryable: true,
+    retry_after: 0,
+    charged,
+  }
+  const { purchases } = await boughtFrom(async (id) => {
+    if (id !== 'pulse' || calls > 0) return sold(id)
+    calls += 1
+    return Response.json(refusal, { status: 503 })
+  })
+  expect(purchases[0]).toMatchObject({ analysis: 'pulse', status })
+})
+
 test('an answer that is not as declared is no success', async () => {
   const { ok, purchases } = await boughtFrom(async (id) =>
     id === 'pulse' ? Response.json({ coin: 'BTC' }) : sold(id),

@@ -1,7 +1,11 @@
 import { Compile } from 'typebox/compile'
+import { RefusedError } from '../../client/errors.ts'
+import { isUncharged, readRefusal } from '../../client/refusal.ts'
+import { retry } from '../../client/retry.ts'
 import { contracts } from '../../compute/analyses/registry.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import { pathOf } from '../../domain/contract.ts'
+import { parsedJson } from '../../domain/json.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import { complain } from './complain.ts'
 import type { DemoProgress } from './progress.ts'
@@ -78,14 +82,17 @@ async function buy(
   let answered = { network: 'none', status: 0, bytes: 0 }
   let isValid = false
   try {
-    const response = await payingFetch(url + path)
-    const body = await response.text()
-    answered = {
-      network: networkOf(response.headers.get('payment-response')),
-      status: response.status,
-      bytes: Buffer.byteLength(body),
-    }
-    isValid = response.status === 200 && Compile(contract.document).Check(JSON.parse(body))
+    await retry(async () => {
+      const response = await payingFetch(url + path)
+      const body = await response.text()
+      answered = {
+        network: networkOf(response.headers.get('payment-response')),
+        status: response.status,
+        bytes: Buffer.byteLength(body),
+      }
+      if (response.status !== 200) throw readRefusal(parsedJson(body)) ?? new TypeError(body)
+      isValid = Compile(contract.document).Check(JSON.parse(body))
+    }, isTemporary)
   } catch (cause) {
     complain(path, cause)
   }
@@ -99,6 +106,11 @@ async function buy(
     bytes: answered.bytes,
   }
   return { purchase, isValid }
+}
+
+/** As after the loss of an engine. */
+function isTemporary(cause: unknown): boolean {
+  return cause instanceof RefusedError && cause.problem.retryable && isUncharged(cause)
 }
 
 function networkOf(receipt: string | null): string {

@@ -32,7 +32,7 @@ export type ScenarioEvent = Period &
     | { readonly kind: 'stalled'; readonly source: SourceId }
     /**
      * One source keeps its connections, answers and sends heartbeats, but has no prices after the start of the event.
-     * Kraken also reports maintenance.
+     * Kraken also reports maintenance, and Bybit repeats its last quotes.
      */
     | { readonly kind: 'halted'; readonly source: SourceId }
     /** One source refuses connections and requests. */

@@ -283,6 +283,13 @@ describe('missing data', () => {
     })
   })
 
+  test('a balance that cannot be traded hides no deeper pool', () => {
+    const market = newMarket(new PulsePool(3))
+    const idle = pool('base', 'ETH', START_MS, { pool: 'idle', balanceQuote: 1e9, reserveQuote: 1 })
+    apply(market, START_MS, [...eventsOf(START_MS), idle])
+    expect(read(documentOf(market)).assets[0].chains[2]).toMatchObject({ status: 'OK', liquidity_usd: 1e7 })
+  })
+
   test('a short history gives a warning and no rank', () => {
     expect(read(documentOf(sampled(3))).meta.warnings).toContain('short_history')
   })

@@ -289,6 +289,15 @@ describe('no divergence', () => {
     expect(beside('degraded', 0)).toBe('not-covered')
   })
 
+  test('of a coin whose quotes are those of before our start, for now: it is listed', () => {
+    const up = (['kraken', 'okx'] as const).map((source) => sourceUp(source, NOW_MS - MINUTE_MS))
+    const quotes = (['kraken', 'okx'] as const).map((exchange) =>
+      exchangeQuote(exchange, 'XYZ', 100, NOW_MS - 5 * MINUTE_MS),
+    )
+    const events = [...up, context('XYZ'), ...quotes]
+    expect(renderCoin(cexDex, 'XYZ', events, ['XYZ', 'BTC']).views['']?.kind).toBe('low-coverage')
+  })
+
   test('is sold on quotes older than 10 s', () => {
     const document = render([at100, ...exchangesAt(100), network(100)])
     const answer = document.views['']

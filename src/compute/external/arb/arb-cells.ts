@@ -1,5 +1,5 @@
 import type { Chain, ChainEvent, PoolEvent } from '../../../domain/external.ts'
-import { chains } from '../../../domain/external.ts'
+import { chains, tradableQuote } from '../../../domain/external.ts'
 import type { ExternalState } from '../../market/external-state.ts'
 import type { ArbAsset } from './arb-model.ts'
 import { arbAssets, freshMsMax, NOTIONAL_USD, POOL_USD_MIN, STALE_MS } from './arb-model.ts'
@@ -90,7 +90,7 @@ function gasUsd(event: ChainEvent | null, rates: Rates, nowMs: number): number {
   return usd >= 0 && usd < Number.POSITIVE_INFINITY ? usd : Number.NaN
 }
 
-/** The pool with the most quote balance, of those with a fresh block if there are any. */
+/** The pool with the most to trade, of those with a fresh block if there are any. */
 function deepest(pools: readonly PoolEvent[], asset: ArbAsset, nowMs: number): PoolEvent | null {
   let best: PoolEvent | null = null
   for (const pool of pools) {
@@ -98,8 +98,8 @@ function deepest(pools: readonly PoolEvent[], asset: ArbAsset, nowMs: number): P
     const isBetter =
       best === null ||
       (isFresh(pool, nowMs) === isFresh(best, nowMs)
-        ? pool.balanceQuote > best.balanceQuote ||
-          (pool.balanceQuote === best.balanceQuote && pool.pool < best.pool)
+        ? tradableQuote(pool) > tradableQuote(best) ||
+          (tradableQuote(pool) === tradableQuote(best) && pool.pool < best.pool)
         : isFresh(pool, nowMs))
     if (isBetter) best = pool
   }

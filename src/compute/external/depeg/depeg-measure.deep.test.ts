@@ -60,6 +60,24 @@ describe('measure of the peg', () => {
     expect(watch.measure.sample?.atMs).toBe(START_MS - 60 * MINUTE_MS)
   })
 
+  test('an old quote silences no exchange, and a clock that was put back lets one fall silent', () => {
+    const quoteAt = (asset: 'USDC' | 'USDT', atMs: number) =>
+      exchangeQuote('kraken', asset, 'USD', 1, atMs)
+    const watch = new Watch()
+    const faultAt = (atMs: number) => {
+      watch.measure.advance(watch.market, atMs)
+      const { sources = [] } = watch.measure.sample?.evidence ?? {}
+      return sources.find(({ id }) => id === 'kraken:USDC/USD')?.fault
+    }
+    watch.apply([quoteAt('USDC', START_MS), quoteAt('USDT', START_MS + 10 * SECOND_MS)])
+    watch.apply([quoteAt('USDT', START_MS - 40 * SECOND_MS)])
+    expect(faultAt(START_MS + 10 * SECOND_MS)).toBeNull()
+    const backMs = START_MS - 60 * MINUTE_MS
+    watch.apply([quoteAt('USDC', backMs)])
+    expect(faultAt(backMs)).toBeNull()
+    expect(faultAt(backMs + 6 * SECOND_MS)).toBe('too_old')
+  })
+
   test('a premium of all sources reaches the level that the same discount reaches', () => {
     for (const [offBps, level] of [
       [12, 1],

@@ -64,7 +64,7 @@ export class DepegMeasure implements MarketTracker {
   }
 
   apply(event: MarketEvent): void {
-    if (event.kind === 'exchange-quote') this.#heardAtMs.set(event.exchange, event.timeReceivedMs)
+    if (event.kind === 'exchange-quote') this.#hear(event.exchange, event.timeReceivedMs)
     if (event.kind !== 'source-status' || event.state === 'up') return
     const exchange = exchanges.find((name) => name === event.source)
     if (exchange !== undefined) this.#heardAtMs.delete(exchange)
@@ -75,6 +75,9 @@ export class DepegMeasure implements MarketTracker {
     // After a small step back of the clock the measure pauses.
     if (second <= this.#second && second >= this.#second - CLOCK_BACK_SECONDS_MAX) return
     this.#second = second
+    // After a step back of the clock a time is ahead, and would stay.
+    for (const [exchange, heardMs] of this.#heardAtMs)
+      this.#heardAtMs.set(exchange, Math.min(heardMs, nowMs))
     const heardAt = (exchange: Exchange) => this.#heardAtMs.get(exchange) ?? Number.NaN
     const evidence = pegEvidenceOf(external, heardAt, nowMs)
     const price = pegPriceOf(evidence.classes)
@@ -111,6 +114,11 @@ export class DepegMeasure implements MarketTracker {
     this.#open = Number.isNaN(minute) ? null : { minute, priceUsd, lowUsd, highUsd }
     this.#isLogged = false
     return true
+  }
+
+  /** A quote that was old at its arrival has its own time. */
+  #hear(exchange: Exchange, atMs: number): void {
+    this.#heardAtMs.set(exchange, Math.max(this.#heardAtMs.get(exchange) ?? atMs, atMs))
   }
 
   #record(log: PegMarket['log'], priceUsd: number, nowMs: number): void {

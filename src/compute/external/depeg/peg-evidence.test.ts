@@ -120,6 +120,8 @@ describe('sources of the peg', () => {
     const usdt = exchangeQuote('kraken', 'USDT', 'USD', 1, NOW_MS)
     const thin = usdcPool('base', 1, NOW_MS, { balanceQuote: 249_999 })
     expect(faultOf('base:uniswap-v3', [usdt, thin])).toBe('thin_pool')
+    const idle = usdcPool('base', 1, NOW_MS, { reserveQuote: 249_999 })
+    expect(faultOf('base:uniswap-v3', [usdt, idle]), 'its balance is elsewhere').toBe('thin_pool')
     const old = usdcPool('base', 1, NOW_MS - 61 * SECOND_MS)
     expect(faultOf('base:uniswap-v3', [usdt, old])).toBe('too_old')
   })

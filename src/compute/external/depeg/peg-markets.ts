@@ -1,5 +1,5 @@
 import type { Chain, ExchangeQuoteEvent } from '../../../domain/external.ts'
-import { chains } from '../../../domain/external.ts'
+import { chains, tradableQuote } from '../../../domain/external.ts'
 import type { ExternalState } from '../../market/external-state.ts'
 import type { PegClass } from './peg-price.ts'
 import { deviationBpsOf } from './peg-price.ts'
@@ -10,7 +10,7 @@ import { faultOfPrice } from './peg-source.ts'
 export type ChainParity = { readonly chain: Chain; readonly usdcUsdtBps: number }
 
 /** A market of USDC against USDT in a pool; its price is in USDT. */
-type PegPool = { readonly source: UnweightedPegSource; readonly balanceQuote: number }
+type PegPool = { readonly source: UnweightedPegSource; readonly depthQuote: number }
 
 const QUOTE_MS_MAX = 5_000
 /** Exchanges send changes only: a quote stays valid for this time while its connection is alive. */
@@ -62,7 +62,7 @@ export function chainParities(external: ExternalState, nowMs: number): ChainPari
   return chains.flatMap((chain) => {
     const [deepest] = poolsOf(chain, external, nowMs)
       .filter(({ source }) => source.fault === null)
-      .sort((one, other) => other.balanceQuote - one.balanceQuote)
+      .sort((one, other) => other.depthQuote - one.depthQuote)
     if (deepest === undefined) return []
     return { chain, usdcUsdtBps: deviationBpsOf(deepest.source.priceUsd) }
   })
@@ -70,7 +70,8 @@ export function chainParities(external: ExternalState, nowMs: number): ChainPari
 
 function poolsOf(chain: Chain, external: ExternalState, nowMs: number): PegPool[] {
   return external.poolsOf(chain).flatMap((pool) => {
-    const { asset, quote, dex, price, feeBps, balanceQuote, timeReceivedMs } = pool
+    const { asset, quote, dex, price, feeBps, timeReceivedMs } = pool
+    const depthQuote = tradableQuote(pool)
     const isInverse = asset === 'USDT' && quote === 'USDC'
     if (!isInverse && !(asset === 'USDC' && quote === 'USDT')) return []
     const confirmedAtMs = Math.min(pool.timeExchangeMs, timeReceivedMs)
@@ -89,16 +90,16 @@ function poolsOf(chain: Chain, external: ExternalState, nowMs: number): PegPool[
       receivedAtMs: timeReceivedMs,
       cadenceMs: POOL_CADENCE_MS,
       ageMsMax: POOL_MS_MAX,
-      fault: faultOfPool(priceUsdt, balanceQuote, nowMs - confirmedAtMs),
+      fault: faultOfPool(priceUsdt, depthQuote, nowMs - confirmedAtMs),
     }
-    return { source, balanceQuote }
+    return { source, depthQuote }
   })
 }
 
-function faultOfPool(price: number, balanceQuote: number, ageMs: number): PegSourceFault | null {
+function faultOfPool(price: number, depthQuote: number, ageMs: number): PegSourceFault | null {
   const fault = faultOfPrice(price)
   if (fault !== null) return fault
-  if (!(balanceQuote >= POOL_QUOTE_MIN)) return 'thin_pool'
+  if (!(depthQuote >= POOL_QUOTE_MIN)) return 'thin_pool'
   return ageMs > POOL_MS_MAX ? 'too_old' : null
 }
 

@@ -52,10 +52,11 @@ export const gapRules: readonly Rule[] = [
       return log.near(gapSeries.basis(coin, name), timeMs, offMsMax)
     },
   }),
-  gapRule('gap.cex_dex@1', {
+  gapRule('gap.cex_dex@2', {
     gapOf({ coin, market, nowMs }) {
       const reading = readCexDex(coin, market, nowMs)
       if (typeof reading === 'string' || !isSound(reading) || !isActionable(reading)) return null
+      if (nowMs - reading.context.timeReceivedMs > SAMPLE_MS_MAX) return null
       const dex = dexNames.indexOf(dexName(reading.dex))
       return { gapBps: reading.divergenceBps, structuralBps: 0, legs: [dex] }
     },

@@ -12,11 +12,15 @@ const TOPICS_PER_REQUEST = 10
 const IDLE_MS_MAX = 600_000
 
 const IDLE_CHECK_MS = 10_000
+const REPEAT_MS = 3_000
 
 const TOPIC = 'orderbook.1.'
 const CONNECTION_ID = '2324d924-aa4d-45b0-a858-7b8be29ab52b'
 
-/** Bybit v5 spot: `orderbook.1`. One unknown topic fails a request. Pings and pongs are JSON. */
+/**
+ * Bybit v5 spot: `orderbook.1`. One unknown topic fails a request. Pings and pongs are JSON. While it is halted the last
+ * quotes are repeated.
+ */
 export function simulatedBybit(reference: ReferencePrices, clock: Clock): Upstream {
   return exchangeUpstream(
     { reference, clock },
@@ -42,6 +46,9 @@ class BybitSession {
     connection.onQuote((symbol, quote) => this.#sendQuote(symbol, quote))
     connection.every(IDLE_CHECK_MS, () => {
       if (connection.idleMs >= IDLE_MS_MAX) connection.peer.drop()
+    })
+    connection.every(REPEAT_MS, () => {
+      if (connection.isHalted) connection.repeat()
     })
   }
 
@@ -80,10 +87,10 @@ class BybitSession {
   }
 
   #sendQuote(symbol: string, { bid, ask, bidSize, askSize, timeMs }: SimulatedQuote): void {
-    this.#updates += 1
+    if (!this.#connection.isHalted) this.#updates += 1
     this.#connection.send({
       topic: `${TOPIC}${symbol}`,
-      ts: timeMs,
+      ts: this.#connection.clock.nowMs(),
       type: 'snapshot',
       data: {
         s: symbol,

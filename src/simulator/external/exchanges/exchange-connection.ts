@@ -106,6 +106,11 @@ export class ExchangeConnection {
     } else this.#products.delete(product)
   }
 
+  /** Quotes every product again. */
+  repeat(): void {
+    for (const product of this.#products) this.#quote(product, false)
+  }
+
   send(message: object): void {
     this.touch()
     this.#sentMs = this.clock.nowMs()

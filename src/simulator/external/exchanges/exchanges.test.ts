@@ -348,6 +348,16 @@ describe('a quote', () => {
     )
   })
 
+  test('Bybit repeats the last quote while it is halted', () => {
+    const span = { fromMs: START_MS + 10 * SECOND_MS, untilMs: START_MS + 60 * SECOND_MS }
+    const exchange = open('bybit', '/', [{ kind: 'halted', source: 'bybit', ...span }])
+    exchange.say({ op: 'subscribe', args: ['orderbook.1.BTCUSDT'] })
+    exchange.clock.advance(20 * SECOND_MS)
+    const [one, other] = exchange.sent.slice(-2) as { ts: number; cts: number; data: object }[]
+    expect((other?.ts ?? 0) - (one?.ts ?? 0)).toBe(3 * SECOND_MS)
+    expect(other).toMatchObject({ cts: span.fromMs - 3, data: one?.data })
+  })
+
   test('stops with the connection', () => {
     const { clock, say, sent, session } = open('bybit')
     say({ op: 'subscribe', args: ['orderbook.1.BTCUSDT'] })

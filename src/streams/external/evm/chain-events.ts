@@ -1,4 +1,5 @@
 import type { OraclePriceEvent, PoolEvent } from '../../../domain/external.ts'
+import { tradableQuote } from '../../../domain/external.ts'
 import { isPlausiblePrice, isPlausibleTime } from '../plausible.ts'
 import type { ChainReading, PoolReading } from './chain-query.ts'
 import { CHAINLINK_DECIMALS } from './chainlink-feeds.ts'
@@ -86,9 +87,7 @@ function stateOf({ pool, sqrtPriceX96, liquidity, fee, balance, meanTick }: Pool
 }
 
 function isDeeper(pool: CheckedPool, than: CheckedPool | null): boolean {
-  const tradable = ({ balanceQuote, reserveQuote }: PoolState) =>
-    Math.min(balanceQuote, reserveQuote)
-  return than === null || tradable(pool.state) > tradable(than.state)
+  return than === null || tradableQuote(pool.state) > tradableQuote(than.state)
 }
 
 function routed(btc: PoolState, bridge: CheckedPool | null) {

@@ -15,6 +15,9 @@ import type { ExchangeProtocol } from './protocol.ts'
 
 const TOPIC = 'orderbook.1.'
 
+/** A quote that did not change for longer is not confirmed by being repeated: trading may be halted. */
+const UNCHANGED_MS_MAX = 60_000
+
 /**
  * Bybit v5 spot, `orderbook.1`: a snapshot of the best level after every change, repeated after 3 s without
  * one (https://bybit-exchange.github.io/docs/v5/websocket/public/orderbook). A request names at most ten
@@ -56,10 +59,16 @@ function decodeBybit(text: string): ExchangeFrame {
   if (typeof topic === 'string') {
     if (!topic.startsWith(TOPIC) || !isUntrustedObject(data)) return undecodable('bad_shape')
     const product = topic.slice(TOPIC.length)
-    return quotesFrame([readBook(product, data['b'], data['a'], message['ts'])])
+    return quotesFrame([readBook(product, data['b'], data['a'], timeOf(message))])
   }
   if (op === 'ping' || op === 'pong') return HEARTBEAT
   return op === 'subscribe' ? answerOf(message) : errorOf(message)
+}
+
+/** The time of sending, or of the last change (`cts`) if that was too long before. */
+function timeOf({ ts, cts }: UntrustedObject): unknown {
+  const isOld = typeof ts === 'number' && typeof cts === 'number' && ts - cts > UNCHANGED_MS_MAX
+  return isOld ? cts : ts
 }
 
 function answerOf(message: UntrustedObject): ExchangeFrame {

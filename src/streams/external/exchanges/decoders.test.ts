@@ -126,6 +126,13 @@ describe('a quote', () => {
     })
   })
 
+  test('Bybit repeats a quote: for a minute it is confirmed, then it has the time of its change', () => {
+    const unchanged = (forMs: number) =>
+      decode('bybit', { ...quoteFrames.bybit, cts: TIME_MS - forMs })
+    expect(unchanged(60_000)).toMatchObject({ quotes: [{ timeMs: TIME_MS }] })
+    expect(unchanged(60_001)).toMatchObject({ quotes: [{ timeMs: TIME_MS - 60_001 }] })
+  })
+
   test('Binance frames of a raw stream and Kraken rows without a time are decoded', () => {
     expect(decode('binance', quoteFrames.binance.data)).toEqual(
       decode('binance', quoteFrames.binance),

@@ -316,29 +316,24 @@ describe('an outage', () => {
     expect(script.sockets.map(({ url }) => url)).toEqual(['ws://one', 'ws://two'])
   })
 
-  test('the last quote before a halt, repeated at the next connection, is no quote', () => {
+  test('the last quote before a halt, repeated at the next connection, keeps its time', () => {
     const script = agreeing()
     script.keepQuoting(['BTC-USDT'], 10 * SECOND_MS)
     script.keepQuoting([], 65 * SECOND_MS)
     expect(script.sockets).toHaveLength(2)
-    const known = script.quotes.length
-    script.quote('BTC-USDT', 100, 65 * SECOND_MS)
-    script.advance(SECOND_MS)
-    expect(script.quotes).toHaveLength(known)
-    expect(script.notices.at(-1)?.detail).toBe('BTC-USDT: old_snapshot')
+    const [notices, haltedMs] = [script.notices.length, script.nowMs - 65 * SECOND_MS]
+    for (let seconds = 0; seconds < 61; seconds += 1) {
+      script.quote('BTC-USDT', 100, script.nowMs - haltedMs)
+      script.advance(SECOND_MS)
+    }
+    const halted = { timeExchangeMs: haltedMs, timeReceivedMs: haltedMs }
+    expect(script.quotes.at(-1)).toMatchObject(halted)
     expect(script.states.at(-1)).toContain('down quotes_missing')
+    expect(script.sockets, 'such quotes keep no connection').toHaveLength(3)
+    expect(script.notices.slice(notices).map(({ kind }) => kind)).toEqual(['reconnect'])
     script.quote('BTC-USDT', 101)
     script.advance(SECOND_MS)
     expect(script.states.at(-1)).toMatch(/^up /)
-  })
-
-  test('a later quote of a product that rarely trades counts, whatever its time', () => {
-    const script = agreeing()
-    script.advance(SECOND_MS)
-    script.quote('BTC-USDT', 100, 90 * SECOND_MS)
-    script.quote('BTC-USDT', 100, 90 * SECOND_MS)
-    script.advance(SECOND_MS)
-    expect(script.quotes).toHaveLength(1)
   })
 
   test('an announced shutdown replaces the connection', () => {

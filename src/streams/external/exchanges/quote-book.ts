@@ -33,7 +33,10 @@ export class QuoteBook {
     this.#exchange = exchange
   }
 
-  /** @returns the reason of a refusal; null for an accepted quote */
+  /**
+   * @param timeReceivedMs the quote's own time if it was old at its arrival: it confirms nothing later
+   * @returns the reason of a refusal; null for an accepted quote
+   */
   add(quote: ProductQuote, product: Product, timeReceivedMs: number): QuoteRefusal | null {
     const refusal = refusalOf(quote, timeReceivedMs) ?? this.#jump(quote, timeReceivedMs)
     if (refusal !== null) return refusal

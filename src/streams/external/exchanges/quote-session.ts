@@ -20,11 +20,8 @@ const ASSETS_PERIOD_MS = 60_000
 /** While the venue's list of coins is not known. */
 const NO_ASSETS_PERIOD_MS = 1_000
 
-/**
- * An older snapshot is the last quote before a halt, or of a product that rarely trades. Half of the gap of quotes, because
- * clocks differ.
- */
-const SNAPSHOT_MS_MAX = 30_000
+/** Age of a quote at its arrival. Half of the gap of quotes, because clocks differ. */
+const QUOTE_AGE_MS_MAX = 30_000
 
 /** The first assets of the list trade every few seconds on every exchange. */
 const LEADING = 10
@@ -56,8 +53,6 @@ export class QuoteSession {
   #lastFrameMs: number
   #lastQuoteMs: number
   readonly #lastQuoteMsOf = new Map<string, number>()
-  /** Products with a quote on this connection, accepted or refused. */
-  readonly #quoted = new Set<string>()
 
   /** @param chance uniform in [0, 1), so that connections are not renewed at the same time */
   constructor(exchange: ExchangeState, nowMs: number, chance: number) {
@@ -160,22 +155,17 @@ export class QuoteSession {
       return
     }
     this.#subscriptions.accept([quote.product], nowMs)
-    const refusal = this.#isOldSnapshot(quote, nowMs)
-      ? 'old_snapshot'
-      : this.#exchange.quotes.add(quote, product, nowMs)
+    const { timeMs } = quote
+    const isOld = timeMs !== null && nowMs - timeMs > QUOTE_AGE_MS_MAX
+    const refusal = this.#exchange.quotes.add(quote, product, isOld ? timeMs : nowMs)
     if (refusal !== null) {
       this.#note('quote_refused', `${quote.product}: ${refusal}`)
       return
     }
+    // From before a halt, or of a product that rarely trades: it shows that the product is listed, not that it is traded.
+    if (isOld) return
     this.#lastQuoteMs = nowMs
     this.#lastQuoteMsOf.set(quote.product, nowMs)
-  }
-
-  /** A subscription is answered with the last quote, whatever its age; later quotes are news. */
-  #isOldSnapshot({ product, timeMs }: ProductQuote, nowMs: number): boolean {
-    const isFirst = !this.#quoted.has(product)
-    this.#quoted.add(product)
-    return isFirst && timeMs !== null && nowMs - timeMs > SNAPSHOT_MS_MAX
   }
 
   #note(kind: string, detail: string): void {

@@ -63,7 +63,7 @@ function readingOf(result: unknown) {
   return {
     chain: readChain(snapshot, NOW_MS),
     pools: readPools(snapshot, pools, NOW_MS, onNotice),
-    oracles: readOracles(snapshot, NOW_MS, onNotice),
+    oracles: readOracles(snapshot, NOW_MS, NOW_MS, onNotice),
     notices,
   }
 }

@@ -70,9 +70,10 @@ export function readPools(
   })
 }
 
-/** The newer plausible price of the two accounts of each feed. */
+/** The newer plausible price of the two accounts of each feed. @param readMs as of `readMsOf` */
 export function readOracles(
   { accountOf }: Snapshot,
+  readMs: number,
   nowMs: number,
   onNotice: OnNotice,
 ): readonly OraclePriceEvent[] {
@@ -90,7 +91,7 @@ export function readOracles(
         })
       else if (update.publishTimeMs > (newest?.publishTimeMs ?? 0)) newest = update
     }
-    return newest === null ? [] : oraclePrice(feed, newest, nowMs)
+    return newest === null ? [] : oraclePrice(feed, newest, readMs)
   })
 }
 
@@ -124,7 +125,7 @@ function readPool(
 function oraclePrice(
   { asset }: PushedFeed,
   { price, ema, publishTimeMs }: PriceUpdate,
-  nowMs: number,
+  readMs: number,
 ): OraclePriceEvent {
   return {
     ...{ kind: 'oracle-price', network: 'pyth-solana', place: '' },
@@ -132,6 +133,6 @@ function oraclePrice(
     resolutionBps: PUSH_RESOLUTION_BPS,
     heartbeatMs: PUSH_HEARTBEAT_MS,
     timeExchangeMs: publishTimeMs,
-    timeReceivedMs: nowMs,
+    timeReceivedMs: readMs,
   }
 }

@@ -3,7 +3,7 @@ import { catchError, concatMap, defer, map, of, tap } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import type { OraclePriceEvent } from '../../../domain/external.ts'
 import type { ExternalRuntime } from '../../runtime.ts'
-import { BlockAge } from '../json-rpc/block-age.ts'
+import { BlockAge, readMsOf } from '../json-rpc/block-age.ts'
 import type { ChainReader } from '../json-rpc/chain-polling.ts'
 import { pollChain } from '../json-rpc/chain-polling.ts'
 import type { Assessed, NodeAnswer } from '../json-rpc/rpc-nodes.ts'
@@ -82,7 +82,7 @@ class SolanaReader implements ChainReader {
     const nowMs = this.#runtime.scheduler.now()
     const { onNotice } = this.#context
     const pools = readPools(snapshot, this.#pools, nowMs, onNotice)
-    const prices = readOracles(snapshot, nowMs, onNotice)
+    const prices = readOracles(snapshot, readMsOf(snapshot, isLate, nowMs), nowMs, onNotice)
     return [
       ...this.#chainStatusOf(isLate, pools.length, nowMs),
       ...this.#oracleStatusOf(isLate, prices, nowMs),
