@@ -287,7 +287,10 @@ describe('missing data', () => {
     const market = newMarket(new PulsePool(3))
     const idle = pool('base', 'ETH', START_MS, { pool: 'idle', balanceQuote: 1e9, reserveQuote: 1 })
     apply(market, START_MS, [...eventsOf(START_MS), idle])
-    expect(read(documentOf(market)).assets[0].chains[2]).toMatchObject({ status: 'OK', liquidity_usd: 1e7 })
+    expect(read(documentOf(market)).assets[0].chains[2]).toMatchObject({
+      status: 'OK',
+      liquidity_usd: 1e7,
+    })
   })
 
   test('a short history gives a warning and no rank', () => {
