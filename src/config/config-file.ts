@@ -163,13 +163,13 @@ function unknownKey(key: string, value: TomlValue, known: readonly string[]): st
   return `${key} is not a setting${isTable(value) ? '; settings are not grouped in tables' : ''}`
 }
 
-/** The parser reports lines of syntax errors only. @param from line of the table that has the key */
 /** Members of `key = { … }` are in its own line. */
 function lineInTable(name: string, text: string, line: number): number {
   const isHeader = text.split('\n')[line - 1]?.trimStart().startsWith('[')
   return isHeader ? lineOf(name, text, line) : line
 }
 
+/** The parser reports lines of syntax errors only. @param from line of the table that has the key */
 function lineOf(key: string, text: string, from = 0): number {
   const names = text.split('\n').map((line) => KEY_OF_LINE.exec(line)?.[1])
   return 1 + names.indexOf(key, from) || from
