@@ -152,11 +152,13 @@ describe('while frames wait for others to run', () => {
   let later: (() => void)[]
   let connect: Connect
   beforeEach(() => {
-    later = []
+    // Its own: a socket of the test before may still report that it closed.
+    const tasks: (() => void)[] = []
+    later = tasks
     let nowMs = 0
     connect = webSocketConnector({
       nowMs: () => nowMs++,
-      afterOthers: (task) => later.push(task),
+      afterOthers: (task) => tasks.push(task),
     })
   })
 
