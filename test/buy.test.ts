@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { oi } from '../src/compute/analyses/oi/oi.ts'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { buyOptions } from '../src/config/buy.ts'
 import { SettingsCommand } from '../src/config/settings-command.ts'
@@ -188,7 +189,8 @@ describe('perpscope buy', () => {
     })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-    // Its retries are seconds apart.
+    // Its retries, which are seconds apart, are for the payment alone.
+    await untilSold(rig.url, oi.contract, 'BTC')
     vi.spyOn(systemClock, 'after').mockImplementation((_ms, then) => {
       setImmediate(then)
       return () => undefined

@@ -375,14 +375,21 @@ describe('perpscope doctor', () => {
     )
     const whole = await startSimulatedVenue({ market, external, clock: systemClock, port: 0 })
     try {
-      const { isWell, findings } = await examined({
-        source: sourceOf(whole),
-        outside: 'on',
-        sourceUrl: { kraken: [] },
-      })
-      const sources = findings.filter(({ check }) => check.startsWith('source '))
+      const examinedSources = async () => {
+        const report = await examined({
+          source: sourceOf(whole),
+          outside: 'on',
+          sourceUrl: { kraken: [] },
+        })
+        const sources = report.findings.filter(({ check }) => check.startsWith('source '))
+        const ill = sources.filter(({ status }) => status !== 'ok').map(({ check }) => check)
+        return { ...report, sources, ill }
+      }
+      let { isWell, findings, sources, ill } = await examinedSources()
+      // On a busy machine some answer later than within the eight seconds of a run.
+      for (let run = 2; run <= 5 && ill.length > 3; run += 1)
+        ({ isWell, findings, sources, ill } = await examinedSources())
       expect(sources.map(({ check }) => check.slice('source '.length))).toEqual(sourceIds)
-      const ill = sources.filter(({ status }) => status !== 'ok').map(({ check }) => check)
       expect(ill, 'no key, not configured, dead').toEqual([
         'source pyth-hermes',
         'source kraken',

@@ -8,7 +8,14 @@ import { solanaPayload } from '../src/payment/solana/testing/solana-buyer.ts'
 import { encodedPayment, newBuyer } from '../src/payment/testing/buyer.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import type { Rig } from './support/service.ts'
-import { fromElsewhere, mainMarketOnly, oneCoin, startRig, untilSold } from './support/service.ts'
+import {
+  fromElsewhere,
+  mainMarketOnly,
+  oneCoin,
+  startRig,
+  untilFresh,
+  untilSold,
+} from './support/service.ts'
 import { FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 
 /** The built service with every payment method, killed while it sells: what was paid on Solana or into a channel counts. */
@@ -81,7 +88,7 @@ test('after SIGKILL it sends an answer paid on Solana again, continues a channel
   const reader = createPublicClient({ transport: http(chain.rpcUrl) })
   const scheme = new BatchSettlementEvmScheme(toClientEvmSigner(buyer, reader as never))
   const client = new x402Client().register('eip155:8453', scheme)
-  const pay = wrapFetchWithPayment(fetch, client)
+  const pay = untilFresh(wrapFetchWithPayment(fetch, client))
   const url = `${rig.url}/pulse/BTC`
   const before = await chain.balanceOf(chain.accounts.merchant.address)
   for (let call = 0; call < 3; call += 1) expect((await pay(url)).status).toBe(200)

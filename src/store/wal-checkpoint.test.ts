@@ -35,7 +35,10 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }))
 
-describe('the log of an open database', () => {
+/** Each test waits for the disk, up to 68 MB of it, which other jobs may keep busy. */
+const DISK_MS_MAX = 240_000
+
+describe('the log of an open database', { timeout: DISK_MS_MAX }, () => {
   test('gets a checkpoint once it is long, and none before', () => {
     const thread = new Thread()
     const log = new WalLog(db, path, thread.checkpoint)
@@ -150,7 +153,7 @@ describe('the log of an open database', () => {
   })
 })
 
-describe('the thread for checkpoints', () => {
+describe('the thread for checkpoints', { timeout: DISK_MS_MAX }, () => {
   test('moves the log into the file while the database is open, and the next write cuts the log', async () => {
     const thread = walCheckpointThread(WORKER)
     const done = Promise.withResolvers<Error | null>()

@@ -63,6 +63,14 @@ export function a2aTests(service: () => Rig): void {
     return (await client.sendMessage(request)) as Task
   }
 
+  /** Sends it again while a temporary refusal leaves its payment submitted, as where the data is older than quoted. */
+  async function paid(submission: Message): Promise<Task> {
+    let task = await sent(submission)
+    while (metadataOf(task)['x402.payment.status'] === 'payment-submitted')
+      task = await sent(submission)
+    return task
+  }
+
   function metadataOf(task: Task): Record<string, unknown> {
     return task.status?.message?.metadata ?? {}
   }
@@ -83,7 +91,7 @@ export function a2aTests(service: () => Rig): void {
         'x402.payment.payload': payment,
       }
       const { id: taskId, contextId } = quoted
-      const done = await sent(message(text('paid'), { taskId, contextId, metadata }))
+      const done = await paid(message(text('paid'), { taskId, contextId, metadata }))
       expect(done.id).toBe(taskId)
       expect(done.status?.state).toBe(TaskState.TASK_STATE_COMPLETED)
       expect(metadataOf(done)['x402.payment.status']).toBe('payment-completed')
@@ -107,7 +115,7 @@ export function a2aTests(service: () => Rig): void {
       const paying = async (funds: bigint) => {
         const { pay } = await wallet(funds)
         const metadata = { 'x402.payment.payload': await pay(required) }
-        return sent(message(text('paid'), { taskId, contextId, metadata }))
+        return paid(message(text('paid'), { taskId, contextId, metadata }))
       }
       const refused = await paying(0n)
       expect(refused.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED)

@@ -26,7 +26,8 @@ export function deskTests(service: () => Rig): void {
         const ages = [engine.heartbeatAgeMs, sources[0]?.lagMs]
         const isMeasured =
           threads.length === 2 && threads.every(({ loopDelay }) => loopDelay !== null)
-        return isMeasured && ages.every((ms) => typeof ms === 'number' && ms < 15_000)
+        const isUp = engine.state === 'available' && sources[0]?.state === 'up'
+        return isMeasured && isUp && ages.every((ms) => typeof ms === 'number' && ms < 15_000)
       })
       expect(health).toMatchObject({ role: 'all', engine: { state: 'available' } })
       const [venue, ...others] = health.sources

@@ -57,9 +57,15 @@ const client = createClient<paths>({
   baseUrl: process.env['PERPSCOPE_URL'] ?? '',
   fetch: wrapFetchWithPayment(fetch, wallet),
 })
-const { data, error, response } = await client.GET('/pulse/{coin}', {
-  params: { path: { coin: 'BTC' }, query: { timeframes: '1h' } },
-})
+const ask = () =>
+  client.GET('/pulse/{coin}', { params: { path: { coin: 'BTC' }, query: { timeframes: '1h' } } })
+let bought = await ask()
+// Refused without a charge where a busy machine has older data than it quoted.
+while (bought.error !== undefined && JSON.stringify(bought.error).includes('"data_stale"')) {
+  await new Promise((resolve) => setTimeout(resolve, 200))
+  bought = await ask()
+}
+const { data, error, response } = bought
 if (data === undefined) throw new Error(JSON.stringify(error))
 const rsi: number | undefined = data.timeframes['1h']?.indicators.rsi_14
 const bias: 'bullish' | 'bearish' | 'neutral' = data.confluence.bias

@@ -7,15 +7,19 @@ import { transactionGate } from './transaction-gate.ts'
 
 export const PRICE = 25_000n
 const PAYMENTS_PER_KILL = 6
+const PAYMENT_LIFETIME_SECONDS = 3_600n
 
 /** Each payment is by a new wallet, because the purchases of one wallet are limited per minute. */
 export async function newPayment({ chain }: Pick<Rig, 'chain'>): Promise<string> {
   const buyer = newBuyer()
   await chain.fundUsdc(buyer.address, PRICE)
+  const nowMs = systemClock.nowMs()
   const choices = {
     amount: PRICE,
     payTo: chain.accounts.merchant.address,
-    nowMs: systemClock.nowMs(),
+    nowMs,
+    // It is sent again after all kills, whose restarts take minutes on a busy machine.
+    validBeforeSeconds: BigInt(Math.floor(nowMs / 1_000)) + PAYMENT_LIFETIME_SECONDS,
   }
   return encodedPayment(await signedPayload(buyer, choices))
 }

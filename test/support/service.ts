@@ -3,7 +3,6 @@ import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -12,6 +11,7 @@ import { inheritedEnv } from '../../src/config/environment.ts'
 import type { AnalysisContract } from '../../src/domain/contract.ts'
 import { pathOf } from '../../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
+import { takePort } from '../../src/roles/demo/free-port.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
@@ -178,6 +178,24 @@ export async function untilSold(url: string, contract: AnalysisContract, coin: s
   })
 }
 
+/**
+ * A paying `fetch` that buys again what was refused without a charge because the data is older than quoted, as where a
+ * busy machine delays a book.
+ */
+export function untilFresh(pay: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const sold: Response[] = []
+    await until(`${String(input)} is as good as quoted`, async () => {
+      const response = await pay(input, init)
+      const { code, charged } = (await response.clone().json()) as Partial<Problem>
+      return !(code === 'data_stale' && charged === false) && sold.push(response) > 0
+    })
+    return sold[0] as Response
+  }
+}
+
+type Problem = { readonly code: string; readonly charged: boolean }
+
 let addresses = 0
 
 /** `fetch` from a new client address, for a service that trusts a local proxy; limits are per address. */
@@ -250,25 +268,17 @@ export async function runScript(
 /** Below the ephemeral ports, which concurrent tests use for outgoing connections and `listen(0)`. */
 const PORT_FIRST = 20_000
 const PORT_COUNT = 12_000
-/** More than one worker needs; workers have consecutive process ids. */
-const PORTS_PER_WORKER = 997
 
-let nextPort = process.pid * PORTS_PER_WORKER
+/** Other processes begin elsewhere, so that they seldom try the same port. */
+let nextPort = process.pid * 997
 
-/** A port for a process that must know it before its start and reuse it after a restart. */
+/** A port for a process that must know it before its start and reuse it after a restart; taken as those of demos are. */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORT_COUNT; tries += 1) {
     const port = PORT_FIRST + (nextPort % PORT_COUNT)
     nextPort += 1
-    if (await isFree(port)) return port
+    const taken = await takePort(port).catch(() => null)
+    if (taken !== null) return taken
   }
   throw new Error(`no port is free from ${PORT_FIRST} to ${PORT_FIRST + PORT_COUNT - 1}`)
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer()
-    server.once('error', () => resolve(false))
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
-  })
 }

@@ -1,11 +1,18 @@
-import { createServer } from 'node:net'
-import { expect, onTestFinished, test } from 'vitest'
-import { freePort } from './free-port.ts'
+import { createServer, Server } from 'node:net'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { freePort, takePort } from './free-port.ts'
 
 test('two demos that start at the same time do not get the same port', async () => {
   const wished = await freePort()
   const other = await Promise.all([freePort(wished), freePort(wished)])
   expect(new Set([wished, ...other]).size).toBe(3)
+})
+
+test('a port that is taken is not tried, because its server may start at that moment', async () => {
+  const taken = await freePort()
+  const listens = vi.spyOn(Server.prototype, 'listen')
+  await expect(takePort(taken)).rejects.toThrow('EADDRINUSE')
+  expect(listens).not.toHaveBeenCalled()
 })
 
 test('a port on which something listens is not given', async () => {

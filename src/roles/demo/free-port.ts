@@ -1,41 +1,45 @@
 import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/**
- * The preferred port if nothing listens on it and no other demo has taken it, otherwise any. It stays taken while this
- * process lives: what is to listen there starts later, and a second demo would find the port free until then, and buy
- * from the service of the first one. The UDP port of the same number says so, which nothing here uses otherwise.
- */
+/** The preferred port if nothing listens on it and no other process has taken it, otherwise any. */
 export async function freePort(wished = 0): Promise<number> {
   try {
-    const found = await tryTcp(wished)
-    await takeUdp(found)
-    return found
+    return await takePort(wished)
   } catch {
-    // Of the ports that the system chooses, some may be taken on UDP by other programs.
+    // Of the ports that the system chooses, some may be taken on TCP by other programs.
     return freePort()
   }
 }
 
-function tryTcp(port: number): Promise<number> {
+/**
+ * Takes a port while this process lives: its server starts later, and a second demo would find the port free until
+ * then, and buy from the service of the first one. The claim is the UDP port of the same number, which nothing here uses
+ * otherwise.
+ * @param wished 0 for any
+ * @throws if it is taken
+ */
+export async function takePort(wished: number): Promise<number> {
+  const claim = createSocket('udp4')
+  try {
+    claim.bind({ port: wished, address: '127.0.0.1', exclusive: true })
+    await once(claim, 'listening')
+    const { port } = claim.address()
+    // Only with the claim: to listen for a moment would stop a server that starts on the port.
+    await checkUnused(port)
+    claim.unref()
+    return port
+  } catch (cause) {
+    claim.close()
+    throw cause
+  }
+}
+
+/** @throws if something listens on it */
+function checkUnused(port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      const address = server.address()
-      const found = typeof address === 'object' && address !== null ? address.port : port
-      server.close(() => resolve(found))
-    })
-  })
-}
-
-function takeUdp(port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const socket = createSocket('udp4')
-    socket.once('error', reject)
-    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => {
-      socket.unref()
-      resolve()
-    })
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve()))
   })
 }
