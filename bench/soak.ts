@@ -45,8 +45,8 @@ const BLOCK_MS_AT_RATE_1 = 250
 const FAULT_PERIOD_MS = 10_000
 /** No faults in the last part of the run, at most a third, so that all are repaired when it is judged. */
 const FAULT_FREE_MS_MAX = 150_000
-/** Until the first publication. */
-const START_MS_MAX = 180_000
+/** Until the first publication; a limit for a hang. */
+const START_MS_MAX = 600_000
 const SAMPLE_PERIOD_MS = 60_000
 /** Share of the run that is excluded from the heap slope. */
 const SETTLING_SHARE = 1 / 3

@@ -123,7 +123,7 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
     await postgres.crash()
     const refused = await buy(one, payment)
     expect(refused.status).toBe(503)
-    expect(await refused.json()).toMatchObject({ charged: false })
+    expect(await refused.json()).toMatchObject({ charged: null, payment_reusable: true })
     expect((await fetch(`${one.url}/coins`)).status).toBe(200)
     await postgres.start()
     await until('the same payment buys', async () => (await buy(one, payment)).status === 200)
@@ -144,14 +144,17 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
   })
 
   test('they count the quotes of an address together', async () => {
-    const caller = { 'x-forwarded-for': '203.0.113.9' }
-    const statuses: number[] = []
-    for (let call = 0; call < QUOTES_PER_MINUTE + 10; call += 1) {
-      const { url } = call % 2 === 0 ? one : other
-      statuses.push((await fetch(`${url}/pulse/BTC`, { headers: caller })).status)
-    }
-    expect(statuses.filter((status) => status === 402)).toHaveLength(QUOTES_PER_MINUTE)
-    expect(statuses.filter((status) => status === 429)).toHaveLength(10)
+    // A gateway that gets no answer of the broker within half a second decides alone.
+    await until('every quote of an address is counted together', async () => {
+      const speak = fromElsewhere()
+      const statuses: number[] = []
+      for (let call = 0; call < QUOTES_PER_MINUTE + 10; call += 1) {
+        const { url } = call % 2 === 0 ? one : other
+        statuses.push((await speak(`${url}/pulse/BTC`)).status)
+      }
+      const count = (wanted: number) => statuses.filter((status) => status === wanted).length
+      return count(402) === QUOTES_PER_MINUTE && count(429) === 10
+    })
   })
 
   test('what a killed gateway sold or left open, the other one answers', async () => {

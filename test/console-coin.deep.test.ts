@@ -83,7 +83,8 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
   })
 
   test('draws the same prices over the candles, higher ones higher, and farther right on the map', async () => {
-    const places = await page.evaluate<Places>(`(() => {
+    const places = await page.evaluate<Places>(`(async () => {
+        await ${drawnVersion('/liquidations/BTC')}
         const [candles, map] = ['candles', 'liquidations'].map((name) => perpscopeCharts.get(name))
         const [overlaid, prices] = [candles, map].map((chart) =>
           chart.marks().map(({ price }) => price),
@@ -114,17 +115,9 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     let isCompared = false
     while (!isCompared) {
       const known = await answers(PULSE, 2)
-      // A chart is drawn after the panel that has the version.
       const { version, legend, close } = await page.evaluate<Shown>(`(async () => {
-        const frame = () => new Promise((done) => requestAnimationFrame(done))
-        const versionNow = () => document.querySelector('[data-document="${PULSE}"]').dataset.version
-        let version = ''
-        while (version !== versionNow()) {
-          version = versionNow()
-          for (let frames = 0; frames < 3; frames += 1) await frame()
-        }
         return {
-          version,
+          version: await ${drawnVersion(PULSE)},
           legend: Object.fromEntries(
             [...document.querySelectorAll('[data-indicator]')].map(({ dataset }) => [
               dataset.indicator,
@@ -183,6 +176,20 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     await other.page.close()
   })
 })
+
+/** Code of the page, for the version of a document that its charts show, too: they are drawn after the panel. */
+function drawnVersion(document: string): string {
+  return `(async () => {
+    const frame = () => new Promise((done) => requestAnimationFrame(done))
+    const versionNow = () => document.querySelector('[data-document="${document}"]').dataset.version
+    let version = ''
+    while (version !== versionNow()) {
+      version = versionNow()
+      for (let frames = 0; frames < 3; frames += 1) await frame()
+    }
+    return version
+  })()`
+}
 
 /** Number of liquidation prices that a chart of the page has drawn. */
 function marksOf(page: Page, name: string): Promise<number> {

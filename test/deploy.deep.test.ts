@@ -302,7 +302,9 @@ describe('the image', () => {
       await copyFile(join(ROOT, file), join(folder, file))
     const install = /^RUN (npm ci --omit=dev.*)$/m.exec(dockerfile)?.[1]
     const [command = '', ...flags] = install?.split(' ') ?? []
-    await run(command, flags, { cwd: folder })
+    // The registry is not what is tested.
+    const patience = ['--prefer-offline', '--fetch-retries=5']
+    await run(command, [...flags, ...patience], { cwd: folder })
     await cp(join(ROOT, 'dist'), join(folder, 'dist'), { recursive: true })
     const [, entry] = JSON.parse(
       /^ENTRYPOINT (.+)$/m.exec(dockerfile)?.[1] ?? '[]',

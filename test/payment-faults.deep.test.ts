@@ -10,7 +10,7 @@ import { createPublicClient, createTestClient, createWalletClient, http, publicA
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
 import { base as baseChain } from 'viem/chains'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { chainOutcome } from '../src/payment/evm/chain-outcome.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
@@ -829,17 +829,10 @@ describe('a handler that hangs', () => {
     const payment = await paymentOf(await fundedBuyer())
     void buy(host, payment, '/slow/BTC').catch(() => undefined)
     await atWork.given
+    const waits = vi.spyOn(clock, 'after')
     const copy = buy(host, payment, '/slow/BTC')
-    let answered = false
-    void copy.finally(() => {
-      answered = true
-    })
-    await expect
-      .poll(() => {
-        if (!answered) clock.advance(5_000)
-        return answered
-      })
-      .toBe(true)
+    await expect.poll(() => waits.mock.calls.map(([delayMs]) => delayMs)).toContain(30_000)
+    clock.advance(30_000)
     expect((await copy).problem()).toMatchObject({ code: 'payment_in_flight', charged: null })
     clock.advance(60_000)
     expect((await buy(host, payment, '/pulse/BTC')).status, 'its sale has lapsed').toBe(200)

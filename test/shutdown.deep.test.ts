@@ -57,16 +57,21 @@ describe('a service that is asked to end', () => {
       'nothing more is sold',
       async () => (await fetch(`${rig.url}/pulse/BTC`)).status === 503,
     )
-    const refused = await fetch(`${rig.url}/pulse/BTC`)
-    expect(refused.headers.get('retry-after')).toBe('5')
-    expect(await refused.json()).toMatchObject({
-      code: 'service_not_ready',
-      check: 'accepts_sales',
-    })
-    const ready = await fetch(`${rig.adminUrl}/readyz`)
-    expect([ready.status, await ready.json()]).toMatchObject([503, { reasons: ['accepts_sales'] }])
+    const asked = async (url: string) => {
+      const response = await fetch(url)
+      return { response, body: await response.json() }
+    }
+    // Side by side, and looked at later: the service waits for a block for eight seconds.
+    const [refused, ready] = await Promise.all([
+      asked(`${rig.url}/pulse/BTC`),
+      asked(`${rig.adminUrl}/readyz`),
+    ])
     await node('evm_setAutomine', true)
     await node('evm_mine')
+    expect(refused.response.headers.get('retry-after')).toBe('5')
+    expect(refused.body).toMatchObject({ code: 'service_not_ready', check: 'accepts_sales' })
+    expect(ready.response.status).toBe(503)
+    expect(ready.body).toMatchObject({ reasons: ['accepts_sales'] })
     const [response] = await answered
     const closed = once(response.socket, 'close')
     expect(response.statusCode, await text(response)).toBe(200)

@@ -46,13 +46,15 @@ describe('a bought answer', () => {
     // Each answer is computed again from all that was recorded before its sale.
     const flags = ['--dexes', 'off', '--receipt-key', key, '--record', recording]
     rig = await startRig({ coins: COINS, flags })
+    const file = join(folder, 'answer.json')
     for (const path of PATHS) {
       await untilItIsSold(path)
-      bought.push(await boughtAnswer(rig, path))
+      const answer = await boughtAnswer(rig, path)
+      if (bought.push(answer) > 1) continue
+      // Before the others are bought: an hour is sealed 30 s after its end.
+      writeFileSync(file, answerFileText(answer))
+      atService = await runCommand(['verify', file, '--url', rig.url, '--json'])
     }
-    const file = join(folder, 'answer.json')
-    writeFileSync(file, answerFileText(bought[0] as AnswerFile))
-    atService = await runCommand(['verify', file, '--url', rig.url, '--json'])
     // The end of the recording is written.
     await rig.stop()
   })

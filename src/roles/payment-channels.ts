@@ -59,6 +59,7 @@ export async function paymentChannels(
   const chain = new ChannelChain({
     network,
     rpcUrl,
+    clock: systemClock,
     account: privateKeyToAccount(facilitatorKey),
     sender: facilitator.sender,
     payers: facilitator.payers,

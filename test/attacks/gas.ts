@@ -50,7 +50,7 @@ export type GasAttack = {
   /** Gas of our transactions that transferred nothing. */
   readonly gasBurnt: bigint
   readonly gasPerHourMax: bigint
-  /** Blocks that the median purchase of an honest buyer took. */
+  /** Blocks that the median purchase of an honest buyer took; idle: the larger of before and after. */
   readonly honest: {
     readonly idleBlocks: number
     readonly duringBlocks: number
@@ -282,7 +282,11 @@ function attack(
       attackerGas: BigInt(wallets.length) * (CREATION_GAS + BYTE_GAS * BigInt(size(ground.code))),
       gasBurnt: await ground.burntSince(before),
       gasPerHourMax: GAS_PER_HOUR_MAX,
-      honest: { idleBlocks, duringBlocks, bought: PURCHASES },
+      honest: {
+        idleBlocks: Math.max(idleBlocks, await medianBlocks()),
+        duringBlocks,
+        bought: PURCHASES,
+      },
     }
   })
 }

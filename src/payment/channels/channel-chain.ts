@@ -1,6 +1,7 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, encodeFunctionData } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import type { Clock } from '../../domain/clock.ts'
 import { chainOutcome } from '../evm/chain-outcome.ts'
 import type { ContractPayers } from '../evm/contract-payers.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
@@ -8,6 +9,7 @@ import { isTurnedAway, revertReason } from '../evm/node-answer.ts'
 import type { NodeClient } from '../evm/node-client.ts'
 import { nodeClient } from '../evm/node-client.ts'
 import { payerCode } from '../evm/payer-code.ts'
+import { Receipts } from '../evm/receipts.ts'
 import { feeOf } from '../evm/transaction-cost.ts'
 import type { TransactionSender } from '../evm/transaction-sender.ts'
 import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
@@ -44,6 +46,8 @@ export type ChannelDeposit = {
 export type ChannelChainOptions = {
   readonly network: PaymentNetwork
   readonly rpcUrl: string
+  /** Of the waits for receipts. */
+  readonly clock: Clock
   /** Pays the gas and signs claims and refunds; the `receiverAuthorizer` of all our channels. */
   readonly account: PrivateKeyAccount
   /** Of the account. */
@@ -53,10 +57,6 @@ export type ChannelChainOptions = {
   readonly recordCost?: RecordCost
 }
 
-/** A fraction of a block: the buyer waits for the deposit. */
-const POLLING_MS = 100
-/** Below the time-out of the settlement coordinator, so that the transaction hash is known. */
-const CONFIRMATION_MS_MAX = 8_000
 /** A claim costs about 50,000 per channel; this is the gas of a full batch. */
 const GAS_MAX = 8_000_000n
 /** A deposit costs about 150,000. Bounds what the code of a delegated account can burn. */
@@ -68,14 +68,16 @@ export class ChannelChain {
   readonly authorizer: Address
   readonly #options: ChannelChainOptions
   readonly #client: NodeClient
+  readonly #receipts: Receipts
   readonly #deposits = new PayerConcurrency()
 
   constructor(options: ChannelChainOptions) {
-    const { network, rpcUrl, account } = options
+    const { network, rpcUrl, clock, account } = options
     this.#options = options
     this.authorizer = account.address
     this.digests = new ChannelDigests(network.chainId)
     this.#client = nodeClient(network, rpcUrl)
+    this.#receipts = new Receipts(this.#client, clock)
   }
 
   /** Whether the contract exists on this chain. */
@@ -259,13 +261,11 @@ export class ChannelChain {
         untilMined: false,
         onSigned: (hash) => signed.push(hash),
       })
-      const receipt = await this.#client.waitForTransactionReceipt({
-        hash: transaction,
-        pollingInterval: POLLING_MS,
-        timeout: CONFIRMATION_MS_MAX,
-        // The receipt of another transaction with this nonce says nothing about this one.
-        checkReplacement: false,
-      })
+      const deadlineMs = this.#receipts.deadlineMs()
+      const promised = await this.#receipts.promised(transaction, deadlineMs)
+      // A flashblock is not final, and `states` reads sealed blocks only.
+      const receipt = promised && (await this.#receipts.sealed(promised, deadlineMs))
+      if (receipt === null) throw new Error('the transaction is in no block yet')
       recordCost?.({
         ...{ network: network.network, transaction, purpose: 'channel', payments: 0 },
         fee: feeOf(receipt),

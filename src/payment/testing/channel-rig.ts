@@ -38,19 +38,23 @@ export function openChannelDesk(options: {
   readonly key: Hex
   readonly payTo: string
   readonly clock: Clock
+  /** Of the waits at the node, which no `ManualClock` can end. */
+  readonly nodeClock?: Clock
   readonly path?: string
   readonly unclaimedMax?: bigint
   readonly store?: ChannelStore
 }): ChannelDesk {
   const { rpcUrl, key, payTo, clock, path = ':memory:', unclaimedMax = 10n ** 12n } = options
-  const { store = new SqliteChannelStore(path) } = options
+  const { store = new SqliteChannelStore(path), nodeClock = clock } = options
   const account = privateKeyToAccount(key)
   const sender = new TransactionSender(nodeClient(base, rpcUrl), account, clock, new OwnTurns())
   const payers = new ContractPayers({
     ...{ network: base.network, failures: SqliteFailedSettlements.inMemory(), clock },
     ...{ isTaken: false, gasPerHourMax: 0n, emit: () => undefined },
   })
-  const chain = new ChannelChain({ network: base, rpcUrl, account, sender, payers })
+  const chain = new ChannelChain({
+    ...{ network: base, rpcUrl, clock: nodeClock, account, sender, payers },
+  })
   const registry = new ChannelRegistry({
     store,
     chain,

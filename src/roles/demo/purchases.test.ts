@@ -4,6 +4,7 @@ import { contracts } from '../../compute/analyses/registry.ts'
 import { pathOf } from '../../domain/contract.ts'
 import type { DemoPurchases } from './purchases.ts'
 import { buyEverything } from './purchases.ts'
+import { untilSettled } from './wallets.ts'
 
 const URL = 'http://127.0.0.1:1'
 const NETWORK = 'eip155:8453'
@@ -74,6 +75,41 @@ test.each([
   })
   expect(purchases[0]).toMatchObject({ analysis: 'pulse', status })
 })
+
+test.each([
+  { status: 200, charged: undefined },
+  { status: 429, charged: null },
+])(
+  'after an unknown settlement the same payment is sent, which ends in $status',
+  async ({ status, charged }) => {
+    const unknown = {
+      ...{ code: 'settlement_unknown', detail: 'x', status: 503 },
+      ...{ retryable: true, retry_after: 0, charged: null, payment_reusable: true },
+    }
+    // Sent without a look-up of the payment.
+    const limited = {
+      ...unknown,
+      code: 'rate_limited',
+      status: 429,
+      charged: false,
+      retry_after: 60,
+    }
+    const replies = [
+      Response.json(unknown, { status: 503 }),
+      status === 200 ? await sold('pulse') : Response.json(limited, { status: 429 }),
+    ]
+    const payments: (string | null)[] = []
+    const pay = untilSettled(async (input) => {
+      payments.push(new Request(input).headers.get('payment-signature'))
+      return replies.shift() ?? Response.error()
+    })
+    const response = await pay(URL, { headers: { 'payment-signature': 'one' } })
+    expect(payments).toEqual(['one', 'one'])
+    expect(response.status).toBe(status)
+    const body = (await response.json()) as { charged?: unknown }
+    expect(body.charged, 'or the demo would pay again').toBe(charged)
+  },
+)
 
 test('an answer that is not as declared is no success', async () => {
   const { ok, purchases } = await boughtFrom(async (id) =>

@@ -45,7 +45,9 @@ async function unsold(
 async function readyCoins(url: string): Promise<readonly string[]> {
   try {
     const response = await fetch(`${url}/coins`)
-    return ((await response.json()) as { coins: string[] }).coins
+    const { coins } = (await response.json()) as { coins?: unknown }
+    // Another program can listen there, and answer with other JSON.
+    return Array.isArray(coins) ? coins : []
   } catch {
     // Not listening yet.
     return []

@@ -4,6 +4,10 @@ import { wrapFetchWithPayment, x402Client } from '@x402/fetch'
 import { ExactSvmScheme } from '@x402/svm/exact/client'
 import { ExactSvmSchemeV1 } from '@x402/svm/exact/v1/client'
 import { privateKeyToAccount } from 'viem/accounts'
+import { RefusedError } from '../../client/errors.ts'
+import { readRefusal } from '../../client/refusal.ts'
+import { sendUntilSettled } from '../../client/retry.ts'
+import { parsedJson } from '../../domain/json.ts'
 import type { EvmChain } from '../../simulator/evm/evm-chain.ts'
 import type { SolanaChain } from '../../simulator/solana/solana-chain.ts'
 
@@ -51,14 +55,36 @@ export async function solanaWallet(chain: SolanaChain): Promise<DemoWallet> {
 
 /** Without the v2 header the client falls back to the v1 body by itself. */
 function payingBy(client: x402Client): Pick<DemoWallet, 'v1' | 'v2'> {
+  const send = untilSettled(fetch)
   const withoutV2Header: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init)
+    const response = await send(input, init)
     const headers = new Headers(response.headers)
     headers.delete('payment-required')
     return new Response(response.body, { status: response.status, headers })
   }
   return {
     v1: wrapFetchWithPayment(withoutV2Header, client),
-    v2: wrapFetchWithPayment(fetch, client),
+    v2: wrapFetchWithPayment(send, client),
+  }
+}
+
+/** Sends a request with a payment again until its outcome is known: another payment could pay twice. */
+export function untilSettled(send: typeof fetch): typeof fetch {
+  return async (input, init) => {
+    const request = new Request(input, init)
+    const { headers } = request
+    if (!headers.has('payment-signature') && !headers.has('x-payment')) return send(request)
+    try {
+      return await sendUntilSettled(async () => {
+        const response = await send(request.clone())
+        if (response.status === 200 || response.status === 402) return response
+        const body = await response.text()
+        throw readRefusal(parsedJson(body)) ?? new TypeError(body)
+      })
+    } catch (cause) {
+      if (!(cause instanceof RefusedError)) throw cause
+      const { problem } = cause
+      return Response.json(problem, { status: problem.status })
+    }
   }
 }
