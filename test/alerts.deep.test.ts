@@ -74,6 +74,7 @@ const healthy: Readonly<Record<string, string>> = {
   'perpscope_store_ok{instance="a"}': '1x200',
   'perpscope_store_dropped_rows{instance="a"}': '0x200',
   'perpscope_store_damaged_blocks{instance="a"}': '0x200',
+  'perpscope_store_set_aside_files{instance="a"}': '0x200',
   'perpscope_recording_ok{instance="a"}': '1x200',
   'perpscope_mirror_ready{instance="a"}': '1x200',
   'perpscope_engine_leads{instance="a"}': '1x200',
@@ -254,6 +255,11 @@ const faults: readonly Fault[] = [
   {
     alert: 'PerpscopeHistoryRowsLost',
     series: 'perpscope_store_damaged_blocks{instance="a"}',
+    during: '1',
+  },
+  {
+    alert: 'PerpscopeHistoryRowsLost',
+    series: 'perpscope_store_set_aside_files{instance="a"}',
     during: '1',
   },
   {

@@ -136,8 +136,7 @@ export class Engine {
         path: join(dataDir, 'history.db'),
         ...(historyDays !== undefined && { days: historyDays }),
         onNotice: (notice) => {
-          const isGood = notice.kind === 'recovered' || notice.kind === 'salvaged'
-          log[isGood ? 'info' : 'error'](notice, 'history')
+          log[notice.kind === 'recovered' ? 'info' : 'error'](notice, 'history')
         },
         checkpointer,
         claims: this.#processor.records.unstoredClaims,

@@ -50,11 +50,9 @@ type StoredBlock = {
 
 type BlockRow = { readonly key: number; readonly body: Buffer; readonly crc: number }
 
-/** Buffers for the merge of one block. */
+/** Buffer for the merge of one block. */
 const merged = emptyBlock()
-const mergedBytes = bytesOf(merged)
-const stored = emptyBlock()
-const storedBytes = bytesOf(stored)
+const mergedBytes = Buffer.from(merged.buffer)
 
 type Shard = {
   readonly name: string
@@ -151,18 +149,24 @@ export class HistoryDb {
 
   /** Puts new rows over the stored ones: all of them or none. */
   merge(patches: readonly Patch[]): void {
-    this.#put(patches, ({ kind, rows }) => {
-      merged.set(stored)
-      overlay(merged, kind, rows)
+    const added = new Map<string, number>()
+    this.#write(() => {
+      for (const patch of patches) {
+        const id = this.#idOf(patch.coin, added)
+        const { get, put } = this.#shard(id)
+        const key = blockKey(id, patch.kind, patch.number)
+        const row = get.get(key)
+        if (row !== undefined && this.#isWhole(row)) mergedBytes.set(row.body)
+        else merged.fill(Number.NaN)
+        if (row !== undefined) releaseBlob(row.body)
+        overlay(merged, patch.kind, patch.rows)
+        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
+      }
     })
-  }
-
-  /** Adds older rows where nothing newer is stored: all of them or none. */
-  adopt(patches: readonly Patch[]): void {
-    this.#put(patches, ({ kind, rows }) => {
-      merged.set(rows)
-      overlay(merged, kind, stored)
-    })
+    for (const [coin, id] of added) {
+      this.#coinIds.set(coin, id)
+      this.#lastCoinId = id
+    }
   }
 
   /** Adds resolved claims: all of them or none. */
@@ -227,27 +231,6 @@ export class HistoryDb {
     return false
   }
 
-  #put(patches: readonly Patch[], mergeStored: (patch: Patch) => void): void {
-    const added = new Map<string, number>()
-    this.#write(() => {
-      for (const patch of patches) {
-        const id = this.#idOf(patch.coin, added)
-        const { get, put } = this.#shard(id)
-        const key = blockKey(id, patch.kind, patch.number)
-        const row = get.get(key)
-        if (row !== undefined && this.#isWhole(row)) storedBytes.set(row.body)
-        else stored.fill(Number.NaN)
-        if (row !== undefined) releaseBlob(row.body)
-        mergeStored(patch)
-        put.run(key, mergedBytes, blockCrc(key, mergedBytes))
-      }
-    })
-    for (const [coin, id] of added) {
-      this.#coinIds.set(coin, id)
-      this.#lastCoinId = id
-    }
-  }
-
   #write(task: () => void): void {
     this.#log.check()
     this.#db.transaction(task).immediate()
@@ -289,10 +272,6 @@ function prepareShard(db: Database.Database, name: string): Shard {
     ),
     remove: db.prepare(`DELETE FROM ${name} WHERE key >= ? AND key < ?`),
   }
-}
-
-function bytesOf(block: Float64Array): Buffer {
-  return Buffer.from(block.buffer, block.byteOffset, block.byteLength)
 }
 
 function isPlaced(key: number, shard: number): boolean {

@@ -87,7 +87,7 @@ describe('a history file of schema version 1', () => {
     expect(versionOf(path)).toBe(4)
   })
 
-  test('keeps the intact blocks where a migration finds a damaged page', () => {
+  test('is set aside, as it was, when a migration finds a damaged page', () => {
     const raw = new Database(path)
     raw.exec('ALTER TABLE coin ADD COLUMN crc INTEGER NOT NULL DEFAULT 0')
     raw.prepare('UPDATE coin SET crc = ?').run(crc32('kPEPE', crc32('1')))
@@ -96,11 +96,13 @@ describe('a history file of schema version 1', () => {
     raw.close()
     loseLastLeaf(path)
     const store = open()
-    expect(notices).toMatchObject([
-      { kind: 'set-aside', reason: expect.stringMatching(/malformed/) },
+    const aside = `${path}.corrupt-${NOW_MS}`
+    expect(notices).toEqual([
+      { kind: 'set-aside', path: aside, reason: expect.stringMatching(/malformed/) },
     ])
-    expect(store.bars('kPEPE', 0)).toHaveLength(2)
+    expect(store.bars('kPEPE', 0)).toEqual([])
     store.close(NOW_MS)
+    expect([versionOf(aside), versionOf(path)]).toEqual([2, 4])
   })
 
   function open(): HistoryStore {

@@ -23,8 +23,7 @@ export function coinCrc(id: number, name: string): number {
   return crc32(name, crc32(String(id)))
 }
 
-/** First schemas with checksums of coins, with 1h bars only, and with a table of claims. */
-export const COIN_CRC_SCHEMA = 2
+/** First schemas with 1h bars only, and with a table of claims. */
 export const HOURS_ONLY_SCHEMA = 3
 export const CLAIMS_SCHEMA = 4
 

@@ -20,7 +20,6 @@ import type { Patch } from './history-db.ts'
 import { HistoryDb } from './history-db.ts'
 import { HistoryQueue } from './history-queue.ts'
 import { barOf, fundingOf, sampleOf } from './history-row.ts'
-import { HistorySalvage } from './history-salvage.ts'
 import { isDamage, NotBegunError, releaseBlob, setSqliteFileAside } from './sqlite-file.ts'
 import type { WalCheckpointer } from './wal-checkpoint.ts'
 import { isFileGone } from './wal-checkpoint.ts'
@@ -34,9 +33,6 @@ const CLAIMS_PER_SLICE = 256
 /** Slices of the check in one call of `tidy`; a whole check takes some ten calls. */
 const CHECK_SLICES_PER_TURN = 100
 
-/** Slices of the salvage in one call of `tidy`; a whole salvage takes some twenty calls. */
-const SALVAGE_SLICES_PER_TURN = 200
-
 const nothing: HistoryBatch = { bars: [], samples: [], fundings: [], measures: [], droppedRows: 0 }
 
 /** Wait before a file that could not be opened, or that was gone, is opened again. */
@@ -45,13 +41,11 @@ const REOPEN_MS = 60_000
 const HOUR_MS = 3_600_000
 
 /** The kind of work of a slice. */
-export type HistorySlice = 'merged' | 'removed' | 'salvaged' | 'checked'
+export type HistorySlice = 'merged' | 'removed' | 'checked'
 
 export type HistoryNotice =
   /** A damaged file was moved, and a new one begun. */
   | { readonly kind: 'set-aside'; readonly path: string; readonly reason: string }
-  /** The salvage of the moved file has ended; without room on the disk it takes no blocks. */
-  | { readonly kind: 'salvaged'; readonly blocks: number }
   /** Damaged blocks since the start. They count as never written. */
   | { readonly kind: 'damaged'; readonly blocks: number }
   | { readonly kind: 'degraded'; readonly reason: string }
@@ -98,8 +92,6 @@ export class HistoryStore {
   #damagedBefore = 0
   #damagedKnown = 0
   #setAsideFiles = 0
-  /** The file that was set aside, until its intact blocks are in the new one. */
-  #salvage: HistorySalvage | null = null
   #retainedHourMs = Number.NaN
 
   constructor(options: HistoryOptions, nowMs: number) {
@@ -164,14 +156,10 @@ export class HistoryStore {
     if (this.#reason !== null) this.#recovered()
   }
 
-  /**
-   * Removes old rows once an hour, continues the salvage of a file that was set aside, and continues the check of the
-   * file, in slices.
-   */
+  /** Removes old rows once an hour, and continues the check of the file, in slices. */
   *tidy(nowMs: number): Generator<HistorySlice> {
     this.#nowMs = nowMs
     yield* this.#retain()
-    yield* this.#takeOver()
     for (let slice = 0; slice < CHECK_SLICES_PER_TURN && this.#check !== null; slice += 1) {
       const check = this.#check
       this.#attempt(() => {
@@ -211,7 +199,6 @@ export class HistoryStore {
   /** Names of all measures that were ever kept, ascending; some may have no rows left. */
   measureSeries(): readonly string[] {
     const names = new Set(this.#queue.names())
-    for (const name of this.#salvage?.names() ?? []) names.add(name)
     this.#attempt((db) => {
       for (const name of db.names()) names.add(name)
     })
@@ -240,8 +227,6 @@ export class HistoryStore {
     if (rows > 0) this.#options.onNotice({ kind: 'unwritten', rows })
     this.#db?.close()
     this.#db = null
-    this.#salvage?.close()
-    this.#salvage = null
   }
 
   #writeLast(nowMs: number): void {
@@ -337,23 +322,6 @@ export class HistoryStore {
     this.#retainedHourMs = hourMs
   }
 
-  *#takeOver(): Generator<HistorySlice> {
-    for (let slice = 0; slice < SALVAGE_SLICES_PER_TURN; slice += 1) {
-      if (this.#salvage === null || this.#db === null) return
-      const salvage = this.#salvage
-      const patches = salvage.next()
-      if (patches === null) {
-        this.#options.onNotice({ kind: 'salvaged', blocks: salvage.takenBlocks })
-        salvage.close()
-        this.#salvage = null
-        return
-      }
-      if (!this.#attempt((db) => db.adopt(patches))) return
-      salvage.taken()
-      yield 'salvaged'
-    }
-  }
-
   #samples(kind: BlockKind, coin: string, fromMs: number, toMs: number): MarketSample[] {
     return this.#rows(coin, kind, fromMs, toMs, (timeMs, numbers, at) =>
       sampleOf(coin, timeMs, numbers, at),
@@ -369,23 +337,20 @@ export class HistoryStore {
   ): Row[] {
     const blocks = new Map<number, Float64Array>()
     const stored: Float64Array[] = []
-    const put = (number: number, over: Float64Array) => {
-      const block = blocks.get(number)
-      if (block === undefined) blocks.set(number, over)
-      else overlay(block, kind, over)
-    }
     const first = Math.max(0, blockNumber(kind, fromMs))
     const last = Math.min(BLOCK_NUMBER_MAX, blockNumber(kind, toMs))
-    for (const { number, rows } of this.#salvage?.read(coin, kind, first, last) ?? [])
-      put(number, rows)
     this.#attempt((db) => {
       for (const { number, block } of db.read(coin, kind, first, last)) {
         stored.push(block)
-        put(number, block)
+        blocks.set(number, block)
       }
     })
-    for (const { number, rows } of this.#queue.waiting(coin, kind))
-      if (number >= first && number <= last) put(number, rows)
+    for (const { number, rows } of this.#queue.waiting(coin, kind)) {
+      if (number < first || number > last) continue
+      const block = blocks.get(number)
+      if (block === undefined) blocks.set(number, rows)
+      else overlay(block, kind, rows)
+    }
     const rows: Row[] = []
     for (const [number, block] of [...blocks].sort(([one], [other]) => one - other)) {
       eachRow(block, kind, number, (timeMs, at) => {
@@ -399,8 +364,6 @@ export class HistoryStore {
   #noteSetAside(path: string, reason: string): void {
     this.#setAsideFiles += 1
     this.#options.onNotice({ kind: 'set-aside', path, reason })
-    this.#salvage?.close()
-    this.#salvage = HistorySalvage.open(path)
   }
 
   #noteDamage(): void {
