@@ -8,7 +8,13 @@ const CONSOLE = join(import.meta.dirname, '../../console')
 /** `analysis="oi" path="oi.current"`, and the same as members of an object. */
 const TERM = /\banalysis(?:=|: )["']([\w-]+)["'],?\s+path(?:=|: )["']([^"']+)["']/g
 /** A label that has a definition, however it names it. */
-const USE = /<(?:Term|Figure)\b(?!Props)/g
+const USE = /<Term\b(?!Props)/g
+/** `path: 'oi.current'`, after `analysis: 'oi'` where the table or the list is about another answer. */
+const MEMBER = /(?:analysis: '([^']+)',\s+)?\bpath: '([^'/]+)'/g
+const LABEL = /(?:'[^']*'|`[^`]*`|\w+)/.source
+/** `figure('Contracts', 'oi.current', …)` and `column('net', 'Net', 'dislocations[].net_bps', …)`. */
+const CALL = new RegExp(`\\b(?:figure\\(|column\\(\\s*'[^']+',)\\s*${LABEL},\\s*'([^'/]+)'`, 'g')
+const CALLED = /(?<!function )\b(?:figure|column)\(/g
 
 const sources = globSync('**/*.{ts,tsx}', { cwd: CONSOLE })
   .filter((file) => !file.includes('.test.'))
@@ -23,25 +29,29 @@ test('every term of the console has a definition in the schema of its analysis',
   expect(named.filter(({ analysis, path }) => known[analysis]?.[path] === undefined)).toEqual([])
 })
 
-test('every column of a table has a definition in the schema of its analysis', () => {
+test('every column of a table and every figure of a list has a definition in the schema of its analysis', () => {
   const known = definitions([...contracts, ...chartContracts])
   const columns = sources.flatMap(([file, text]) => {
     // A file with columns is about one answer, unless a column names another one.
     const [, first, second] = /AnswerOf<'([^']+)'>|Answers\['([^']+)'\]/.exec(text) ?? []
-    const named = text.matchAll(/(?:analysis: '([^']+)',\s+)?\bpath: '([^'/]+)'/g)
-    return Array.from(named, ([, analysis = first ?? second ?? 'screener', path = '']) => ({
-      ...{ file, analysis, path },
-    }))
+    const own = first ?? second ?? 'screener'
+    return [
+      ...Array.from(text.matchAll(MEMBER), ([, analysis = own, path = '']) => ({
+        ...{ file, analysis, path },
+      })),
+      ...Array.from(text.matchAll(CALL), ([, path = '']) => ({ file, analysis: own, path })),
+    ]
   })
-  expect(columns.length, 'columns were read').toBeGreaterThan(50)
+  expect(columns.length, 'columns and figures were read').toBeGreaterThan(200)
   expect(columns.filter(({ analysis, path }) => known[analysis]?.[path] === undefined)).toEqual([])
 })
 
 test('terms are written so that the test above reads them', () => {
   const unread = sources.filter(
     ([, text]) =>
+      countOf(text, CALLED) !== countOf(text, CALL) ||
       countOf(text, USE) >
-      countOf(text, TERM) + countOf(text, /\{ ?analysis,? path ?\}|path=\{(?:column\.)?path\}/g),
+        countOf(text, TERM) + countOf(text, /\{ ?analysis,? path ?\}|path=\{(?:column\.)?path\}/g),
   )
   expect(unread.map(([file]) => file)).toEqual([])
 })

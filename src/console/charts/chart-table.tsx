@@ -1,6 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { ScrollRegion } from '../components/scroll-region.tsx'
-import { TableHead } from '../components/table-head.tsx'
+import { Table } from '../components/table.tsx'
 
 type ChartTableProps = {
   /** Name of the chart. */
@@ -24,21 +23,11 @@ export function ChartTable({ label, heads, rows }: ChartTableProps) {
         Table<span class="visually-hidden"> of {label}</span>
       </summary>
       {isOpen.value && (
-        <ScrollRegion label={`Values of ${label}`}>
-          <table>
-            <TableHead columns={heads.map((title) => ({ title }))} />
-            <tbody>
-              {rows().map(([head, ...texts]) => (
-                <tr key={head}>
-                  <th scope="row">{head}</th>
-                  {texts.map((text, at) => (
-                    <td key={heads[at + 1]}>{text}</td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </ScrollRegion>
+        <Table
+          label={`Values of ${label}`}
+          columns={heads.map((title) => ({ title }))}
+          rows={rows().map((cells) => ({ key: cells[0] ?? '', cells }))}
+        />
       )}
     </details>
   )

@@ -26,6 +26,38 @@ export type Column<Row> = {
   readonly cell?: (row: Row) => ComponentChildren
 }
 
+type SortableName<Row> = {
+  [Name in keyof Row]-?: Row[Name] extends SortValue | undefined ? Name : never
+}[keyof Row] &
+  string
+
+type MakeColumn<Row> = <Name extends SortableName<Row>>(
+  id: string,
+  title: string,
+  /** Ends with the name of the member that the column shows. */
+  path: `${string}[].${Name}`,
+  cell: (value: Row[Name]) => ComponentChildren,
+  more?: Pick<Column<Row>, 'isText' | 'widthRem'>,
+) => Column<Row>
+
+/** @param columns lists them; `column` makes one that shows one member of a row */
+export function columnsOf<Row>(
+  columns: (column: MakeColumn<Row>) => readonly Column<Row>[],
+): readonly Column<Row>[] {
+  return columns((id, title, path, cell, more) => {
+    const name = lastNameOf(path)
+    return {
+      ...{ id, title, path, ...more },
+      value: (row) => (row[name] ?? null) as SortValue,
+      cell: (row) => cell(row[name]),
+    }
+  })
+}
+
+function lastNameOf<Name extends string>(path: `${string}[].${Name}`): Name {
+  return path.slice(path.lastIndexOf('.') + 1) as Name
+}
+
 type DataTableProps<Of> = {
   /** What the table shows, for screen readers. */
   readonly label: string
@@ -36,6 +68,8 @@ type DataTableProps<Of> = {
   /** In the order of the answer. */
   readonly rows: readonly Of[]
   readonly keyOf: (row: Of) => string
+  /** Instead of a table without rows. */
+  readonly none?: string
 }
 
 /** Before a row is measured. */
@@ -49,6 +83,7 @@ export function DataTable<Of>({
   columns,
   rows,
   keyOf,
+  none,
 }: DataTableProps<Of>) {
   const sort = readSort(place.value.query.get(parameter))
   const sorted = columns.find(({ id }) => id === sort?.column)
@@ -79,6 +114,7 @@ export function DataTable<Of>({
     hasLooked.current = false
     if (!isByLook) look(body.current?.closest<HTMLElement>('.scroll'))
   })
+  if (rows.length === 0 && none !== undefined) return <p class="empty">{none}</p>
   const { from, to } = shownRows(rows.length, inSight.value)
   const shown = inOrder.slice(from, to)
   const isWhole = shown.length === rows.length

@@ -4,53 +4,74 @@ import { Term } from './term.tsx'
 /** Colors a figure: gains and longs, losses and shorts, or something to look at. */
 export type Tone = 'up' | 'down' | 'warn' | 'plain'
 
-type FigureProps = {
+type FigureRow = {
   readonly label: string
-  readonly analysis: string
-  /** Path of the member in the answer. */
-  readonly path: string
-  readonly tone?: Tone
-  readonly children: ComponentChildren
-}
-
-/** One value with its label; inside a {@link Figures}. */
-export function Figure({ label, analysis, path, tone = 'plain', children }: FigureProps) {
-  return (
-    <div class="figure" data-path={path}>
-      <dt>
-        <Term analysis={analysis} path={path}>
-          {label}
-        </Term>
-      </dt>
-      <dd class={`tone-${tone}`}>{children}</dd>
-    </div>
-  )
-}
-
-export function Figures({ children }: { readonly children: ComponentChildren }) {
-  return <dl class="figures">{children}</dl>
-}
-
-type FigureRow = Pick<FigureProps, 'label' | 'path' | 'tone'> & {
+  /** Path of the member in the answer; a label without one has no definition. */
+  readonly path?: string
+  /** Analysis that `path` belongs to; the list's by default. */
+  readonly analysis?: string
   readonly value: ComponentChildren
+  readonly tone?: Tone
 }
 
-type FigureListProps = Pick<FigureProps, 'analysis'> & { readonly rows: readonly FigureRow[] }
+export function figure(
+  label: string,
+  path: string,
+  value: ComponentChildren,
+  tone: Tone = 'plain',
+): FigureRow {
+  return { label, path, value, tone }
+}
 
-/** Values of one answer with their labels. */
-export function FigureList({ analysis, rows }: FigureListProps) {
+/** A figure of a report, without a definition. */
+export function fact(label: string, value: ComponentChildren, tone: Tone = 'plain'): FigureRow {
+  return { label, value, tone }
+}
+
+type FigureListProps = {
+  readonly analysis?: string
+  readonly rows: readonly (FigureRow | false)[]
+}
+
+/** Values of one answer or report with their labels; `false` is no row. */
+export function FigureList({ analysis: own = '', rows }: FigureListProps) {
   return (
-    <Figures>
-      {rows.map(({ label, path, value, tone = 'plain' }) => (
-        <Figure key={label} label={label} analysis={analysis} path={path} tone={tone}>
-          {value}
-        </Figure>
-      ))}
-    </Figures>
+    <dl class="figures">
+      {rows
+        .filter((row) => row !== false)
+        .map(({ label, path, analysis = own, value, tone = 'plain' }) => (
+          <div key={label} class="figure" data-path={path}>
+            <dt>
+              {path === undefined ? (
+                label
+              ) : (
+                <Term analysis={analysis} path={path}>
+                  {label}
+                </Term>
+              )}
+            </dt>
+            <dd class={`tone-${tone}`}>{value}</dd>
+          </div>
+        ))}
+    </dl>
   )
 }
 
 export function toneOf(value: number | null | undefined): Tone {
   if (value == null || value === 0) return 'plain'
   return value > 0 ? 'up' : 'down'
+}
+
+/** A text in the color of its tone. */
+export function toned(tone: Tone, text: ComponentChildren): ComponentChildren {
+  return tone === 'plain' ? text : <span class={`tone-${tone}`}>{text}</span>
+}
+
+/** A value followed by a smaller note. */
+export function noted(value: ComponentChildren, note: ComponentChildren): ComponentChildren {
+  return (
+    <>
+      {value} <small>{note}</small>
+    </>
+  )
 }

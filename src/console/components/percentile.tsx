@@ -1,20 +1,18 @@
-import { NOTHING, wholePercent } from './format.ts'
+import type { ComponentChildren } from 'preact'
+import { duration, NOTHING, wholePercent } from './format.ts'
 
-type PercentileProps = {
-  /** 0 to 100; null if unknown. */
-  readonly value: number | null
-  /** Among which readings, such as `30 days`. */
-  readonly among: string
-}
-
-/** A percentile rank as a place on a scale, in words as well. */
-export function Percentile({ value, among }: PercentileProps) {
-  if (value === null) return <>{NOTHING}</>
+/**
+ * A percentile rank as a place on a scale, in words as well.
+ * @param value 0 to 100; null if unknown
+ * @param hours of the readings among which it is
+ */
+export function percentile(value: number | null, hours: number): ComponentChildren {
+  if (value === null) return NOTHING
   const rank = wholePercent(value)
   return (
     <span class="percentile">
       <span>
-        {ordinal(rank)} <small>of {among}</small>
+        {ordinal(rank)} <small>of {duration(hours * 3_600_000)}</small>
       </span>
       <span class="percentile-scale" aria-hidden="true">
         <span style={{ left: `${rank}%` }} />

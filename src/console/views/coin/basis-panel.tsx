@@ -1,17 +1,14 @@
 import { DotPlot, reachOf } from '../../charts/dot-plot.tsx'
 import type { AnswerInstant } from '../../components/age.tsx'
 import { Age } from '../../components/age.tsx'
-import { Figure, Figures } from '../../components/figure.tsx'
-import { bps, duration, price, signedBps, signedPercent, word } from '../../components/format.ts'
+import { FigureList, figure, noted } from '../../components/figure.tsx'
+import { bps, price, signedBps, signedPercent, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Percentile } from '../../components/percentile.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { percentile } from '../../components/percentile.tsx'
+import { Table } from '../../components/table.tsx'
 import { Term } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
-
-const HOUR_MS = 3_600_000
 
 type Basis = AnswerOf<'basis'>['basis']
 
@@ -21,44 +18,44 @@ export function BasisPanel({ coin }: { readonly coin: string }) {
     <Panel<AnswerOf<'basis'>> title="Basis" name={documentName('basis', coin)}>
       {({ basis }, instant) => (
         <>
-          <Figures>
-            <Figure
-              label="Basis"
-              analysis="basis"
-              path="basis.basis_bps"
-              tone={basis.significant ? 'warn' : 'plain'}
-            >
-              {signedBps(basis.basis_bps)} <small>{noiseWord(basis)}</small>
-            </Figure>
-            <Figure label="Noise band" analysis="basis" path="basis.band.total_bps">
-              ± {bps(basis.band.total_bps)}
-            </Figure>
-            <Figure label="Premium of the mark" analysis="basis" path="basis.perp_premium_bps">
-              {signedBps(basis.perp_premium_bps)}
-            </Figure>
-            <Figure label="Mark against spot" analysis="basis" path="basis.total_basis_bps">
-              {signedBps(basis.total_basis_bps)}
-            </Figure>
-            <Figure label="Spot price" analysis="basis" path="basis.spot_price">
-              {price(basis.spot_price)} <small>{basis.source}</small>
-            </Figure>
-            <Figure label="Percentile" analysis="basis" path="basis.percentile_7d">
-              <Percentile
-                value={basis.percentile_7d}
-                among={duration(basis.percentile_window_hours * HOUR_MS)}
-              />
-            </Figure>
-            <Figure
-              label="Implied funding p.a."
-              analysis="basis"
-              path="basis.premium_funding_apr_pct"
-            >
-              {signedPercent(basis.premium_funding_apr_pct)}
-            </Figure>
-            <Figure label="Regime" analysis="basis" path="basis.regime">
-              {word(basis.regime)}
-            </Figure>
-          </Figures>
+          <FigureList
+            analysis="basis"
+            rows={[
+              figure(
+                'Basis',
+                'basis.basis_bps',
+                noted(signedBps(basis.basis_bps), noiseWord(basis)),
+                basis.significant ? 'warn' : 'plain',
+              ),
+              figure('Noise band', 'basis.band.total_bps', `± ${bps(basis.band.total_bps)}`),
+              figure(
+                'Premium of the mark',
+                'basis.perp_premium_bps',
+                signedBps(basis.perp_premium_bps),
+              ),
+              figure(
+                'Mark against spot',
+                'basis.total_basis_bps',
+                signedBps(basis.total_basis_bps),
+              ),
+              figure(
+                'Spot price',
+                'basis.spot_price',
+                noted(price(basis.spot_price), basis.source),
+              ),
+              figure(
+                'Percentile',
+                'basis.percentile_7d',
+                percentile(basis.percentile_7d, basis.percentile_window_hours),
+              ),
+              figure(
+                'Implied funding p.a.',
+                'basis.premium_funding_apr_pct',
+                signedPercent(basis.premium_funding_apr_pct),
+              ),
+              figure('Regime', 'basis.regime', word(basis.regime)),
+            ]}
+          />
           <h3>
             <Term analysis="basis" path="basis.oracle_networks[].basis_bps">
               Basis by oracle network
@@ -100,34 +97,25 @@ type NetworksProps = {
 
 function Networks({ networks, instant }: NetworksProps) {
   return (
-    <ScrollRegion label="Oracle networks">
-      <table>
-        <TableHead
-          analysis="basis"
-          columns={[
-            { title: 'Network' },
-            { title: 'Price', path: 'basis.oracle_networks[].price' },
-            { title: 'Age', path: 'basis.oracle_networks[].age_seconds' },
-            { title: 'Used', path: 'basis.oracle_networks[].why_not', kind: 'text' },
-          ]}
-        />
-        <tbody>
-          {networks.map(({ network, place, price: at, age_seconds, why_not }) => (
-            <tr key={`${network} ${place}`}>
-              <th scope="row">
-                {network}
-                {place !== '' && <small> {place}</small>}
-              </th>
-              <td>{price(at)}</td>
-              <td>
-                <Age seconds={age_seconds} instant={instant} />
-              </td>
-              <td class="text">{why_not === null ? 'yes' : `no, ${word(why_not)}`}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Oracle networks"
+      analysis="basis"
+      columns={[
+        { title: 'Network' },
+        { title: 'Price', path: 'basis.oracle_networks[].price' },
+        { title: 'Age', path: 'basis.oracle_networks[].age_seconds' },
+        { title: 'Used', path: 'basis.oracle_networks[].why_not', kind: 'text' },
+      ]}
+      rows={networks.map(({ network, place, price: at, age_seconds, why_not }) => ({
+        key: `${network} ${place}`,
+        cells: [
+          place === '' ? network : noted(network, place),
+          price(at),
+          <Age key="age" seconds={age_seconds} instant={instant} />,
+          why_not === null ? 'yes' : `no, ${word(why_not)}`,
+        ],
+      }))}
+    />
   )
 }
 

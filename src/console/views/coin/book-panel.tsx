@@ -1,5 +1,5 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { FigureList } from '../../components/figure.tsx'
+import { FigureList, figure, noted } from '../../components/figure.tsx'
 import {
   bps,
   count,
@@ -13,8 +13,7 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { Table } from '../../components/table.tsx'
 import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
@@ -55,39 +54,37 @@ function BookFigures({ spread }: { readonly spread: Book }) {
     <FigureList
       analysis="spread"
       rows={[
-        { label: 'Bid', path: 'spread.best_bid', value: price(spread.best_bid) },
-        { label: 'Ask', path: 'spread.best_ask', value: price(spread.best_ask) },
-        { label: 'Spread', path: 'spread.bid_ask_bps', value: bps(spread.bid_ask_bps) },
-        {
-          label: `Median of ${duration(vs_24h.window_hours * 3_600_000)}`,
-          path: 'spread.vs_24h.median_bid_ask_bps',
-          value: bps(vs_24h.median_bid_ask_bps),
-        },
-        {
-          ...{ label: 'Liquidity', path: 'spread.liquidity_score' },
-          value:
-            spread.liquidity_score === null ? (
-              NOTHING
-            ) : (
-              <>
-                {spread.liquidity_score} of 10 <small>{word(spread.liquidity_label)}</small>
-              </>
-            ),
-        },
-        {
-          ...{ label: 'Size within 10 bps', path: 'spread.max_size_10bps_usd' },
-          value: `${spread.max_size_10bps_is_floor ? '≥ ' : ''}${usd(spread.max_size_10bps_usd)}`,
-        },
-        { label: 'Imbalance', path: 'spread.imbalance', value: plain(spread.imbalance) },
-        {
-          label: `Paid by takers, ${duration(trade_costs.window_seconds * 1_000)}`,
-          path: 'spread.trade_costs.effective_spread_bps',
-          value: bps(trade_costs.effective_spread_bps),
-        },
-        {
-          ...{ label: 'Kept by makers', path: 'spread.trade_costs.realized_spread_10s_bps' },
-          value: signedBps(trade_costs.realized_spread_10s_bps),
-        },
+        figure('Bid', 'spread.best_bid', price(spread.best_bid)),
+        figure('Ask', 'spread.best_ask', price(spread.best_ask)),
+        figure('Spread', 'spread.bid_ask_bps', bps(spread.bid_ask_bps)),
+        figure(
+          `Median of ${duration(vs_24h.window_hours * 3_600_000)}`,
+          'spread.vs_24h.median_bid_ask_bps',
+          bps(vs_24h.median_bid_ask_bps),
+        ),
+        figure(
+          'Liquidity',
+          'spread.liquidity_score',
+          spread.liquidity_score === null
+            ? NOTHING
+            : noted(`${spread.liquidity_score} of 10`, word(spread.liquidity_label)),
+        ),
+        figure(
+          'Size within 10 bps',
+          'spread.max_size_10bps_usd',
+          `${spread.max_size_10bps_is_floor ? '≥ ' : ''}${usd(spread.max_size_10bps_usd)}`,
+        ),
+        figure('Imbalance', 'spread.imbalance', plain(spread.imbalance)),
+        figure(
+          `Paid by takers, ${duration(trade_costs.window_seconds * 1_000)}`,
+          'spread.trade_costs.effective_spread_bps',
+          bps(trade_costs.effective_spread_bps),
+        ),
+        figure(
+          'Kept by makers',
+          'spread.trade_costs.realized_spread_10s_bps',
+          signedBps(trade_costs.realized_spread_10s_bps),
+        ),
       ]}
     />
   )
@@ -147,49 +144,43 @@ function Depth({ spread: { depth } }: { readonly spread: Book }) {
     ['50 bps', depth.bid_50bps_usd, depth.ask_50bps_usd],
   ] as const
   return (
-    <ScrollRegion label="Depth by distance">
-      <table class="depth">
-        <TableHead
-          analysis="spread"
-          columns={[
-            { title: 'Within' },
-            { title: 'Bids', path: 'spread.depth.bid_10bps_usd' },
-            { title: 'Asks', path: 'spread.depth.ask_10bps_usd', kind: 'text' },
-          ]}
-        />
-        <tbody>
-          {rows.map(([distance, bid, ask]) => (
-            <tr key={distance}>
-              <th scope="row">{distance}</th>
-              <td>
-                <span class="depth-side">
-                  {usd(bid)}
-                  <span class="depth-bid" style={{ width: `${(40 * (bid ?? 0)) / largest}%` }} />
-                </span>
-              </td>
-              <td class="text">
-                <span class="depth-side">
-                  <span class="depth-ask" style={{ width: `${(40 * (ask ?? 0)) / largest}%` }} />
-                  {usd(ask)}
-                </span>
-              </td>
-            </tr>
-          ))}
-          <tr>
-            <th scope="row">Visible</th>
-            <td>
-              <Term analysis="spread" path="spread.depth.bid_visible_bps">
-                {bps(depth.bid_visible_bps, 1)}
-              </Term>
-            </td>
-            <td class="text">
-              <Term analysis="spread" path="spread.depth.ask_visible_bps">
-                {bps(depth.ask_visible_bps, 1)}
-              </Term>
-            </td>
-          </tr>
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Depth by distance"
+      look="depth"
+      analysis="spread"
+      columns={[
+        { title: 'Within' },
+        { title: 'Bids', path: 'spread.depth.bid_10bps_usd' },
+        { title: 'Asks', path: 'spread.depth.ask_10bps_usd', kind: 'text' },
+      ]}
+      rows={[
+        ...rows.map(([distance, bid, ask]) => ({
+          key: distance,
+          cells: [
+            distance,
+            <span key="bid" class="depth-side">
+              {usd(bid)}
+              <span class="depth-bid" style={{ width: `${(40 * (bid ?? 0)) / largest}%` }} />
+            </span>,
+            <span key="ask" class="depth-side">
+              <span class="depth-ask" style={{ width: `${(40 * (ask ?? 0)) / largest}%` }} />
+              {usd(ask)}
+            </span>,
+          ],
+        })),
+        {
+          key: 'visible',
+          cells: [
+            'Visible',
+            <Term key="bid" analysis="spread" path="spread.depth.bid_visible_bps">
+              {bps(depth.bid_visible_bps, 1)}
+            </Term>,
+            <Term key="ask" analysis="spread" path="spread.depth.ask_visible_bps">
+              {bps(depth.ask_visible_bps, 1)}
+            </Term>,
+          ],
+        },
+      ]}
+    />
   )
 }

@@ -1,8 +1,7 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { FigureList, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, toneOf } from '../../components/figure.tsx'
 import {
   clockTime,
-  duration,
   percent,
   sharePercent,
   signedBps,
@@ -10,15 +9,12 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Percentile } from '../../components/percentile.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { percentile } from '../../components/percentile.tsx'
+import { Table } from '../../components/table.tsx'
 import { Term, TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
 import { fundingBars } from './funding-bars.ts'
-
-const HOUR_MS = 3_600_000
 
 type Funding = AnswerOf<'funding'>['funding']
 
@@ -31,32 +27,26 @@ export function FundingPanel({ coin }: { readonly coin: string }) {
           <FigureList
             analysis="funding"
             rows={[
-              {
-                ...{ label: 'Hourly rate', path: 'funding.current_rate' },
-                tone: toneOf(funding.current_rate),
-                value: signedBps(funding.current_rate * 1e4, 3),
-              },
-              {
-                ...{ label: 'Annualised', path: 'funding.annualized_pct' },
-                tone: toneOf(funding.annualized_pct),
-                value: signedPercent(funding.annualized_pct),
-              },
-              {
-                ...{ label: 'Percentile', path: 'funding.percentile' },
-                value: (
-                  <Percentile
-                    value={funding.percentile}
-                    among={duration(funding.percentile_window_hours * HOUR_MS)}
-                  />
-                ),
-              },
-              { label: 'Bias', path: 'funding.bias', value: word(funding.bias) },
-              { label: 'Crowding', path: 'funding.crowding', value: word(funding.crowding) },
-              {
-                label: 'Premium',
-                path: 'funding.premium_bps',
-                value: signedBps(funding.premium_bps),
-              },
+              figure(
+                'Hourly rate',
+                'funding.current_rate',
+                signedBps(funding.current_rate * 1e4, 3),
+                toneOf(funding.current_rate),
+              ),
+              figure(
+                'Annualised',
+                'funding.annualized_pct',
+                signedPercent(funding.annualized_pct),
+                toneOf(funding.annualized_pct),
+              ),
+              figure(
+                'Percentile',
+                'funding.percentile',
+                percentile(funding.percentile, funding.percentile_window_hours),
+              ),
+              figure('Bias', 'funding.bias', word(funding.bias)),
+              figure('Crowding', 'funding.crowding', word(funding.crowding)),
+              figure('Premium', 'funding.premium_bps', signedBps(funding.premium_bps)),
             ]}
           />
           <TermHeading title="Hourly payments" analysis="funding" path="funding.history">
@@ -82,33 +72,29 @@ function Windows({ funding }: { readonly funding: Funding }) {
     ['30 d', funding.windows['30d']],
   ] as const
   return (
-    <ScrollRegion label="Funding by window">
-      <table>
-        <TableHead
-          analysis="funding"
-          columns={[
-            { title: 'Window' },
-            { title: 'Hours known', path: 'funding.windows.7d.records' },
-            { title: 'Average, annualised', path: 'funding.windows.7d.average_annualized_pct' },
-            { title: 'Paid by longs', path: 'funding.windows.7d.cumulative_pct' },
-            { title: 'Hours positive', path: 'funding.windows.7d.positive_pct' },
-            { title: 'Flips', path: 'funding.windows.7d.flips' },
-          ]}
-        />
-        <tbody>
-          {rows.map(([window, statistics]) => (
-            <tr key={window}>
-              <th scope="row">{window}</th>
-              <td>{statistics.records}</td>
-              <td>{signedPercent(statistics.average_annualized_pct)}</td>
-              <td>{signedPercent(statistics.cumulative_pct, 3)}</td>
-              <td>{sharePercent(statistics.positive_pct)}</td>
-              <td>{statistics.flips}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Funding by window"
+      analysis="funding"
+      columns={[
+        { title: 'Window' },
+        { title: 'Hours known', path: 'funding.windows.7d.records' },
+        { title: 'Average, annualised', path: 'funding.windows.7d.average_annualized_pct' },
+        { title: 'Paid by longs', path: 'funding.windows.7d.cumulative_pct' },
+        { title: 'Hours positive', path: 'funding.windows.7d.positive_pct' },
+        { title: 'Flips', path: 'funding.windows.7d.flips' },
+      ]}
+      rows={rows.map(([window, statistics]) => ({
+        key: window,
+        cells: [
+          window,
+          statistics.records,
+          signedPercent(statistics.average_annualized_pct),
+          signedPercent(statistics.cumulative_pct, 3),
+          sharePercent(statistics.positive_pct),
+          statistics.flips,
+        ],
+      }))}
+    />
   )
 }
 
@@ -121,29 +107,25 @@ function Venues({ venues, spread }: VenuesProps) {
   return (
     <>
       <TermHeading title="Other exchanges" analysis="funding" path="venues" />
-      <ScrollRegion label="Funding on other exchanges">
-        <table>
-          <TableHead
-            analysis="funding"
-            columns={[
-              { title: 'Exchange' },
-              { title: 'Hourly rate', path: 'venues[].hourly_rate' },
-              { title: 'Annualised', path: 'venues[].annualized_pct' },
-              { title: 'Next', path: 'venues[].next_funding_iso' },
-            ]}
-          />
-          <tbody>
-            {venues.map(({ venue, hourly_rate, annualized_pct, next_funding_iso }) => (
-              <tr key={venue}>
-                <th scope="row">{venue}</th>
-                <td>{signedBps(hourly_rate * 1e4, 3)}</td>
-                <td>{signedPercent(annualized_pct)}</td>
-                <td>{clockTime(Date.parse(next_funding_iso))}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollRegion>
+      <Table
+        label="Funding on other exchanges"
+        analysis="funding"
+        columns={[
+          { title: 'Exchange' },
+          { title: 'Hourly rate', path: 'venues[].hourly_rate' },
+          { title: 'Annualised', path: 'venues[].annualized_pct' },
+          { title: 'Next', path: 'venues[].next_funding_iso' },
+        ]}
+        rows={venues.map(({ venue, hourly_rate, annualized_pct, next_funding_iso }) => ({
+          key: venue,
+          cells: [
+            venue,
+            signedBps(hourly_rate * 1e4, 3),
+            signedPercent(annualized_pct),
+            clockTime(Date.parse(next_funding_iso)),
+          ],
+        }))}
+      />
       {spread && (
         <p class="note">
           <Term analysis="funding" path="venue_spread.gross_annualized_pct">

@@ -1,9 +1,8 @@
 import { DotPlot, reachOf } from '../../charts/dot-plot.tsx'
-import { Figure, Figures } from '../../components/figure.tsx'
+import { FigureList, figure, noted } from '../../components/figure.tsx'
 import { bps, duration, NOTHING, price, signedBps, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
@@ -19,37 +18,36 @@ export function GapPanel({ coin }: { readonly coin: string }) {
     >
       {(answer) => (
         <>
-          <Figures>
-            <Figure
-              label="Divergence"
-              analysis="cex-dex"
-              path="divergence_bps"
-              tone={answer.actionable ? 'warn' : 'plain'}
-            >
-              {signedBps(answer.divergence_bps)} <small>{noiseWord(answer)}</small>
-            </Figure>
-            <Figure label="Noise" analysis="cex-dex" path="noise_bps">
-              ± {bps(answer.noise_bps)}
-            </Figure>
-            <Figure label="Severity" analysis="cex-dex" path="severity">
-              {word(answer.severity)}
-            </Figure>
-            <Figure label="Exchange price" analysis="cex-dex" path="cex_price">
-              {price(answer.cex_price)}
-            </Figure>
-            <Figure label="On-chain price" analysis="cex-dex" path="dex_price">
-              {price(answer.dex_price)} <small>{answer.dex_name}</small>
-            </Figure>
-            <Figure label="Best net of fees" analysis="cex-dex" path="executable.best_net_bps">
-              {signedBps(answer.executable.best_net_bps)}
-            </Figure>
-            <Figure label="Pool depth, 10 bps" analysis="cex-dex" path="depth_usd.dex_10bps">
-              {usd(answer.depth_usd.dex_10bps)}
-            </Figure>
-            <Figure label="Perpetual price" analysis="cex-dex" path="lead_lag.lag_seconds">
-              {lagText(answer.lead_lag?.lag_seconds ?? null)}
-            </Figure>
-          </Figures>
+          <FigureList
+            analysis="cex-dex"
+            rows={[
+              figure(
+                'Divergence',
+                'divergence_bps',
+                noted(signedBps(answer.divergence_bps), noiseWord(answer)),
+                answer.actionable ? 'warn' : 'plain',
+              ),
+              figure('Noise', 'noise_bps', `± ${bps(answer.noise_bps)}`),
+              figure('Severity', 'severity', word(answer.severity)),
+              figure('Exchange price', 'cex_price', price(answer.cex_price)),
+              figure(
+                'On-chain price',
+                'dex_price',
+                noted(price(answer.dex_price), answer.dex_name),
+              ),
+              figure(
+                'Best net of fees',
+                'executable.best_net_bps',
+                signedBps(answer.executable.best_net_bps),
+              ),
+              figure('Pool depth, 10 bps', 'depth_usd.dex_10bps', usd(answer.depth_usd.dex_10bps)),
+              figure(
+                'Perpetual price',
+                'lead_lag.lag_seconds',
+                lagText(answer.lead_lag?.lag_seconds ?? null),
+              ),
+            ]}
+          />
           <Gaps coin={coin} answer={answer} />
           <Edges edges={answer.executable.edges} />
           <p class="note">{answer.interpretation}</p>
@@ -108,31 +106,23 @@ function Edges({ edges }: EdgesProps) {
   return (
     <>
       <TermHeading title="Ways to trade the gap" analysis="cex-dex" path="executable" />
-      <ScrollRegion label="Ways to trade the gap">
-        <table>
-          <TableHead
-            analysis="cex-dex"
-            columns={[
-              { title: 'Buy, then sell' },
-              { title: 'Gross', path: 'executable.edges[].gross_bps' },
-              { title: 'Fees', path: 'executable.edges[].fee_bps' },
-              { title: 'Net', path: 'executable.edges[].net_bps' },
-            ]}
-          />
-          <tbody>
-            {edges.map(({ buy, sell, gross_bps, fee_bps, net_bps }) => (
-              <tr key={`${buy} ${sell}`}>
-                <th scope="row">
-                  {word(buy)} → {word(sell)}
-                </th>
-                <td>{signedBps(gross_bps)}</td>
-                <td>{bps(fee_bps)}</td>
-                <td>{signedBps(net_bps)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollRegion>
+      <Table
+        label="Ways to trade the gap"
+        analysis="cex-dex"
+        columns={[
+          { title: 'Buy, then sell' },
+          { title: 'Gross', path: 'executable.edges[].gross_bps' },
+          { title: 'Fees', path: 'executable.edges[].fee_bps' },
+          { title: 'Net', path: 'executable.edges[].net_bps' },
+        ]}
+        rows={edges.map(({ buy, sell, gross_bps, fee_bps, net_bps }) => ({
+          key: `${buy} ${sell}`,
+          cells: [
+            `${word(buy)} → ${word(sell)}`,
+            ...[signedBps(gross_bps), bps(fee_bps), signedBps(net_bps)],
+          ],
+        }))}
+      />
     </>
   )
 }

@@ -1,9 +1,8 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, toned, toneOf } from '../../components/figure.tsx'
 import {
   clockTime,
   count,
-  duration,
   percent,
   plain,
   signedPercent,
@@ -11,9 +10,8 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Percentile } from '../../components/percentile.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { percentile } from '../../components/percentile.tsx'
+import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
@@ -25,32 +23,22 @@ export function InterestPanel({ coin }: { readonly coin: string }) {
     <Panel<AnswerOf<'oi'>> title="Open interest" name={documentName('oi', coin)}>
       {({ oi }) => (
         <>
-          <Figures>
-            <Figure label="Notional" analysis="oi" path="oi.notional_usd">
-              {usd(oi.notional_usd)}
-            </Figure>
-            <Figure label="Contracts" analysis="oi" path="oi.current">
-              {count(oi.current)}
-            </Figure>
-            <Figure label="Percentile" analysis="oi" path="oi.percentile">
-              <Percentile
-                value={oi.percentile}
-                among={duration(oi.percentile_window_hours * 3_600_000)}
-              />
-            </Figure>
-            <Figure label="Trend" analysis="oi" path="oi.trend">
-              {word(oi.trend)}
-            </Figure>
-            <Figure label="To 24 h volume" analysis="oi" path="oi.oi_to_volume_24h">
-              {plain(oi.oi_to_volume_24h)}
-            </Figure>
-            <Figure label="Share of the venue" analysis="oi" path="oi.share_pct">
-              {percent(oi.share_pct)}
-            </Figure>
-            <Figure label="Divergence" analysis="oi" path="oi.price_oi_divergence">
-              {word(oi.price_oi_divergence)}
-            </Figure>
-          </Figures>
+          <FigureList
+            analysis="oi"
+            rows={[
+              figure('Notional', 'oi.notional_usd', usd(oi.notional_usd)),
+              figure('Contracts', 'oi.current', count(oi.current)),
+              figure(
+                'Percentile',
+                'oi.percentile',
+                percentile(oi.percentile, oi.percentile_window_hours),
+              ),
+              figure('Trend', 'oi.trend', word(oi.trend)),
+              figure('To 24 h volume', 'oi.oi_to_volume_24h', plain(oi.oi_to_volume_24h)),
+              figure('Share of the venue', 'oi.share_pct', percent(oi.share_pct)),
+              figure('Divergence', 'oi.price_oi_divergence', word(oi.price_oi_divergence)),
+            ]}
+          />
           <TermHeading title="Positioning" analysis="oi" path="oi.positioning">
             {' '}
             of the last 4 hours: {word(oi.positioning)}
@@ -96,28 +84,19 @@ function Changes({ oi }: Pick<AnswerOf<'oi'>, 'oi'>) {
     ['7 d', oi.delta_7d_pct, oi.notional_delta_7d_pct, oi.price_change_7d_pct],
   ] as const
   return (
-    <ScrollRegion label="Changes of open interest and price by window">
-      <table>
-        <TableHead
-          analysis="oi"
-          columns={[
-            { title: 'Over' },
-            { title: 'Contracts', path: 'oi.delta_24h' },
-            { title: 'Notional', path: 'oi.notional_delta_24h_pct' },
-            { title: 'Price', path: 'oi.price_change_24h' },
-          ]}
-        />
-        <tbody>
-          {windows.map(([window, contractsPct, notionalPct, pricePct]) => (
-            <tr key={window}>
-              <th scope="row">{window}</th>
-              <td class={`tone-${toneOf(contractsPct)}`}>{signedPercent(contractsPct)}</td>
-              <td class={`tone-${toneOf(notionalPct)}`}>{signedPercent(notionalPct)}</td>
-              <td class={`tone-${toneOf(pricePct)}`}>{signedPercent(pricePct)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Changes of open interest and price by window"
+      analysis="oi"
+      columns={[
+        { title: 'Over' },
+        { title: 'Contracts', path: 'oi.delta_24h' },
+        { title: 'Notional', path: 'oi.notional_delta_24h_pct' },
+        { title: 'Price', path: 'oi.price_change_24h' },
+      ]}
+      rows={windows.map(([window, ...changes]) => ({
+        key: window,
+        cells: [window, ...changes.map((change) => toned(toneOf(change), signedPercent(change)))],
+      }))}
+    />
   )
 }

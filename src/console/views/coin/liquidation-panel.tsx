@@ -1,7 +1,7 @@
 import { LiquidationMap } from '../../charts/liquidation-map.tsx'
 import { liquidationMarks } from '../../charts/liquidation-marks.ts'
 import type { Tone } from '../../components/figure.tsx'
-import { Figure, Figures } from '../../components/figure.tsx'
+import { FigureList, figure, noted } from '../../components/figure.tsx'
 import { percent, plain, price, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { ShareBar } from '../../components/share-bar.tsx'
@@ -22,63 +22,49 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
       width="wide"
     >
       {(answer) => {
-        const { cascade_risk, coverage, summary, total_at_risk_usd, beyond } = answer
+        const { cascade_risk, coverage, summary, total_at_risk_usd: atRisk, beyond } = answer
         const { nearest_cluster: nearest } = cascade_risk
         // Without one its price is that of a position that would be opened now.
         const hasNearest = nearest.estimated_notional !== 0
+        const nearestLabel = hasNearest ? `Nearest, ${nearest.side}s` : 'Nearest'
         return (
           <>
-            <Figures>
-              <Figure
-                label="Cascade risk"
-                analysis="liquidations"
-                path="cascade_risk.level"
-                tone={levelTones[cascade_risk.level] ?? 'plain'}
-              >
-                {word(cascade_risk.level)} <small>{plain(cascade_risk.score, 3)}</small>
-              </Figure>
-              <Figure label="At risk within 1 %" analysis="liquidations" path="total_at_risk_usd">
-                {usd(total_at_risk_usd.within_1pct)}
-              </Figure>
-              <Figure label="At risk within 2 %" analysis="liquidations" path="total_at_risk_usd">
-                {usd(total_at_risk_usd.within_2pct)}
-              </Figure>
-              <Figure label="At risk within 5 %" analysis="liquidations" path="total_at_risk_usd">
-                {usd(total_at_risk_usd.within_5pct)}
-              </Figure>
-              <Figure
-                label={hasNearest ? `Nearest, ${nearest.side}s` : 'Nearest'}
-                analysis="liquidations"
-                path="cascade_risk.nearest_cluster"
-              >
-                {hasNearest ? (
-                  <>
-                    {price(nearest.price)} <small>{percent(nearest.distance_pct)}</small>
-                  </>
-                ) : (
-                  'none on the map'
-                )}
-              </Figure>
-              <Figure label="Longs on the map" analysis="liquidations" path="summary.longs_usd">
-                {usd(summary.longs_usd)}
-              </Figure>
-              <Figure label="Shorts on the map" analysis="liquidations" path="summary.shorts_usd">
-                {usd(summary.shorts_usd)}
-              </Figure>
-              <Figure
-                label="Known accounts, on the map"
-                analysis="liquidations"
-                path="coverage.observed_pct"
-              >
-                {percent(coverage.observed_pct, 1)}
-              </Figure>
-              <Figure label="Beyond the map" analysis="liquidations" path="coverage.beyond_pct">
-                {percent(coverage.beyond_pct, 1)}{' '}
-                <small>
-                  {usd(beyond.longs.notional_usd)} long, {usd(beyond.shorts.notional_usd)} short
-                </small>
-              </Figure>
-            </Figures>
+            <FigureList
+              analysis="liquidations"
+              rows={[
+                figure(
+                  'Cascade risk',
+                  'cascade_risk.level',
+                  noted(word(cascade_risk.level), plain(cascade_risk.score, 3)),
+                  levelTones[cascade_risk.level] ?? 'plain',
+                ),
+                figure('At risk within 1 %', 'total_at_risk_usd', usd(atRisk.within_1pct)),
+                figure('At risk within 2 %', 'total_at_risk_usd', usd(atRisk.within_2pct)),
+                figure('At risk within 5 %', 'total_at_risk_usd', usd(atRisk.within_5pct)),
+                figure(
+                  nearestLabel,
+                  'cascade_risk.nearest_cluster',
+                  hasNearest
+                    ? noted(price(nearest.price), percent(nearest.distance_pct))
+                    : 'none on the map',
+                ),
+                figure('Longs on the map', 'summary.longs_usd', usd(summary.longs_usd)),
+                figure('Shorts on the map', 'summary.shorts_usd', usd(summary.shorts_usd)),
+                figure(
+                  'Known accounts, on the map',
+                  'coverage.observed_pct',
+                  percent(coverage.observed_pct, 1),
+                ),
+                figure(
+                  'Beyond the map',
+                  'coverage.beyond_pct',
+                  noted(
+                    percent(coverage.beyond_pct, 1),
+                    `${usd(beyond.longs.notional_usd)} long, ${usd(beyond.shorts.notional_usd)} short`,
+                  ),
+                ),
+              ]}
+            />
             <h3>
               <Term analysis="liquidations" path="clusters">
                 Clusters

@@ -1,9 +1,8 @@
 import type { Tone } from '../../components/figure.tsx'
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, noted, toned, toneOf } from '../../components/figure.tsx'
 import { bps, plain, price, signed, signedPercent, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { Table } from '../../components/table.tsx'
 import { isOfInstant } from '../../live/same-instant.ts'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { useDocument } from '../../live/use-document.ts'
@@ -19,37 +18,7 @@ export function PulsePanel({ coin }: { readonly coin: string }) {
     <Panel<Pulse> title="Pulse" name={documentName('pulse', coin)} width="wide">
       {(pulse, { atMs }) => (
         <div class="pulse">
-          <Figures>
-            <Figure analysis="pulse" path="price.current" label="Mid price">
-              {price(pulse.price.current)}
-            </Figure>
-            <VenuePrices coin={coin} atMs={atMs} />
-            <Figure analysis="pulse" path="derivatives.spread_bps" label="Spread">
-              {bps(pulse.derivatives.spread_bps)}
-            </Figure>
-            <Figure
-              analysis="pulse"
-              path="derivatives.funding_annualized_pct"
-              label="Funding p.a."
-              tone={toneOf(pulse.derivatives.funding_annualized_pct)}
-            >
-              {signedPercent(pulse.derivatives.funding_annualized_pct)}
-            </Figure>
-            <Figure analysis="pulse" path="derivatives.open_interest" label="Open interest">
-              {usd(pulse.derivatives.open_interest)}
-            </Figure>
-            <Figure analysis="pulse" path="regime.current" label="Market regime">
-              {word(pulse.regime.current)}
-            </Figure>
-            <Figure
-              analysis="pulse"
-              path="confluence.score"
-              label="Confluence"
-              tone={biasTones[pulse.confluence.bias] ?? 'plain'}
-            >
-              {word(pulse.confluence.bias)} <small>{plain(pulse.confluence.score)}</small>
-            </Figure>
-          </Figures>
+          <PulseFigures coin={coin} pulse={pulse} atMs={atMs} />
           <Timeframes pulse={pulse} />
         </div>
       )}
@@ -57,25 +26,44 @@ export function PulsePanel({ coin }: { readonly coin: string }) {
   )
 }
 
-type VenuePricesProps = { readonly coin: string; readonly atMs: number }
+type PulseFiguresProps = { readonly coin: string; readonly pulse: Pulse; readonly atMs: number }
 
-/** Mark and oracle price, where other documents have them for the instant of the pulse, whose age the panel shows. */
-function VenuePrices({ coin, atMs }: VenuePricesProps) {
+function PulseFigures({ coin, pulse, atMs }: PulseFiguresProps) {
+  const { derivatives, regime, confluence } = pulse
+  // Mark and oracle price, where other documents have them for the instant of the pulse, whose age the panel shows.
   const interest = useDocument<AnswerOf<'oi'>>(documentName('oi', coin)).value
   const basis = useDocument<AnswerOf<'basis'>>(documentName('basis', coin)).value
+  const { funding_annualized_pct: funding } = derivatives
   return (
-    <>
-      {isOfInstant(interest, atMs) && (
-        <Figure analysis="oi" path="price" label="Mark price">
-          {price(interest.answer.price)}
-        </Figure>
-      )}
-      {isOfInstant(basis, atMs) && (
-        <Figure analysis="basis" path="basis.venue_oracle_price" label="Oracle price">
-          {price(basis.answer.basis.venue_oracle_price)}
-        </Figure>
-      )}
-    </>
+    <FigureList
+      analysis="pulse"
+      rows={[
+        figure('Mid price', 'price.current', price(pulse.price.current)),
+        isOfInstant(interest, atMs) && {
+          ...{ label: 'Mark price', analysis: 'oi', path: 'price' },
+          value: price(interest.answer.price),
+        },
+        isOfInstant(basis, atMs) && {
+          ...{ label: 'Oracle price', analysis: 'basis', path: 'basis.venue_oracle_price' },
+          value: price(basis.answer.basis.venue_oracle_price),
+        },
+        figure('Spread', 'derivatives.spread_bps', bps(derivatives.spread_bps)),
+        figure(
+          'Funding p.a.',
+          'derivatives.funding_annualized_pct',
+          signedPercent(funding),
+          toneOf(funding),
+        ),
+        figure('Open interest', 'derivatives.open_interest', usd(derivatives.open_interest)),
+        figure('Market regime', 'regime.current', word(regime.current)),
+        figure(
+          'Confluence',
+          'confluence.score',
+          noted(word(confluence.bias), plain(confluence.score)),
+          toneOfBias(confluence.bias),
+        ),
+      ]}
+    />
   )
 }
 
@@ -85,39 +73,33 @@ function Timeframes({ pulse: { timeframes, confluence } }: { readonly pulse: Pul
     return timeframe === undefined ? [] : [{ name, ...timeframe }]
   })
   return (
-    <ScrollRegion label="Confluence and indicators by timeframe">
-      <table>
-        <TableHead
-          analysis="pulse"
-          columns={[
-            { title: 'Timeframe' },
-            { title: 'Net vote', path: 'confluence.per_timeframe.*.net' },
-            { title: 'Trend', path: 'timeframes.1h.indicators.trend.direction' },
-            { title: 'RSI', path: 'timeframes.1h.indicators.rsi_14' },
-            { title: 'ATR', path: 'timeframes.1h.indicators.atr_pct' },
-            { title: 'Z-score', path: 'timeframes.1h.indicators.zscore_100' },
-          ]}
-        />
-        <tbody>
-          {shown.map(({ name, indicators }) => {
-            const vote = confluence.per_timeframe[name]
-            return (
-              <tr key={name}>
-                <th scope="row">{name}</th>
-                <td class={`tone-${biasTones[vote?.bias ?? ''] ?? 'plain'}`}>
-                  {word(vote?.bias)} {vote && signed(vote.net)}
-                </td>
-                <td class={`tone-${biasTones[indicators.trend.label] ?? 'plain'}`}>
-                  {word(indicators.trend.label)}
-                </td>
-                <td>{plain(indicators.rsi_14, 1)}</td>
-                <td>{plain(indicators.atr_pct)} %</td>
-                <td>{plain(indicators.zscore_100)}</td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Confluence and indicators by timeframe"
+      analysis="pulse"
+      columns={[
+        { title: 'Timeframe' },
+        { title: 'Net vote', path: 'confluence.per_timeframe.*.net' },
+        { title: 'Trend', path: 'timeframes.1h.indicators.trend.direction' },
+        { title: 'RSI', path: 'timeframes.1h.indicators.rsi_14' },
+        { title: 'ATR', path: 'timeframes.1h.indicators.atr_pct' },
+        { title: 'Z-score', path: 'timeframes.1h.indicators.zscore_100' },
+      ]}
+      rows={shown.map(({ name, indicators: { trend, rsi_14, atr_pct, zscore_100 } }) => {
+        const vote = confluence.per_timeframe[name]
+        return {
+          key: name,
+          cells: [
+            name,
+            toned(toneOfBias(vote?.bias), `${word(vote?.bias)} ${vote ? signed(vote.net) : ''}`),
+            toned(toneOfBias(trend.label), word(trend.label)),
+            ...[plain(rsi_14, 1), `${plain(atr_pct)} %`, plain(zscore_100)],
+          ],
+        }
+      })}
+    />
   )
+}
+
+function toneOfBias(bias = ''): Tone {
+  return biasTones[bias] ?? 'plain'
 }

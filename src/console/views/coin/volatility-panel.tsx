@@ -1,10 +1,9 @@
-import { Figure, Figures } from '../../components/figure.tsx'
-import { count, duration, percent, plain } from '../../components/format.ts'
+import { FigureList, figure, noted } from '../../components/figure.tsx'
+import { count, percent, plain } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Percentile } from '../../components/percentile.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
+import { percentile } from '../../components/percentile.tsx'
 import { ShareBar } from '../../components/share-bar.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { documentName } from './coin-documents.ts'
@@ -24,31 +23,27 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
       }) => (
         <div class="split">
           <div>
-            <Figures>
-              <Figure label="Last 24 h" analysis="volatility" path="volatility_24h_pct">
-                {percent(volatility_24h_pct, 1)}
-              </Figure>
-              <Figure label="Percentile" analysis="volatility" path="percentile_30d">
-                <Percentile
-                  value={percentile_30d}
-                  among={duration(percentile_window_hours * 3_600_000)}
-                />
-              </Figure>
-              <Figure
-                label="Forecast, next 24 h"
-                analysis="volatility"
-                path="forecast_24h.blend_pct"
-              >
-                {percent(forecast_24h.blend_pct, 1)}{' '}
-                <small>
-                  {percent(forecast_24h.blend_low_pct, 0)} to{' '}
-                  {percent(forecast_24h.blend_high_pct, 0)}
-                </small>
-              </Figure>
-              <Figure label="HAR forecast" analysis="volatility" path="forecast_24h.volatility_pct">
-                {percent(forecast_24h.volatility_pct, 1)}
-              </Figure>
-            </Figures>
+            <FigureList
+              analysis="volatility"
+              rows={[
+                figure('Last 24 h', 'volatility_24h_pct', percent(volatility_24h_pct, 1)),
+                figure(
+                  'Percentile',
+                  'percentile_30d',
+                  percentile(percentile_30d, percentile_window_hours),
+                ),
+                figure(
+                  'Forecast, next 24 h',
+                  'forecast_24h.blend_pct',
+                  noted(percent(forecast_24h.blend_pct, 1), rangeText(forecast_24h)),
+                ),
+                figure(
+                  'HAR forecast',
+                  'forecast_24h.volatility_pct',
+                  percent(forecast_24h.volatility_pct, 1),
+                ),
+              ]}
+            />
             <TermHeading
               title="Error of past forecasts"
               analysis="volatility"
@@ -66,6 +61,10 @@ export function VolatilityPanel({ coin }: { readonly coin: string }) {
       )}
     </Panel>
   )
+}
+
+function rangeText({ blend_low_pct, blend_high_pct }: Volatility['forecast_24h']): string {
+  return `${percent(blend_low_pct, 0)} to ${percent(blend_high_pct, 0)}`
 }
 
 function ForecastErrors({ forecast }: { readonly forecast: Volatility['forecast_24h'] }) {
@@ -99,32 +98,28 @@ function Realised({ realised }: Pick<Volatility, 'realised'>) {
     ['7 d', realised['7d']],
   ] as const
   return (
-    <ScrollRegion label="Realised volatility by window and estimator">
-      <table>
-        <TableHead
-          analysis="volatility"
-          columns={[
-            { title: 'Window' },
-            { title: 'Close to close', path: 'realised.24h.close_to_close_pct' },
-            { title: 'Parkinson', path: 'realised.24h.parkinson_pct' },
-            { title: 'Yang-Zhang', path: 'realised.24h.yang_zhang_pct' },
-            { title: 'Ratio', path: 'realised.24h.parkinson_to_close_ratio' },
-            { title: 'Bars', path: 'realised.24h.bars' },
-          ]}
-        />
-        <tbody>
-          {windows.map(([window, measured]) => (
-            <tr key={window}>
-              <th scope="row">{window}</th>
-              <td>{plain(measured.close_to_close_pct, 1)}</td>
-              <td>{plain(measured.parkinson_pct, 1)}</td>
-              <td>{plain(measured.yang_zhang_pct, 1)}</td>
-              <td>{plain(measured.parkinson_to_close_ratio)}</td>
-              <td>{measured.bars}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Realised volatility by window and estimator"
+      analysis="volatility"
+      columns={[
+        { title: 'Window' },
+        { title: 'Close to close', path: 'realised.24h.close_to_close_pct' },
+        { title: 'Parkinson', path: 'realised.24h.parkinson_pct' },
+        { title: 'Yang-Zhang', path: 'realised.24h.yang_zhang_pct' },
+        { title: 'Ratio', path: 'realised.24h.parkinson_to_close_ratio' },
+        { title: 'Bars', path: 'realised.24h.bars' },
+      ]}
+      rows={windows.map(([window, measured]) => ({
+        key: window,
+        cells: [
+          window,
+          plain(measured.close_to_close_pct, 1),
+          plain(measured.parkinson_pct, 1),
+          plain(measured.yang_zhang_pct, 1),
+          plain(measured.parkinson_to_close_ratio),
+          measured.bars,
+        ],
+      }))}
+    />
   )
 }

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals'
 import type { ControlReport } from '../../../domain/desk-reports.ts'
 import { NOTHING } from '../../components/format.ts'
+import { sentences, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { ReportTable, sentences, words } from '../desk/report-table.tsx'
 
 /** Every option with its value and where it was set. */
 export function ConfigurationPart({ configuration }: Pick<ControlReport, 'configuration'>) {
@@ -25,8 +25,8 @@ export function ConfigurationPart({ configuration }: Pick<ControlReport, 'config
         />{' '}
         Defaults too ({configuration.length - given.length})
       </label>
-      <ReportTable
-        label="Configuration"
+      <Table
+        label="Table: Configuration"
         columns={[words('Option'), sentences('Value'), words('Origin'), words('Variable')]}
         rows={shown.map(({ option, value, origin, place, variable }) => ({
           key: option,

@@ -1,8 +1,8 @@
 import type { ControlReport } from '../../../domain/desk-reports.ts'
 import { clockTime } from '../../components/format.ts'
+import { sentences, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
 import { ReportView } from '../desk/report.tsx'
-import { ReportTable, sentences, words } from '../desk/report-table.tsx'
 import { StateWord } from '../desk/state-word.tsx'
 import { ConfigurationPart } from './configuration-part.tsx'
 import { DoctorPart } from './doctor-part.tsx'
@@ -87,8 +87,8 @@ function WarningsPart({ warnings }: Pick<ControlReport, 'warnings'>) {
       note="The last 100 of the log since the start of this process, engine included, the newest first."
     >
       <div class="tall">
-        <ReportTable
-          label="Warnings and errors"
+        <Table
+          label="Table: Warnings and errors"
           columns={[
             words('Time'),
             words('Level'),

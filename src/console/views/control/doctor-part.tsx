@@ -1,7 +1,7 @@
 import type { ControlReport } from '../../../domain/desk-reports.ts'
 import { clockTime, duration } from '../../components/format.ts'
+import { sentences, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { ReportTable, sentences, words } from '../desk/report-table.tsx'
 import { StateWord } from '../desk/state-word.tsx'
 import { OrderButton } from './order-button.tsx'
 
@@ -33,14 +33,13 @@ export function DoctorPart({ doctor, nowMs }: DoctorProps) {
             {findings.length} checks, {failed} failed, {warned} warnings,{' '}
             {failure === null ? clockTime(endedAtMs) : 'of an earlier run'}
           </h3>
-          <ReportTable
-            label="Findings of the doctor"
+          <Table
+            label="Table: Findings of the doctor"
             columns={[words('Check'), words('Result'), sentences('Found'), sentences('Advice')]}
             rows={findings.map(({ check, status, found, advice }, at) => ({
               key: `${check} ${at}`,
               cells: [check, <StateWord key="status" state={status} />, found, advice ?? ''],
             }))}
-            none=""
           />
         </>
       )}

@@ -1,7 +1,7 @@
 import type { HealthReport } from '../../../domain/desk-reports.ts'
 import { count, duration } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 /** What could be sold now, how old and how good it is. */
 export function DocumentsPart({ report: { documents } }: { readonly report: HealthReport }) {
@@ -11,8 +11,8 @@ export function DocumentsPart({ report: { documents } }: { readonly report: Heal
       width="wide"
       note="Default answers that can be sold now, with the age of their oldest necessary input. A to D are quality grades. Computed every 5 s."
     >
-      <ReportTable
-        label="Documents by analysis"
+      <Table
+        label="Table: Documents by analysis"
         columns={[
           words('Analysis'),
           numbers('Documents'),

@@ -1,11 +1,10 @@
 import type { HealthReport } from '../../../domain/desk-reports.ts'
-import { Figures } from '../../components/figure.tsx'
+import { FigureList, fact } from '../../components/figure.tsx'
 import { duration, NOTHING, plain } from '../../components/format.ts'
+import { sentences, Table, words } from '../../components/table.tsx'
 import { bytes } from '../desk/amounts.ts'
-import { Fact } from '../desk/fact.tsx'
 import { Part } from '../desk/part.tsx'
 import { ReportView } from '../desk/report.tsx'
-import { ReportTable, sentences, words } from '../desk/report-table.tsx'
 import { StateWord, toneOfState } from '../desk/state-word.tsx'
 import { DocumentsPart } from './documents-part.tsx'
 import { RequestsPart } from './requests-part.tsx'
@@ -38,27 +37,25 @@ function Overview({ report }: Shown) {
   const failing = checks.filter(({ fault }) => fault !== null).length
   return (
     <Part title="Overview" width="wide">
-      <Figures>
-        <Fact label="Engine" tone={toneOfState(engine.state)}>
-          {engine.state}
-        </Fact>
-        <Fact label="Heartbeat age">{duration(engine.heartbeatAgeMs)}</Fact>
-        <Fact label="Engine runs for">
-          {duration(engine.startedAtMs === null ? null : nowMs - engine.startedAtMs)}
-        </Fact>
-        <Fact label="Process runs for">{duration(nowMs - startedAtMs)}</Fact>
-        <Fact label="Memory">{bytes(residentBytes)}</Fact>
-        <Fact label="Disk free">{bytes(disk?.freeBytes ?? null)}</Fact>
-        <Fact label="Venue's clock ahead">
-          {engine.venueAheadMs === null ? NOTHING : `${plain(engine.venueAheadMs, 0)} ms`}
-        </Fact>
-        <Fact label="Failing checks" tone={failing === 0 ? 'up' : 'down'}>
-          {failing} of {checks.length}
-        </Fact>
-        <Fact label="Version">
-          {version}, role {role}
-        </Fact>
-      </Figures>
+      <FigureList
+        rows={[
+          fact('Engine', engine.state, toneOfState(engine.state)),
+          fact('Heartbeat age', duration(engine.heartbeatAgeMs)),
+          fact(
+            'Engine runs for',
+            duration(engine.startedAtMs === null ? null : nowMs - engine.startedAtMs),
+          ),
+          fact('Process runs for', duration(nowMs - startedAtMs)),
+          fact('Memory', bytes(residentBytes)),
+          fact('Disk free', bytes(disk?.freeBytes ?? null)),
+          fact(
+            "Venue's clock ahead",
+            engine.venueAheadMs === null ? NOTHING : `${plain(engine.venueAheadMs, 0)} ms`,
+          ),
+          fact('Failing checks', `${failing} of ${checks.length}`, failing === 0 ? 'up' : 'down'),
+          fact('Version', `${version}, role ${role}`),
+        ]}
+      />
     </Part>
   )
 }
@@ -66,8 +63,8 @@ function Overview({ report }: Shown) {
 function ChecksPart({ checks }: Pick<HealthReport, 'checks'>) {
   return (
     <Part title="Preconditions of a sale">
-      <ReportTable
-        label="Preconditions of a sale"
+      <Table
+        label="Table: Preconditions of a sale"
         columns={[words('Check'), words('State'), sentences('Reason')]}
         rows={checks.map(({ check, fault }) => ({
           key: check,
@@ -86,28 +83,33 @@ function ChecksPart({ checks }: Pick<HealthReport, 'checks'>) {
 function StoragePart({ report: { store, recording, disk, nowMs } }: Shown) {
   return (
     <Part title="Storage">
-      <Figures>
-        <Fact label="History" tone={toneOfState(store?.state ?? 'never')}>
-          {store?.state ?? 'unknown'}
-        </Fact>
-        <Fact label="Rows lost" tone={store?.droppedRows ? 'down' : 'plain'}>
-          {store?.droppedRows ?? NOTHING}
-        </Fact>
-        <Fact label="Blocks damaged" tone={store?.damagedBlocks ? 'down' : 'plain'}>
-          {store?.damagedBlocks ?? NOTHING}
-        </Fact>
-        <Fact label="Files set aside" tone={store?.setAsideFiles ? 'warn' : 'plain'}>
-          {store?.setAsideFiles ?? NOTHING}
-        </Fact>
-        <Fact label="Recording" tone={recording === null ? 'plain' : toneOfState(recording.state)}>
-          {recording === null
-            ? 'none'
-            : `${recording.state} for ${duration(nowMs - recording.sinceMs)}`}
-        </Fact>
-        <Fact label="Disk">
-          {disk === null ? NOTHING : `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)}`}
-        </Fact>
-      </Figures>
+      <FigureList
+        rows={[
+          fact('History', store?.state ?? 'unknown', toneOfState(store?.state ?? 'never')),
+          fact('Rows lost', store?.droppedRows ?? NOTHING, store?.droppedRows ? 'down' : 'plain'),
+          fact(
+            'Blocks damaged',
+            store?.damagedBlocks ?? NOTHING,
+            store?.damagedBlocks ? 'down' : 'plain',
+          ),
+          fact(
+            'Files set aside',
+            store?.setAsideFiles ?? NOTHING,
+            store?.setAsideFiles ? 'warn' : 'plain',
+          ),
+          fact(
+            'Recording',
+            recording === null
+              ? 'none'
+              : `${recording.state} for ${duration(nowMs - recording.sinceMs)}`,
+            recording === null ? 'plain' : toneOfState(recording.state),
+          ),
+          fact(
+            'Disk',
+            disk === null ? NOTHING : `${bytes(disk.freeBytes)} of ${bytes(disk.totalBytes)}`,
+          ),
+        ]}
+      />
       {[store?.reason, recording?.reason].map(
         (reason) =>
           reason && (

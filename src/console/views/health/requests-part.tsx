@@ -1,7 +1,7 @@
 import type { RequestFigures } from '../../../domain/desk-reports.ts'
 import { count, duration, plain } from '../../components/format.ts'
+import { numbers, sentences, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, sentences, words } from '../desk/report-table.tsx'
 
 /** What callers got of late, and how fast. */
 export function RequestsPart({ requests }: { readonly requests: RequestFigures | null }) {
@@ -17,8 +17,8 @@ export function RequestsPart({ requests }: { readonly requests: RequestFigures |
       width="wide"
       note="p50 and p99 are upper bounds within 20 % of the time until the response was sent. For a paid call it includes the settlement."
     >
-      <ReportTable
-        label="Requests by route"
+      <Table
+        label="Table: Requests by route"
         columns={[
           words('Route'),
           numbers('Requests'),

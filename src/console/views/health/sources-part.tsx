@@ -1,7 +1,7 @@
 import type { HealthReport } from '../../../domain/desk-reports.ts'
 import { count, duration } from '../../components/format.ts'
+import { numbers, sentences, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, sentences, words } from '../desk/report-table.tsx'
 import { StateWord } from '../desk/state-word.tsx'
 
 /** The venue and the external sources with their last state. */
@@ -15,8 +15,8 @@ export function SourcesPart({ report: { sources, nowMs } }: { readonly report: H
       width="wide"
       note="Lag is the time since the newest data arrived. Reconnects and gaps count since the start of the engine."
     >
-      <ReportTable
-        label="Sources"
+      <Table
+        label="Table: Sources"
         columns={[
           words('Source'),
           words('State'),
@@ -43,14 +43,13 @@ export function SourcesPart({ report: { sources, nowMs } }: { readonly report: H
       {notices.length > 0 && (
         <details class="more">
           <summary>All notices</summary>
-          <ReportTable
-            label="Notices of the sources"
+          <Table
+            label="Table: Notices of the sources"
             columns={[words('Source'), words('Notice'), numbers('Times')]}
             rows={notices.map(({ source, name, times }) => ({
               key: `${source} ${name}`,
               cells: [source, name, count(times)],
             }))}
-            none=""
           />
         </details>
       )}

@@ -2,9 +2,9 @@ import { useRef } from 'preact/hooks'
 import type { HealthReport } from '../../../domain/desk-reports.ts'
 import { SeriesChart } from '../../charts/series-chart.tsx'
 import { clockTime, NOTHING, plain } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { bytes } from '../desk/amounts.ts'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 /** Ten minutes. */
 const POINTS_MAX = 600
@@ -46,8 +46,8 @@ export function ThreadsPart({ report }: { readonly report: HealthReport }) {
         isFromZero
         height={140}
       />
-      <ReportTable
-        label="Threads"
+      <Table
+        label="Table: Threads"
         columns={[
           words('Thread'),
           numbers('Delay p50'),

@@ -1,10 +1,10 @@
 import { useMemo } from 'preact/hooks'
 import { sectors } from '../../../domain/sectors.ts'
 import { SignedBar } from '../../components/bar.tsx'
-import { FigureList, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, toneOf } from '../../components/figure.tsx'
 import { count, NOTHING, plain, signed, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { hrefOf } from '../../shell/router.ts'
@@ -42,19 +42,18 @@ function Averages({ answer }: AnswerProps) {
     <FigureList
       analysis="correlation"
       rows={[
-        { label: 'Mean with BTC', path: 'avg_correlation', value: plain(avg_correlation) },
-        { label: 'Regime', path: 'regime', value: word(regime) },
-        {
-          ...{ label: 'Change, 24 h', path: 'change.delta_24h', tone: toneOf(delta_24h) },
-          value: delta_24h === null ? NOTHING : signed(delta_24h, 3),
-        },
-        { label: '7 days ago', path: 'change', value: plain(change.avg_7d_ago) },
-        {
-          ...{ label: 'Last 24 h alone', path: 'short_window' },
-          value: plain(short_window.avg_correlation),
-        },
-        { label: 'Window', path: 'window.hours', value: `${count(window.hours)} h` },
-        { label: 'Coins', path: 'coins_analyzed', value: count(coins_analyzed) },
+        figure('Mean with BTC', 'avg_correlation', plain(avg_correlation)),
+        figure('Regime', 'regime', word(regime)),
+        figure(
+          'Change, 24 h',
+          'change.delta_24h',
+          delta_24h === null ? NOTHING : signed(delta_24h, 3),
+          toneOf(delta_24h),
+        ),
+        figure('7 days ago', 'change', plain(change.avg_7d_ago)),
+        figure('Last 24 h alone', 'short_window', plain(short_window.avg_correlation)),
+        figure('Window', 'window.hours', `${count(window.hours)} h`),
+        figure('Coins', 'coins_analyzed', count(coins_analyzed)),
       ]}
     />
   )
@@ -74,20 +73,16 @@ function SectorAverages({ averages }: { readonly averages: Correlation['sector_a
   return (
     <>
       <TermHeading title="Mean with BTC by sector" analysis="correlation" path="sector_averages" />
-      <table class="bars">
-        <tbody>
-          {sectors.map((sector) => {
-            const r = averages[sector]
-            return (
-              <tr key={sector}>
-                <th scope="row">{sector}</th>
-                <td>{r !== null && <SignedBar share={r} />}</td>
-                <td>{plain(r)}</td>
-              </tr>
-            )
-          })}
-        </tbody>
-      </table>
+      <Table
+        look="bars"
+        rows={sectors.map((sector) => {
+          const r = averages[sector]
+          return {
+            key: sector,
+            cells: [sector, r !== null && <SignedBar key="bar" share={r} />, plain(r)],
+          }
+        })}
+      />
     </>
   )
 }
@@ -98,28 +93,25 @@ function Extremes({ answer: { most_correlated, least_correlated, stats } }: Answ
     { title: 'Least correlated', coins: least_correlated },
   ]
   return lists.map(({ title, coins }) => (
-    <table key={title} class="bars">
-      <TableHead
-        analysis="correlation"
-        columns={[
-          { title },
-          { title: 'r with BTC', path: 'correlations' },
-          { title: '95 % interval', path: 'stats' },
-        ]}
-      />
-      <tbody>
-        {coins.map(({ coin, r }) => (
-          <tr key={coin}>
-            <th scope="row">
-              <a href={hrefOf('coin', coin)}>{coin}</a>
-            </th>
-            <td>{plain(r)}</td>
-            <td>
-              {plain(stats[coin]?.ci_low)} to {plain(stats[coin]?.ci_high)}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <Table
+      key={title}
+      look="bars"
+      analysis="correlation"
+      columns={[
+        { title },
+        { title: 'r with BTC', path: 'correlations' },
+        { title: '95 % interval', path: 'stats' },
+      ]}
+      rows={coins.map(({ coin, r }) => ({
+        key: coin,
+        cells: [
+          <a key="coin" href={hrefOf('coin', coin)}>
+            {coin}
+          </a>,
+          plain(r),
+          `${plain(stats[coin]?.ci_low)} to ${plain(stats[coin]?.ci_high)}`,
+        ],
+      }))}
+    />
   ))
 }

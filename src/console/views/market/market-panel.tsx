@@ -1,4 +1,4 @@
-import { FigureList, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, toneOf } from '../../components/figure.tsx'
 import { count, plain, sharePercent, signedPercent, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { Term } from '../../components/term.tsx'
@@ -24,27 +24,24 @@ export function MarketPanel() {
 }
 
 function Overall({ market, coins_scanned }: Pick<Screener, 'market' | 'coins_scanned'>) {
-  const { regime, regime_score, vol_regime, median_funding_annualized_pct: funding } = market
+  const { regime, regime_score: score, vol_regime } = market
+  const { median_funding_annualized_pct: funding } = market
   return (
     <FigureList
       analysis="screener"
       rows={[
-        { label: 'Regime', path: 'market.regime', value: word(regime) },
-        {
-          ...{ label: 'Regime score', path: 'market.regime_score', tone: toneOf(regime_score) },
-          value: plain(regime_score),
-        },
-        { label: 'Breadth', path: 'market.breadth_pct', value: sharePercent(market.breadth_pct) },
-        {
-          ...{ label: 'Median funding p.a.', path: 'market.median_funding_annualized_pct' },
-          ...{ tone: toneOf(funding), value: signedPercent(funding) },
-        },
-        { label: 'Volatility', path: 'market.vol_regime', value: word(vol_regime) },
-        {
-          ...{ label: 'Stress across chains', path: 'market.stress_level' },
-          value: word(market.stress_level),
-        },
-        { label: 'Coins ranked', path: 'coins_scanned', value: count(coins_scanned) },
+        figure('Regime', 'market.regime', word(regime)),
+        figure('Regime score', 'market.regime_score', plain(score), toneOf(score)),
+        figure('Breadth', 'market.breadth_pct', sharePercent(market.breadth_pct)),
+        figure(
+          'Median funding p.a.',
+          'market.median_funding_annualized_pct',
+          signedPercent(funding),
+          toneOf(funding),
+        ),
+        figure('Volatility', 'market.vol_regime', word(vol_regime)),
+        figure('Stress across chains', 'market.stress_level', word(market.stress_level)),
+        figure('Coins ranked', 'coins_scanned', count(coins_scanned)),
       ]}
     />
   )

@@ -1,10 +1,10 @@
-import type { ComponentChildren } from 'preact'
 import { sectorOf } from '../../../domain/sectors.ts'
 import type { AnswerInstant } from '../../components/age.tsx'
 import { Age } from '../../components/age.tsx'
 import type { Column } from '../../components/data-table.tsx'
+import { columnsOf } from '../../components/data-table.tsx'
 import type { Tone } from '../../components/figure.tsx'
-import { toneOf } from '../../components/figure.tsx'
+import { toned, toneOf } from '../../components/figure.tsx'
 import {
   NOTHING,
   plain,
@@ -44,22 +44,20 @@ export function screenerColumns(
     value: ({ coin }) => changePct(closes?.get(coin) ?? []),
     cell: ({ coin }) => <Sparkline closes={closes?.get(coin) ?? []} />,
   }
-  return [
+  return columnsOf<ScreenerRow>((column) => [
     {
       ...{ id: 'coin', widthRem: 6.5, title: 'Coin', path: 'coins[].coin', isText: true },
       value: ({ coin }) => coin,
       cell: ({ coin }) => <a href={hrefOf('coin', coin)}>{coin}</a>,
     },
-    {
-      ...{ id: 'price', widthRem: 5, title: 'Price', path: 'coins[].price' },
-      value: (row) => row.price,
-      cell: (row) => price(row.price),
-    },
-    {
-      ...{ id: 'change', widthRem: 4.2, title: '24 h', path: 'coins[].change_24h_pct' },
-      value: ({ change_24h_pct }) => change_24h_pct,
-      cell: ({ change_24h_pct: change }) => toned(toneOf(change), signedPercent(change)),
-    },
+    column('price', 'Price', 'coins[].price', price, { widthRem: 5 }),
+    column(
+      'change',
+      '24 h',
+      'coins[].change_24h_pct',
+      (change) => toned(toneOf(change), signedPercent(change)),
+      { widthRem: 4.2 },
+    ),
     ...(closes === null ? [] : [sparkline]),
     {
       ...{ id: 'signal', widthRem: 3.8, title: 'Signal', path: 'coins[].signal_strength' },
@@ -67,81 +65,45 @@ export function screenerColumns(
       cell: ({ signal_strength, confluence_bias }) =>
         toned(tones[confluence_bias] ?? 'plain', plain(signal_strength)),
     },
-    labelled(
-      { id: 'trend', widthRem: 4.2, title: 'Trend', path: 'coins[].trend' },
-      ({ trend }) => trend,
+    column('trend', 'Trend', 'coins[].trend', label, { widthRem: 4.2, isText: true }),
+    column('crowding', 'Funding side', 'coins[].funding_bias', label, {
+      widthRem: 6,
+      isText: true,
+    }),
+    column(
+      'funding',
+      'Funding p.a.',
+      'coins[].funding_annualized_pct',
+      (apr) => signedPercent(apr, 1),
+      { widthRem: 5.6 },
     ),
-    labelled(
-      { id: 'crowding', widthRem: 6, title: 'Funding side', path: 'coins[].funding_bias' },
-      (row) => row.funding_bias,
-    ),
-    {
-      ...{
-        id: 'funding',
-        widthRem: 5.6,
-        title: 'Funding p.a.',
-        path: 'coins[].funding_annualized_pct',
-      },
-      value: (row) => row.funding_annualized_pct ?? null,
-      cell: (row) => signedPercent(row.funding_annualized_pct, 1),
-    },
-    {
-      ...{ id: 'volume', widthRem: 4.4, title: 'Volume', path: 'coins[].volume_24h_usd' },
-      value: ({ volume_24h_usd }) => volume_24h_usd ?? null,
-      cell: ({ volume_24h_usd }) => usd(volume_24h_usd),
-    },
-    {
-      ...{ id: 'interest', widthRem: 4.4, title: 'OI', path: 'coins[].oi_notional_usd' },
-      value: ({ oi_notional_usd }) => oi_notional_usd ?? null,
-      cell: ({ oi_notional_usd }) => usd(oi_notional_usd),
-    },
-    labelled(
-      { id: 'flow', widthRem: 4.8, title: 'OI trend', path: 'coins[].oi_trend' },
-      ({ oi_trend }) => oi_trend,
-    ),
-    {
-      ...{ id: 'rsi', widthRem: 2.6, title: 'RSI', path: 'coins[].rsi_14' },
-      value: ({ rsi_14 }) => rsi_14 ?? null,
-      cell: ({ rsi_14 }) => plain(rsi_14, 0),
-    },
-    labelled(
-      { id: 'volatility', widthRem: 4.8, title: 'Volatility', path: 'coins[].vol_regime' },
-      ({ vol_regime }) => vol_regime,
-    ),
-    labelled(
-      { id: 'cascade', widthRem: 5, title: 'Cascade', path: 'coins[].cascade_level' },
-      ({ cascade_level }) => cascade_level,
-    ),
-    {
-      ...{ id: 'gap', widthRem: 4.8, title: 'CEX gap', path: 'coins[].cex_dex_spread_bps' },
-      value: ({ cex_dex_spread_bps }) => cex_dex_spread_bps ?? null,
-      cell: ({ cex_dex_spread_bps }) => signedBps(cex_dex_spread_bps, 1),
-    },
+    column('volume', 'Volume', 'coins[].volume_24h_usd', usd, { widthRem: 4.4 }),
+    column('interest', 'OI', 'coins[].oi_notional_usd', usd, { widthRem: 4.4 }),
+    column('flow', 'OI trend', 'coins[].oi_trend', label, { widthRem: 4.8, isText: true }),
+    column('rsi', 'RSI', 'coins[].rsi_14', (rsi) => plain(rsi, 0), { widthRem: 2.6 }),
+    column('volatility', 'Volatility', 'coins[].vol_regime', label, {
+      widthRem: 4.8,
+      isText: true,
+    }),
+    column('cascade', 'Cascade', 'coins[].cascade_level', label, { widthRem: 5, isText: true }),
+    column('gap', 'CEX gap', 'coins[].cex_dex_spread_bps', (gap) => signedBps(gap, 1), {
+      widthRem: 4.8,
+    }),
     {
       ...{ id: 'sector', widthRem: 6, title: 'Sector', isText: true },
       value: ({ coin }) => sectorOf(coin) ?? null,
       cell: ({ coin }) => sectorOf(coin) ?? NOTHING,
     },
-    {
-      ...{ id: 'age', widthRem: 3.4, title: 'Age', path: 'coins[].data_age_seconds' },
-      value: ({ data_age_seconds }) => data_age_seconds ?? null,
-      cell: ({ data_age_seconds }) => <Age seconds={data_age_seconds} instant={instant} />,
-    },
-  ]
+    column(
+      'age',
+      'Age',
+      'coins[].data_age_seconds',
+      (seconds) => <Age seconds={seconds} instant={instant} />,
+      { widthRem: 3.4 },
+    ),
+  ])
 }
 
-function labelled(
-  head: Pick<Column<ScreenerRow>, 'id' | 'title' | 'path' | 'widthRem'>,
-  label: (row: ScreenerRow) => string | null | undefined,
-): Column<ScreenerRow> {
-  return {
-    ...head,
-    isText: true,
-    value: (row) => label(row) ?? null,
-    cell: (row) => toned(tones[label(row) ?? ''] ?? 'plain', word(label(row))),
-  }
-}
-
-function toned(tone: Tone, text: string): ComponentChildren {
-  return tone === 'plain' ? text : <span class={`tone-${tone}`}>{text}</span>
+function label(text: string | null | undefined) {
+  return toned(tones[text ?? ''] ?? 'plain', word(text))
 }

@@ -1,8 +1,8 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { count, duration } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { shortened, usdc } from '../desk/amounts.ts'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 type ChannelsProps = Pick<SalesFigures, 'channels'> & { readonly nowMs: number }
 
@@ -20,8 +20,8 @@ export function ChannelsPart({ channels, nowMs }: ChannelsProps) {
       width="wide"
       note={`${count(channels.open)} channels hold a deposit.`}
     >
-      <ReportTable
-        label="Channels with the largest claims"
+      <Table
+        label="Table: Channels with the largest claims"
         columns={[
           words('Channel'),
           words('Payer'),

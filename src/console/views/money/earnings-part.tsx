@@ -1,9 +1,9 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { count } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { networkName } from '../../wallet/networks.ts'
 import { sumOf, usdc } from '../desk/amounts.ts'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 const DAYS = 7
 const DAY_MS = 86_400_000
@@ -35,8 +35,8 @@ function ByDay({ earnings, sinceMs }: EarningsProps) {
   })
   const largest = Math.max(1, ...days.map(({ amount }) => amount))
   return (
-    <ReportTable
-      label="Earnings by day"
+    <Table
+      label="Table: Earnings by day"
       columns={[words('Day'), numbers('Sales'), numbers('USDC'), words('Share of the best day')]}
       rows={days.map(({ ms, sales, amount }) => ({
         key: String(ms),
@@ -47,7 +47,6 @@ function ByDay({ earnings, sinceMs }: EarningsProps) {
           <ShareBar key="share" percent={Math.round((100 * amount) / largest)} />,
         ],
       }))}
-      none=""
     />
   )
 }
@@ -71,8 +70,8 @@ function ByAnalysis({ earnings }: { readonly earnings: Earnings }) {
   const rows = [...groups].map(([key, lines]) => ({ key, lines, amount: sumOf(lines) }))
   rows.sort((a, b) => (a.amount < b.amount ? 1 : a.amount > b.amount ? -1 : 0))
   return (
-    <ReportTable
-      label="Earnings by analysis and network"
+    <Table
+      label="Table: Earnings by analysis and network"
       columns={[words('Analysis'), words('Network'), numbers('Sales'), numbers('USDC')]}
       rows={rows.map(({ key, lines, amount }) => ({
         key,

@@ -1,7 +1,7 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { count, percent } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 /** From a request to a sale, by analysis. */
 export function FunnelPart({ funnel }: Pick<SalesFigures, 'funnel'>) {
@@ -12,8 +12,8 @@ export function FunnelPart({ funnel }: Pick<SalesFigures, 'funnel'>) {
       width="wide"
       note="Since the start of this process. A sale takes two requests: the one that is quoted and the one that pays."
     >
-      <ReportTable
-        label="Requests, quotes and sales by analysis"
+      <Table
+        label="Table: Requests, quotes and sales by analysis"
         columns={[
           words('Analysis'),
           numbers('Requests'),

@@ -1,7 +1,7 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { NOTHING } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 const amount = new Intl.NumberFormat('en', { maximumFractionDigits: 9 })
 
@@ -12,8 +12,8 @@ export function GasPart({ gas }: Pick<SalesFigures, 'gas'>) {
       title="Gas"
       note="Spent: the sum of the decreases of the balance between readings, since the start of this process."
     >
-      <ReportTable
-        label="Gas accounts"
+      <Table
+        label="Table: Gas accounts"
         columns={[words('Account'), numbers('Left'), numbers('Spent')]}
         rows={gas.map(({ coin, left, spent }) => ({
           key: coin,

@@ -1,8 +1,7 @@
 import type { MoneyReport, SalesFigures } from '../../../domain/desk-reports.ts'
-import { Figures } from '../../components/figure.tsx'
+import { FigureList, fact } from '../../components/figure.tsx'
 import { count } from '../../components/format.ts'
 import { sumOf, usdc } from '../desk/amounts.ts'
-import { Fact } from '../desk/fact.tsx'
 import { Part } from '../desk/part.tsx'
 import { ReportView } from '../desk/report.tsx'
 import { BuyersPart } from './buyers-part.tsx'
@@ -45,21 +44,17 @@ function Overview({ sales: { earnings, unsettled, buyers, channels }, nowMs }: O
   const open = unsettled.filter(({ state }) => state !== 'lost')
   return (
     <Part title="Seven days" width="wide" note="Days are in UTC. Sums are in USDC.">
-      <Figures>
-        <Fact label="Earned">{usdc(sumOf(earnings))}</Fact>
-        <Fact label="Earned today">{usdc(sumOf(earnings.filter(({ day }) => day === today)))}</Fact>
-        <Fact label="Sales">
-          {count(earnings.reduce((sum, { payments }) => sum + payments, 0))}
-        </Fact>
-        <Fact label="Buyers">{count(buyers.count)}</Fact>
-        <Fact label="Unsettled" tone={open.length === 0 ? 'plain' : 'warn'}>
-          {usdc(sumOf(open))}
-        </Fact>
-        <Fact label="Lost" tone={lost.length === 0 ? 'plain' : 'down'}>
-          {usdc(sumOf(lost))}
-        </Fact>
-        {channels !== null && <Fact label="Can be claimed">{usdc(channels.claimableAtomic)}</Fact>}
-      </Figures>
+      <FigureList
+        rows={[
+          fact('Earned', usdc(sumOf(earnings))),
+          fact('Earned today', usdc(sumOf(earnings.filter(({ day }) => day === today)))),
+          fact('Sales', count(earnings.reduce((sum, { payments }) => sum + payments, 0))),
+          fact('Buyers', count(buyers.count)),
+          fact('Unsettled', usdc(sumOf(open)), open.length === 0 ? 'plain' : 'warn'),
+          fact('Lost', usdc(sumOf(lost)), lost.length === 0 ? 'plain' : 'down'),
+          channels !== null && fact('Can be claimed', usdc(channels.claimableAtomic)),
+        ]}
+      />
     </Part>
   )
 }

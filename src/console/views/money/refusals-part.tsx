@@ -1,7 +1,7 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { count } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 /** Why callers got no answer. */
 export function RefusalsPart({ refusals }: Pick<SalesFigures, 'refusals'>) {
@@ -10,8 +10,8 @@ export function RefusalsPart({ refusals }: Pick<SalesFigures, 'refusals'>) {
       title="Refusals"
       note="Calls and payments that were refused since the start of this process."
     >
-      <ReportTable
-        label="Refusals by reason"
+      <Table
+        label="Table: Refusals by reason"
         columns={[words('Reason'), numbers('Times')]}
         rows={refusals.map(({ reason, count: times }) => ({
           key: reason,

@@ -1,8 +1,8 @@
 import type { SalesFigures } from '../../../domain/desk-reports.ts'
 import { count } from '../../components/format.ts'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { usdc } from '../desk/amounts.ts'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 
 const AGES = {
   minute: 'up to a minute',
@@ -25,8 +25,8 @@ export function UnsettledPart({ unsettled }: Pick<SalesFigures, 'unsettled'>) {
       title="Unsettled and lost"
       note="The service asks the chain about open payments every 5 s. Look at those that are older than a minute."
     >
-      <ReportTable
-        label="Unsettled and lost payments by age"
+      <Table
+        label="Table: Unsettled and lost payments by age"
         columns={[words('State'), words('Age'), numbers('Payments'), numbers('USDC')]}
         rows={unsettled.map(({ state, age, payments, amountAtomic }) => ({
           key: `${state} ${age}`,

@@ -1,4 +1,4 @@
-import { Figure, Figures, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, toneOf } from '../../components/figure.tsx'
 import { bps, duration, percent, price, signedPercent, usd, word } from '../../components/format.ts'
 import { Freshness } from '../../components/freshness.tsx'
 import { changePct, sparklinePath } from '../../components/sparkline-path.ts'
@@ -34,32 +34,35 @@ export function SamplePanel({ coin }: { readonly coin: string }) {
             {price(current.answer.price.current)} <span>USD</span>
           </p>
           <PriceLine coin={coin} />
-          <Figures>
-            <Figure
-              analysis="pulse"
-              path="derivatives.funding_annualized_pct"
-              label="Funding p.a."
-              tone={toneOf(current.answer.derivatives.funding_annualized_pct)}
-            >
-              {signedPercent(current.answer.derivatives.funding_annualized_pct)}
-            </Figure>
-            <Figure analysis="pulse" path="derivatives.open_interest" label="Open interest">
-              {usd(current.answer.derivatives.open_interest)}
-            </Figure>
-            <Figure analysis="pulse" path="regime.current" label="Regime">
-              {word(current.answer.regime.current)}
-            </Figure>
-            {spread.kind === 'answer' && (
-              <Figure analysis="spread" path="spread.bid_ask_bps" label="Spread">
-                {bps(spread.answer.spread.bid_ask_bps)}
-              </Figure>
-            )}
-            {volatility.kind === 'answer' && (
-              <Figure analysis="volatility" path="volatility_24h_pct" label="Volatility, 24 h">
-                {percent(volatility.answer.volatility_24h_pct, 1)}
-              </Figure>
-            )}
-          </Figures>
+          <FigureList
+            analysis="pulse"
+            rows={[
+              figure(
+                'Funding p.a.',
+                'derivatives.funding_annualized_pct',
+                signedPercent(current.answer.derivatives.funding_annualized_pct),
+                toneOf(current.answer.derivatives.funding_annualized_pct),
+              ),
+              figure(
+                'Open interest',
+                'derivatives.open_interest',
+                usd(current.answer.derivatives.open_interest),
+              ),
+              figure('Regime', 'regime.current', word(current.answer.regime.current)),
+              spread.kind === 'answer' && {
+                ...{ label: 'Spread', analysis: 'spread', path: 'spread.bid_ask_bps' },
+                value: bps(spread.answer.spread.bid_ask_bps),
+              },
+              volatility.kind === 'answer' && {
+                ...{
+                  label: 'Volatility, 24 h',
+                  analysis: 'volatility',
+                  path: 'volatility_24h_pct',
+                },
+                value: percent(volatility.answer.volatility_24h_pct, 1),
+              },
+            ]}
+          />
           <p class="fine">
             Free, {facts().sample?.delaySeconds} s late.{' '}
             <a href={hrefOf('coin', coin)}>Everything about {coin}</a>

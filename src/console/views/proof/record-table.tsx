@@ -1,7 +1,6 @@
 import { count, NOTHING, plain, word } from '../../components/format.ts'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import type { HeadColumn } from '../../components/table-head.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import type { HeadColumn } from '../../components/table.tsx'
+import { Table } from '../../components/table.tsx'
 import type { RecordRow } from './record-rows.ts'
 
 /** Range of the drawn lifts. Intervals beyond it are clipped; the numbers beside them are complete. */
@@ -28,32 +27,27 @@ const columns: readonly HeadColumn[] = [
 /** Each rule by horizon and class of coin: status, lift with its interval, skill. */
 export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
   return (
-    <ScrollRegion label="Record of every rule">
-      <table class="data">
-        <TableHead columns={columns} />
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <th scope="row">{row.rule}</th>
-              <td class="text">
-                <span class={`status status-${row.status}`}>{word(row.status)}</span>
-              </td>
-              <td>{row.horizon_hours} h</td>
-              <td class="text">{word(row.coin_class)}</td>
-              <td>{plain(row.lift, 3)}</td>
-              <td class="text">
-                <LiftInterval row={row} />
-              </td>
-              <td>{plain(row.skill, 3)}</td>
-              <td>{count(row.n_eff)}</td>
-              <td class="text">
-                {row.evidence === 'live' ? `live since ${row.day}` : `recorded until ${row.day}`}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </ScrollRegion>
+    <Table
+      label="Record of every rule"
+      look="data"
+      columns={columns}
+      rows={rows.map((row) => ({
+        key: row.name,
+        cells: [
+          row.rule,
+          <span key="status" class={`status status-${row.status}`}>
+            {word(row.status)}
+          </span>,
+          `${row.horizon_hours} h`,
+          word(row.coin_class),
+          plain(row.lift, 3),
+          <LiftInterval key="lift" row={row} />,
+          plain(row.skill, 3),
+          count(row.n_eff),
+          row.evidence === 'live' ? `live since ${row.day}` : `recorded until ${row.day}`,
+        ],
+      }))}
+    />
   )
 }
 

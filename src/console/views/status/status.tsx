@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { IncidentReport, StatusReport } from '../../../domain/status-report.ts'
-import { Figures } from '../../components/figure.tsx'
+import { FigureList, fact } from '../../components/figure.tsx'
 import { clockTime, count, duration, NOTHING, percent, word } from '../../components/format.ts'
-import { Fact } from '../desk/fact.tsx'
+import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
-import { numbers, ReportTable, words } from '../desk/report-table.tsx'
 import { StateWord, toneOfState } from '../desk/state-word.tsx'
 import { DayBars } from './day-bars.tsx'
 
@@ -64,24 +63,22 @@ function Overview({ report }: Shown) {
       width="wide"
       note="Availability is the share of the observed time in which answers were sold. Time in which the service did not run counts against it."
     >
-      <Figures>
-        <Fact label="Service" tone={toneOfState(status)}>
-          {status}
-        </Fact>
-        <Fact label="Since">{clockTime(Date.parse(since_iso))}</Fact>
-        <Fact label="Engine" tone={toneOfState(engine)}>
-          {engine}
-        </Fact>
-        <Fact label="Coins with answers">{count(coins_ready)}</Fact>
-        <Fact label="Maintenance" tone={maintenance ? 'warn' : 'plain'}>
-          {maintenance ? 'on' : 'none'}
-        </Fact>
-        <Fact label="Failing checks" tone={failing.length === 0 ? 'up' : 'down'}>
-          {failing.length === 0 ? 'none' : failing.map(([check]) => word(check)).join(', ')}
-        </Fact>
-        <Fact label="Availability">{percent(availability_pct)}</Fact>
-        <Fact label="Observed since">{clockTime(Date.parse(report.observed_since_iso))}</Fact>
-      </Figures>
+      <FigureList
+        rows={[
+          fact('Service', status, toneOfState(status)),
+          fact('Since', clockTime(Date.parse(since_iso))),
+          fact('Engine', engine, toneOfState(engine)),
+          fact('Coins with answers', count(coins_ready)),
+          fact('Maintenance', maintenance ? 'on' : 'none', maintenance ? 'warn' : 'plain'),
+          fact(
+            'Failing checks',
+            failing.length === 0 ? 'none' : failing.map(([check]) => word(check)).join(', '),
+            failing.length === 0 ? 'up' : 'down',
+          ),
+          fact('Availability', percent(availability_pct)),
+          fact('Observed since', clockTime(Date.parse(report.observed_since_iso))),
+        ]}
+      />
     </Part>
   )
 }
@@ -95,8 +92,8 @@ function Coverage({ report: { days, sources, availability_pct } }: Shown) {
       width="wide"
       note="One bar per day in UTC, the newest on the right: the share of the day in which the source was up."
     >
-      <ReportTable
-        label="Coverage by day"
+      <Table
+        label="Table: Coverage by day"
         columns={[words('Source'), words('State'), numbers('30 days'), words('Days')]}
         rows={[
           {
@@ -114,7 +111,6 @@ function Coverage({ report: { days, sources, availability_pct } }: Shown) {
             ],
           })),
         ]}
-        none=""
       />
     </Part>
   )
@@ -123,8 +119,8 @@ function Coverage({ report: { days, sources, availability_pct } }: Shown) {
 function Incidents({ incidents }: { readonly incidents: readonly IncidentReport[] }) {
   return (
     <Part title="Incidents of the last 30 days" width="wide">
-      <ReportTable
-        label="Incidents"
+      <Table
+        label="Table: Incidents"
         columns={[words('What'), words('Begin'), words('End'), numbers('Duration')]}
         rows={incidents.map(({ kind, subject, begin_iso, end_iso, duration_seconds }) => ({
           key: `${kind} ${subject} ${begin_iso}`,

@@ -1,7 +1,7 @@
 import type { AnswerInstant } from '../../components/age.tsx'
 import { Since } from '../../components/age.tsx'
 import { SignedBar } from '../../components/bar.tsx'
-import { Figure, Figures } from '../../components/figure.tsx'
+import { FigureList, figure } from '../../components/figure.tsx'
 import {
   bps,
   count,
@@ -13,8 +13,8 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { Percentile } from '../../components/percentile.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { percentile } from '../../components/percentile.tsx'
+import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { Band } from './band.tsx'
@@ -47,45 +47,37 @@ export function PegPanel() {
 type AnswerProps = { readonly answer: Depeg }
 
 function Level({ answer, instant }: AnswerProps & { readonly instant: AnswerInstant }) {
-  const { usdc, level_name, level_since_iso, health_score, agreement, infrastructure } = answer
+  const { usdc, level, level_name, level_since_iso, health_score } = answer
+  const { agreement, infrastructure } = answer
   return (
-    <Figures>
-      <Figure analysis="depeg" path="usdc.price_usd" label="Price">
-        ${plain(usdc.price_usd, 6)}
-      </Figure>
-      <Figure analysis="depeg" path="usdc.signed_deviation_bps" label="Deviation">
-        {signedBps(usdc.signed_deviation_bps)}
-      </Figure>
-      <Figure
-        analysis="depeg"
-        path="level"
-        label="Level"
-        tone={answer.level === 0 ? 'up' : answer.level > 2 ? 'down' : 'warn'}
-      >
-        {word(level_name)}
-      </Figure>
-      <Figure analysis="depeg" path="level_since_iso" label="For">
-        <Since iso={level_since_iso} instant={instant} />
-      </Figure>
-      <Figure analysis="depeg" path="usdc.peg_status" label="Status">
-        {word(usdc.peg_status)}
-      </Figure>
-      <Figure analysis="depeg" path="health_score" label="Health">
-        {plain(health_score, 0)} of 100
-      </Figure>
-      <Figure analysis="depeg" path="agreement.agreeing" label="Classes that agree">
-        {agreement.agreeing} of {agreement.classes}
-      </Figure>
-      <Figure analysis="depeg" path="agreement.dispersion_bps" label="Dispersion">
-        {bps(agreement.dispersion_bps)}
-      </Figure>
-      <Figure analysis="depeg" path="infrastructure.oracle_status" label="Oracles">
-        {word(infrastructure.oracle_status)}
-      </Figure>
-      <Figure analysis="depeg" path="infrastructure.feeds_active" label="Feeds within 300 s">
-        {infrastructure.feeds_active} of {infrastructure.feeds_total}
-      </Figure>
-    </Figures>
+    <FigureList
+      analysis="depeg"
+      rows={[
+        figure('Price', 'usdc.price_usd', `$${plain(usdc.price_usd, 6)}`),
+        figure('Deviation', 'usdc.signed_deviation_bps', signedBps(usdc.signed_deviation_bps)),
+        figure(
+          'Level',
+          'level',
+          word(level_name),
+          level === 0 ? 'up' : level > 2 ? 'down' : 'warn',
+        ),
+        figure('For', 'level_since_iso', <Since iso={level_since_iso} instant={instant} />),
+        figure('Status', 'usdc.peg_status', word(usdc.peg_status)),
+        figure('Health', 'health_score', `${plain(health_score, 0)} of 100`),
+        figure(
+          'Classes that agree',
+          'agreement.agreeing',
+          `${agreement.agreeing} of ${agreement.classes}`,
+        ),
+        figure('Dispersion', 'agreement.dispersion_bps', bps(agreement.dispersion_bps)),
+        figure('Oracles', 'infrastructure.oracle_status', word(infrastructure.oracle_status)),
+        figure(
+          'Feeds within 300 s',
+          'infrastructure.feeds_active',
+          `${infrastructure.feeds_active} of ${infrastructure.feeds_total}`,
+        ),
+      ]}
+    />
   )
 }
 
@@ -118,25 +110,21 @@ function PegBand({
 
 function Durations({ duration: of }: Pick<Depeg, 'duration'>) {
   const spells = [
-    { fromBps: 10, seconds: of.below_10_bps_seconds },
-    { fromBps: 25, seconds: of.below_25_bps_seconds },
-    { fromBps: 50, seconds: of.below_50_bps_seconds },
-    { fromBps: 100, seconds: of.below_100_bps_seconds },
-  ]
+    ['10 bps', of.below_10_bps_seconds],
+    ['25 bps', of.below_25_bps_seconds],
+    ['50 bps', of.below_50_bps_seconds],
+    ['100 bps', of.below_100_bps_seconds],
+  ] as const
   return (
     <div>
       <TermHeading title="Duration" analysis="depeg" path="duration" />
-      <table>
-        <TableHead columns={[{ title: 'Deviation from' }, { title: 'For' }]} />
-        <tbody>
-          {spells.map(({ fromBps, seconds }) => (
-            <tr key={fromBps}>
-              <th scope="row">{fromBps} bps</th>
-              <td>{seconds === 0 ? 'not reached' : duration(1_000 * seconds)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        columns={[{ title: 'Deviation from' }, { title: 'For' }]}
+        rows={spells.map(([from, seconds]) => ({
+          key: from,
+          cells: [from, seconds === 0 ? 'not reached' : duration(1_000 * seconds)],
+        }))}
+      />
     </div>
   )
 }
@@ -152,19 +140,17 @@ function CrossChain({ chains }: { readonly chains: Depeg['cross_chain'] }) {
         analysis="depeg"
         path="cross_chain[].usdc_usdt_bps"
       />
-      <table class="bars">
-        <tbody>
-          {chains.map(({ chain, usdc_usdt_bps: premium }) => (
-            <tr key={chain}>
-              <th scope="row">{chain}</th>
-              <td>
-                <SignedBar share={premium / CROSS_CHAIN_BPS_MAX} />
-              </td>
-              <td>{signedBps(premium, 1)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <Table
+        look="bars"
+        rows={chains.map(({ chain, usdc_usdt_bps: premium }) => ({
+          key: chain,
+          cells: [
+            chain,
+            <SignedBar key="bar" share={premium / CROSS_CHAIN_BPS_MAX} />,
+            signedBps(premium, 1),
+          ],
+        }))}
+      />
     </div>
   )
 }
@@ -173,47 +159,39 @@ function Course({ answer: { trend, range_24h, history, ema, flow, venue_impact }
   return (
     <>
       <h3>Course, supply and effect</h3>
-      <Figures>
-        <Figure analysis="depeg" path="trend.max_abs_deviation_bps_1h" label="Largest, 1 h">
-          {bps(trend.max_abs_deviation_bps_1h)}
-        </Figure>
-        <Figure analysis="depeg" path="trend.max_abs_deviation_bps_24h" label="Largest, 24 h">
-          {bps(trend.max_abs_deviation_bps_24h)}
-        </Figure>
-        <Figure analysis="depeg" path="range_24h.low_usd" label="Low, 24 h">
-          ${plain(range_24h.low_usd, 5)}
-        </Figure>
-        <Figure analysis="depeg" path="range_24h.high_usd" label="High, 24 h">
-          ${plain(range_24h.high_usd, 5)}
-        </Figure>
-        <Figure analysis="depeg" path="ema.momentum_bps" label="Against its average">
-          {signedBps(ema?.momentum_bps)}
-        </Figure>
-        <Figure analysis="depeg" path="trend.slope_bps_per_hour" label="Slope an hour">
-          {signedBps(trend.slope_bps_per_hour)}
-        </Figure>
-        <Figure analysis="depeg" path="history.percentile" label="Percentile">
-          <Percentile
-            value={history.percentile}
-            among={duration(history.window_hours * 3_600_000)}
-          />
-        </Figure>
-        <Figure analysis="depeg" path="history.n" label="Minutes known">
-          {count(history.n)}
-        </Figure>
-        <Figure analysis="depeg" path="flow.supply_usd" label="Supply">
-          {usd(flow?.supply_usd)}
-        </Figure>
-        <Figure analysis="depeg" path="flow.change_24h_pct" label="Supply, 24 h">
-          {signedPercent(flow?.change_24h_pct)}
-        </Figure>
-        <Figure analysis="depeg" path="flow.change_7d_pct" label="Supply, 7 days">
-          {signedPercent(flow?.change_7d_pct)}
-        </Figure>
-        <Figure analysis="depeg" path="venue_impact.collateral_haircut_bps" label="Margin haircut">
-          {bps(venue_impact.collateral_haircut_bps)}
-        </Figure>
-      </Figures>
+      <FigureList
+        analysis="depeg"
+        rows={[
+          figure(
+            'Largest, 1 h',
+            'trend.max_abs_deviation_bps_1h',
+            bps(trend.max_abs_deviation_bps_1h),
+          ),
+          figure(
+            'Largest, 24 h',
+            'trend.max_abs_deviation_bps_24h',
+            bps(trend.max_abs_deviation_bps_24h),
+          ),
+          figure('Low, 24 h', 'range_24h.low_usd', `$${plain(range_24h.low_usd, 5)}`),
+          figure('High, 24 h', 'range_24h.high_usd', `$${plain(range_24h.high_usd, 5)}`),
+          figure('Against its average', 'ema.momentum_bps', signedBps(ema?.momentum_bps)),
+          figure('Slope an hour', 'trend.slope_bps_per_hour', signedBps(trend.slope_bps_per_hour)),
+          figure(
+            'Percentile',
+            'history.percentile',
+            percentile(history.percentile, history.window_hours),
+          ),
+          figure('Minutes known', 'history.n', count(history.n)),
+          figure('Supply', 'flow.supply_usd', usd(flow?.supply_usd)),
+          figure('Supply, 24 h', 'flow.change_24h_pct', signedPercent(flow?.change_24h_pct)),
+          figure('Supply, 7 days', 'flow.change_7d_pct', signedPercent(flow?.change_7d_pct)),
+          figure(
+            'Margin haircut',
+            'venue_impact.collateral_haircut_bps',
+            bps(venue_impact.collateral_haircut_bps),
+          ),
+        ]}
+      />
     </>
   )
 }

@@ -1,7 +1,7 @@
 import type { AnswerInstant } from '../../components/age.tsx'
 import { Age } from '../../components/age.tsx'
-import type { Column } from '../../components/data-table.tsx'
-import { DataTable } from '../../components/data-table.tsx'
+import { columnsOf, DataTable } from '../../components/data-table.tsx'
+import { toned } from '../../components/figure.tsx'
 import { bps, NOTHING, plain, signedBps, word } from '../../components/format.ts'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
@@ -22,7 +22,7 @@ export function PegSources({ sources, instant }: PegSourcesProps) {
         label="Sources of the peg"
         analysis="depeg"
         parameter="sources"
-        columns={columnsOf(instant)}
+        columns={sourceColumns(instant)}
         rows={sources}
         keyOf={({ id }) => id}
       />
@@ -30,40 +30,30 @@ export function PegSources({ sources, instant }: PegSourcesProps) {
   )
 }
 
-function columnsOf(instant: AnswerInstant): readonly Column<Source>[] {
-  return [
-    {
-      ...{ id: 'source', title: 'Source', path: 'sources[].id', isText: true },
-      value: ({ id }) => id,
-    },
+function sourceColumns(instant: AnswerInstant) {
+  return columnsOf<Source>((column) => [
+    column('source', 'Source', 'sources[].id', String, { isText: true }),
     {
       ...{ id: 'price', title: 'From one dollar', path: 'sources[].price_usd' },
       value: deviationBps,
       cell: (source) => signedBps(deviationBps(source)),
     },
-    {
-      ...{ id: 'weight', title: 'Weight', path: 'sources[].weight' },
-      value: ({ weight }) => weight,
-      cell: ({ weight }) => plain(weight),
-    },
-    {
-      ...{ id: 'age', title: 'Age', path: 'sources[].age_seconds' },
-      value: ({ age_seconds }) => age_seconds,
-      cell: ({ age_seconds }) => <Age seconds={age_seconds} instant={instant} />,
-    },
+    column('weight', 'Weight', 'sources[].weight', (weight) => plain(weight)),
+    column('age', 'Age', 'sources[].age_seconds', (seconds) => (
+      <Age seconds={seconds} instant={instant} />
+    )),
     { id: 'class', title: 'Class', isText: true, value: (source) => source.class },
-    {
-      ...{ id: 'confidence', title: 'Confidence', path: 'sources[].confidence_bps' },
-      value: ({ confidence_bps }) => confidence_bps,
-      cell: ({ confidence_bps }) =>
-        confidence_bps === null ? NOTHING : `± ${bps(confidence_bps)}`,
-    },
-    {
-      ...{ id: 'reason', title: 'Not used because', path: 'sources[].reason', isText: true },
-      value: ({ reason }) => reason,
-      cell: ({ reason }) => (reason === null ? '' : <span class="tone-warn">{word(reason)}</span>),
-    },
-  ]
+    column('confidence', 'Confidence', 'sources[].confidence_bps', (confidence) =>
+      confidence === null ? NOTHING : `± ${bps(confidence)}`,
+    ),
+    column(
+      'reason',
+      'Not used because',
+      'sources[].reason',
+      (reason) => (reason === null ? '' : toned('warn', word(reason))),
+      { isText: true },
+    ),
+  ])
 }
 
 function deviationBps({ price_usd }: Source): number | null {

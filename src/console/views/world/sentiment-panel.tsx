@@ -2,7 +2,7 @@ import type { AnswerInstant } from '../../components/age.tsx'
 import { Since } from '../../components/age.tsx'
 import { SignedBar } from '../../components/bar.tsx'
 import type { Tone } from '../../components/figure.tsx'
-import { FigureList, toneOf } from '../../components/figure.tsx'
+import { FigureList, figure, toned, toneOf } from '../../components/figure.tsx'
 import {
   NOTHING,
   percent,
@@ -14,8 +14,7 @@ import {
   word,
 } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
-import { ScrollRegion } from '../../components/scroll-region.tsx'
-import { TableHead } from '../../components/table-head.tsx'
+import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
 import type { AnswerOf } from '../../live/use-document.ts'
 import { pathOfOffer } from '../../wallet/call-path.ts'
@@ -54,45 +53,37 @@ export function SentimentPanel() {
 type SentimentProps = { readonly sentiment: Sentiment }
 
 function Overall({ sentiment }: SentimentProps) {
-  const { change_24h, return_24h_pct, return_7d_pct, conflicted, labels } = sentiment
+  const { change_24h, return_24h_pct: day, return_7d_pct: week, conflicted, labels } = sentiment
   return (
     <FigureList
       analysis="sentiment"
       rows={[
-        { label: 'Score', path: 'sentiment.score', value: plain(sentiment.score, 3) },
-        { label: 'Class', path: 'sentiment.bucket', value: word(sentiment.bucket) },
-        {
-          ...{ label: 'Change, 24 h', path: 'sentiment.change_24h', tone: toneOf(change_24h) },
-          value: change_24h === null ? NOTHING : signed(change_24h),
-        },
-        { label: 'Confidence', path: 'sentiment.confidence', value: plain(sentiment.confidence) },
-        {
-          ...{ label: 'Dispersion', path: 'sentiment.dispersion' },
-          ...{ tone: conflicted ? 'warn' : 'plain', value: plain(sentiment.dispersion, 3) },
-        },
-        {
-          ...{ label: 'Sources', path: 'sentiment.sources_live' },
-          value: `${sentiment.sources_live} of ${sentiment.sources_total}`,
-        },
-        {
-          ...{ label: 'Return, 24 h', path: 'sentiment.return_24h_pct' },
-          ...{ tone: toneOf(return_24h_pct), value: signedPercent(return_24h_pct) },
-        },
-        {
-          ...{ label: 'Return, 7 days', path: 'sentiment.return_7d_pct' },
-          ...{ tone: toneOf(return_7d_pct), value: signedPercent(return_7d_pct) },
-        },
-        { label: 'Momentum', path: 'sentiment.labels.momentum', value: word(labels.momentum) },
-        {
-          ...{ label: 'Funding side', path: 'sentiment.labels.funding_bias' },
-          value: word(labels.funding_bias),
-        },
-        {
-          label: 'Volatility',
-          path: 'sentiment.labels.volatility',
-          value: word(labels.volatility),
-        },
-        { label: 'Breadth', path: 'sentiment.labels.breadth', value: word(labels.breadth) },
+        figure('Score', 'sentiment.score', plain(sentiment.score, 3)),
+        figure('Class', 'sentiment.bucket', word(sentiment.bucket)),
+        figure(
+          'Change, 24 h',
+          'sentiment.change_24h',
+          change_24h === null ? NOTHING : signed(change_24h),
+          toneOf(change_24h),
+        ),
+        figure('Confidence', 'sentiment.confidence', plain(sentiment.confidence)),
+        figure(
+          'Dispersion',
+          'sentiment.dispersion',
+          plain(sentiment.dispersion, 3),
+          conflicted ? 'warn' : 'plain',
+        ),
+        figure(
+          'Sources',
+          'sentiment.sources_live',
+          `${sentiment.sources_live} of ${sentiment.sources_total}`,
+        ),
+        figure('Return, 24 h', 'sentiment.return_24h_pct', signedPercent(day), toneOf(day)),
+        figure('Return, 7 days', 'sentiment.return_7d_pct', signedPercent(week), toneOf(week)),
+        figure('Momentum', 'sentiment.labels.momentum', word(labels.momentum)),
+        figure('Funding side', 'sentiment.labels.funding_bias', word(labels.funding_bias)),
+        figure('Volatility', 'sentiment.labels.volatility', word(labels.volatility)),
+        figure('Breadth', 'sentiment.labels.breadth', word(labels.breadth)),
       ]}
     />
   )
@@ -149,39 +140,34 @@ function Components({ components, instant }: ComponentsProps) {
   return (
     <div>
       <h3>Sources</h3>
-      <ScrollRegion label="Sources of sentiment">
-        <table class="bars">
-          <TableHead
-            analysis="sentiment"
-            columns={[
-              { title: 'Score', path: 'sentiment.components[].score', colSpan: 2 },
-              { title: 'Measure', path: 'sentiment.components[].raw' },
-              { title: 'Weight', path: 'sentiment.components[].weight' },
-              { title: 'Age', path: 'sentiment.components[].status' },
-            ]}
-          />
-          <tbody>
-            {components.map(({ name, score, raw, unit, weight, status, as_of }) => (
-              <tr key={name}>
-                <th scope="row">{word(name)}</th>
-                <td>
-                  <span class="visually-hidden">{plain(score)}</span>
-                  <SignedBar share={score ?? 0} />
-                </td>
-                <td>{raw === null ? NOTHING : raws[unit](raw)}</td>
-                <td>{percent(100 * weight, 0)}</td>
-                <td>
-                  {status === 'live' ? (
-                    <Since iso={as_of} instant={instant} />
-                  ) : (
-                    <span class={`tone-${statusTones[status]}`}>{status}</span>
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </ScrollRegion>
+      <Table
+        label="Sources of sentiment"
+        look="bars"
+        analysis="sentiment"
+        columns={[
+          { title: 'Score', path: 'sentiment.components[].score', colSpan: 2 },
+          { title: 'Measure', path: 'sentiment.components[].raw' },
+          { title: 'Weight', path: 'sentiment.components[].weight' },
+          { title: 'Age', path: 'sentiment.components[].status' },
+        ]}
+        rows={components.map(({ name, score, raw, unit, weight, status, as_of }) => ({
+          key: name,
+          cells: [
+            word(name),
+            <>
+              <span class="visually-hidden">{plain(score)}</span>
+              <SignedBar share={score ?? 0} />
+            </>,
+            raw === null ? NOTHING : raws[unit](raw),
+            percent(100 * weight, 0),
+            status === 'live' ? (
+              <Since key="age" iso={as_of} instant={instant} />
+            ) : (
+              toned(statusTones[status], status)
+            ),
+          ],
+        }))}
+      />
     </div>
   )
 }
