@@ -22,7 +22,7 @@ const layers: Readonly<
       'node:crypto',
       'node:fs',
       'node:path',
-      'node:v8',
+      'node:buffer',
       'node:worker_threads',
       'node:zlib',
     ],

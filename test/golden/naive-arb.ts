@@ -92,7 +92,9 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
           if (buy === sell || from === undefined || to === undefined) continue
           const apart = excess(`${asset} ${sell}`) - excess(`${asset} ${buy}`)
           const gross = (Math.exp(apart / 10_000) - 1) * 10_000
-          const left = gross - from.costBps - to.costBps - 2
+          const cost = from.costBps + to.costBps + 2
+          // As printed, in hundredths.
+          const left = (halvesAway(gross * 100) - halvesAway(cost * 100)) / 100
           if (!Number.isNaN(left)) net.set(`${asset} ${buy} ${sell}`, left)
         }
     nets.push(net)
@@ -244,8 +246,7 @@ function openForMs(
   for (let at = nets.length - 1; at >= 0; at -= 1) {
     const net = nets[at]?.get(name)
     if (net === undefined) continue
-    // As printed, in hundredths.
-    if (!(Math.round(net * 100) > 0) || firstMs - (times[at] as number) > 120_000) break
+    if (!(net > 0) || firstMs - (times[at] as number) > 120_000) break
     firstMs = times[at] as number
     count += 1
   }
@@ -298,6 +299,10 @@ function plainMedian(values: readonly number[]): number {
   return Number.isInteger(half)
     ? ((sorted[half - 1] as number) + (sorted[half] as number)) / 2
     : (sorted[Math.floor(half)] as number)
+}
+
+function halvesAway(value: number): number {
+  return value < 0 ? -Math.round(-value) : Math.round(value)
 }
 
 function sum(values: readonly number[]): number {

@@ -65,7 +65,7 @@ export function naiveFunding(
       venue,
       rate,
       interval_hours: intervalHours,
-      hourly_rate: rate / intervalHours,
+      hourly_rate: Math.round(rate * 1e8) / 1e8 / intervalHours,
       annualized_pct: rate * (24 / intervalHours) * 365 * 100,
       next_funding_iso: new Date(nextFundingMs).toISOString(),
       as_of: new Date(asOfMs).toISOString(),
@@ -189,12 +189,13 @@ function venuesOf(log: readonly MarketEvent[], coin: string, atMs: number) {
 
 function spreadOf(venues: ReturnType<typeof venuesOf>, own: number) {
   if (venues.length === 0) return null
-  // Of the printed rates, which have eight decimals.
-  const printed = (rate: number) => Math.round(rate * 1e8) / 1e8
+  // Of the printed rates, which have eight decimals, and a year of them has four.
+  const yearly = (rate: number, hours: number) =>
+    Math.round(((Math.round(rate * 1e8) / 1e8) * 365 * 24 * 100 * 1e4) / hours) / 1e4
   const rates = [
-    ['HlPerp', printed(own)] as const,
+    ['HlPerp', yearly(own, 1)] as const,
     ...venues.map(
-      ({ venue, rate, intervalHours }) => [venue, printed(rate / intervalHours)] as const,
+      ({ venue, rate, intervalHours }) => [venue, yearly(rate, intervalHours)] as const,
     ),
   ]
   const highest = Math.max(...rates.map(([, rate]) => rate))
@@ -202,6 +203,6 @@ function spreadOf(venues: ReturnType<typeof venuesOf>, own: number) {
   return {
     long_on: rates.find(([, rate]) => rate === lowest)?.[0],
     short_on: rates.findLast(([, rate]) => rate === highest)?.[0],
-    gross_annualized_pct: (highest - lowest) * 24 * 365 * 100,
+    gross_annualized_pct: highest - lowest,
   }
 }

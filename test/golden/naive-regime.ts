@@ -99,7 +99,19 @@ export function naiveDrivers(
 
 export function naiveComposite(drivers: Record<string, number>): number {
   const { btc_trend_4h = 0, breadth = 0, momentum_7d = 0, btc_volatility = 0 } = drivers
-  return 0.4 * btc_trend_4h + 0.3 * breadth + 0.15 * momentum_7d + 0.15 * btc_volatility
+  // Of the printed parts, in thousandths.
+  const part = (weight: number, value: number) => rounded(weight * rounded(value * 1_000)) / 1_000
+  return (
+    part(0.4, btc_trend_4h) +
+    part(0.3, breadth) +
+    part(0.15, momentum_7d) +
+    part(0.15, btc_volatility)
+  )
+}
+
+/** Halves away from zero. */
+function rounded(value: number): number {
+  return value < 0 ? -Math.round(-value) : Math.round(value)
 }
 
 function trendScore(fours: readonly Bar[]): number {

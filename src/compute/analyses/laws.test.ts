@@ -19,6 +19,7 @@ import { externalEvents } from '../testing/external-events.ts'
 import type { NumericField } from '../testing/schema-fields.ts'
 import { numericFields } from '../testing/schema-fields.ts'
 import { Session } from '../testing/session.ts'
+import { brokenIdentities } from '../testing/stated-identities.ts'
 import {
   BOUNDARY_MS,
   book,
@@ -82,7 +83,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
 
     test('any member can be selected with `fields`, together with coin and time', () => {
       const document = documentOf(id, warm())
-      expect(unsoundParts(contract, document, contract.defaultView, NOW_MS)).toEqual([])
+      expect(unsoundParts(contract, document, NOW_MS)).toEqual([])
     })
 
     test('a document reaches another thread as it was rendered', () => {
@@ -120,7 +121,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
       expect(answerOf(publishAll(restored, id))).toEqual(answerOf(publishAll(first, id)))
     })
 
-    test('every answer of a session satisfies its schema, with finite numbers only', () => {
+    test('every answer of a session satisfies its schema, with finite numbers that agree', () => {
       const document = documentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
       const schema = Compile(contract.document)
       const answers = Object.entries(viewsOf(document)).filter(([, { kind }]) => kind === 'answer')
@@ -129,6 +130,7 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
         const body: unknown = JSON.parse(filled(document, view, END_MS))
         expect([...schema.Errors(body)], `view ${view}`).toEqual([])
         expect(notFinite(body)).toEqual([])
+        expect(brokenIdentities(body)).toEqual([])
       }
     })
 
@@ -184,7 +186,7 @@ describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, ana
   ({ id, analysis }) => {
     const { contract } = analysis
 
-    test('every answer of a session satisfies its schema, with finite numbers only', () => {
+    test('every answer of a session satisfies its schema, with finite numbers that agree', () => {
       const document = marketDocumentOf(id, sessionOf(20 * MINUTE_MS), END_MS)
       const schema = Compile(contract.document)
       expect(Object.keys(viewsOf(document))).toContain(contract.defaultView)
@@ -193,6 +195,7 @@ describe.each(analyses.market.map((analysis) => ({ id: analysis.contract.id, ana
         const body: unknown = JSON.parse(filled(document, view, END_MS))
         expect([...schema.Errors(body)], `view ${view}`).toEqual([])
         expect(notFinite(body)).toEqual([])
+        expect(brokenIdentities(body)).toEqual([])
       }
     })
 

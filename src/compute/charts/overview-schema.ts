@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { sectors } from '../../domain/sectors.ts'
-import { coinMembers, nullable, oneOf } from '../render/answer-schema.ts'
+import { coinMembers, nullable, oneOf, text } from '../render/answer-schema.ts'
 import { chartMeta } from './chart-schema.ts'
 
 export const OverviewAnswer = Type.Object(
@@ -20,7 +20,7 @@ export const OverviewAnswer = Type.Object(
     ),
     coins: Type.Array(
       Type.Object({
-        coin: Type.String({ description: "The venue's spelling." }),
+        coin: text("The venue's spelling."),
         sector: nullable(
           oneOf(sectors, 'Main use of the coin; null for a coin without a sector, such as BTC.'),
         ),

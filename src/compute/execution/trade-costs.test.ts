@@ -92,6 +92,20 @@ describe('trade costs', () => {
     expect(costs).toMatchObject({ realizedN: 0, realizedBps: null })
   })
 
+  test('every execution of a burst has its later mid price', () => {
+    const burst = [...burstOf(400), book(START_MS + 12_000, 100)]
+    const costs = costsAfter(burst)
+    agree(costs, burst)
+    expect(costs.costs()).toMatchObject({ n: 400, realizedN: 400, isWhole: true })
+  })
+
+  test('a burst beyond the bound of waiting executions is partial for its hour', () => {
+    const costs = costsAfter([...burstOf(1_026), book(START_MS + 12_000, 100)])
+    expect(costs.costs()).toMatchObject({ n: 1_026, realizedN: 1_024, isWhole: false })
+    costs.apply(book(START_MS + 61 * MINUTE_MS, 100))
+    expect(costs.costs().isWhole).toBe(true)
+  })
+
   test('executions expire minute by minute after an hour', () => {
     const costs = new TradeCosts()
     runOf(costs, 'buy', 101)
@@ -311,6 +325,18 @@ function runOf(costs: TradeCosts, side: 'buy' | 'sell', price: number, changes: 
     costs.apply(trade(timeMs + delayMs, side, price, 1))
     costs.apply(book(timeMs + delayMs + afterMs, 100, isOneSided))
   }
+}
+
+/** Executions of both sides within two seconds, two a block, with quotes that are recent for each. */
+function burstOf(executions: number): CoinEvent[] {
+  return Array.from({ length: executions / 2 }, (_, block) => {
+    const timeMs = START_MS + 2 * block
+    return [
+      book(timeMs, 100 + (block % 3)),
+      trade(timeMs + 1, 'buy', 103, 1),
+      trade(timeMs + 1, 'sell', 98, 1),
+    ]
+  }).flat()
 }
 
 /** Half a spread of 1 around the mid, 40 there and 60 two further away. */

@@ -43,8 +43,8 @@ export const MODEL_RATIOS_MIN = 20
 const MODEL_SCALE_MIN = 0.5
 const MODEL_SCALE_MAX = 3
 
-/** Bound of executions that wait for a later mid price; the oldest is dropped. */
-const PENDING_MAX = 256
+/** Bound of executions that wait for a later mid price, over twice the largest burst seen; the oldest is dropped. */
+const PENDING_MAX = 1_024
 
 /** A larger step back is a corrected venue clock, not quotes out of order. */
 const CLOCK_BACK_MS_MAX = 60_000
@@ -64,7 +64,7 @@ export type TakerCosts = {
   readonly realizedN: number
   /** From the oldest minute with an execution to the newest event; 0 without executions. */
   readonly windowSeconds: number
-  /** false if trades of the last hour are missing. */
+  /** false if trades of the last hour, or later mid prices of some, are missing. */
   readonly isWhole: boolean
 }
 
@@ -147,7 +147,7 @@ export class TradeCosts implements CoinTracker {
   #newestTradeMs = Number.NEGATIVE_INFINITY
   /** Trades up to here are counted already, or belong to a gap. */
   #countedUntilMs = Number.NEGATIVE_INFINITY
-  /** End of the newest gap. */
+  /** End of the newest gap, or the newest execution dropped by {@link PENDING_MAX}. */
   #lostUntilMs = Number.NEGATIVE_INFINITY
   /** Newest timestamp of any event. */
   #newestMs = Number.NEGATIVE_INFINITY
@@ -358,7 +358,9 @@ export class TradeCosts implements CoinTracker {
     this.#calibrate(execution, paidBps)
     const { usdPrice } = execution
     this.#pending.push({ timeMs, direction, midBefore, notionalUsd, usdPrice })
-    if (this.#pending.length > PENDING_MAX) this.#pending.shift()
+    if (this.#pending.length <= PENDING_MAX) return
+    const dropped = this.#pending.shift()
+    this.#lostUntilMs = Math.max(this.#lostUntilMs, dropped?.timeMs ?? timeMs)
   }
 
   #realize(timeMs: number, mid: number): void {

@@ -3,6 +3,7 @@ import { assetOf } from '../../domain/external.ts'
 import { midOf } from '../book/best-quote.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
+import { bps } from '../render/significance.ts'
 import { driftBpsPerRootSecond } from '../volatility/drift.ts'
 import type { OracleChoice } from './oracle-choice.ts'
 import type { OracleReading } from './oracle-reading.ts'
@@ -42,6 +43,7 @@ type BasisBand = {
   readonly resolutionBps: number
   /** Two standard deviations of the price move between both timestamps, at most the feed's trigger. */
   readonly ageBps: number
+  /** Sum of `confidenceBps` and `ageBps` as printed. */
   readonly totalBps: number
 }
 
@@ -92,6 +94,6 @@ function bandOf(oracle: OracleReading, context: ContextEvent, driftBps: number):
     confidenceBps,
     resolutionBps: oracle.resolutionBps,
     ageBps,
-    totalBps: confidenceBps + ageBps,
+    totalBps: bps(bps(confidenceBps) + bps(ageBps)),
   }
 }

@@ -1,3 +1,4 @@
+import { percent } from '../render/significance.ts'
 import type { BeyondMap } from './beyond-map.ts'
 import type { LeverageTier, Side } from './leverage-ladder.ts'
 import type { LiquidationExposure } from './liquidation-exposure.ts'
@@ -154,7 +155,8 @@ function sumsOf(exposure: LiquidationExposure, side: Side, currentPrice: number)
       const rowBase = sizesBase[row * BUCKETS + bucket] as number
       if (rowBase > 0) add(sums.rowBase, row, rowBase)
     }
-    const away = distancePct(price, currentPrice)
+    // As printed, so that the totals are those of the printed clusters.
+    const away = percent(distancePct(price, currentPrice))
     const band = bandOf(away)
     sums.sizesBase[bucket] = sizeBase
     sums.bands[bucket] = band
@@ -166,7 +168,7 @@ function sumsOf(exposure: LiquidationExposure, side: Side, currentPrice: number)
     const bucket = key % BUCKETS
     if (bucket < from || bucket >= until) continue
     add(sums.rowObservedBase, Math.floor(key / BUCKETS), sizeBase)
-    const away = distancePct(exposure.priceAt(bucket), currentPrice)
+    const away = percent(distancePct(exposure.priceAt(bucket), currentPrice))
     add(sums.bandObservedBase, bandOf(away), sizeBase)
   }
   return sums

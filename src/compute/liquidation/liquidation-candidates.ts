@@ -1,7 +1,7 @@
 import type { AccountPositionEvent, MarketEvent, TradeEvent } from '../../domain/event.ts'
 import type { MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
-import { joinSections, splitSections } from '../market/saved-sections.ts'
+import { charactersOf, joinSections, splitSections, textOf } from '../market/saved-sections.ts'
 import type { Side } from './leverage-ladder.ts'
 import { accountOf, accountToNumbers, NUMBERS_PER_ACCOUNT } from './saved-account.ts'
 
@@ -175,14 +175,14 @@ export class LiquidationCandidates implements MarketTracker {
         ? []
         : [
             ...accountToNumbers(closing.account),
-            ...[closing.timeMs, closing.share, ...textToNumbers(closing.coin)],
+            ...[closing.timeMs, closing.share, ...charactersOf(closing.coin)],
           ],
       [...this.#vaults.keys()].flatMap(accountToNumbers),
       [...this.#windows].flatMap(([account, { fromMs, untilMs, isLikely, notional }]) => [
         ...accountToNumbers(account),
         ...[fromMs, untilMs, isLikely ? 1 : 0, notional],
       ]),
-      ...[...coins].flatMap(([coin, rows]) => [textToNumbers(coin), rows]),
+      ...[...coins].flatMap(([coin, rows]) => [charactersOf(coin), rows]),
     ])
   }
 
@@ -196,7 +196,7 @@ export class LiquidationCandidates implements MarketTracker {
     if (coins.length % 2 !== 0) return false
     if (closing.length > 0) {
       const [timeMs = 0, share = 0] = closing.subarray(NUMBERS_PER_ACCOUNT)
-      const coin = String.fromCharCode(...closing.subarray(CLOSING_FIELDS))
+      const coin = textOf(closing.subarray(CLOSING_FIELDS))
       this.#closing = { account: accountOf(closing, 0), coin, timeMs, share }
     }
     for (let at = 0; at < vaults.length; at += NUMBERS_PER_ACCOUNT) {
@@ -211,7 +211,7 @@ export class LiquidationCandidates implements MarketTracker {
       this.#windows.set(accountOf(windows, at), { fromMs, untilMs, isLikely, notional })
     }
     for (let at = 0; at < coins.length; at += 2) {
-      const coin = String.fromCharCode(...(coins[at] as Float64Array))
+      const coin = textOf(coins[at] as Float64Array)
       this.#restorePositions(coin, coins[at + 1] as Float64Array)
     }
     return true
@@ -333,10 +333,6 @@ function isReached({ side, liquidationPrice }: Followed, mark: number, near: num
   return side === 'long'
     ? mark <= liquidationPrice * (1 + near)
     : mark >= liquidationPrice * (1 - near)
-}
-
-function textToNumbers(text: string): number[] {
-  return Array.from(text, (character) => character.charCodeAt(0))
 }
 
 function removeOldest(map: Map<string, unknown>): void {

@@ -3,10 +3,7 @@ const NAME_LENGTH_MAX = 100
 /** Joins named arrays: each is a section with the characters of its name and a section with its numbers. */
 export function joinNamed(sections: ReadonlyMap<string, ArrayLike<number>>): Float64Array {
   return joinSections(
-    Array.from(sections, ([name, numbers]) => [
-      Array.from(name, (character) => character.charCodeAt(0)),
-      numbers,
-    ]).flat(),
+    Array.from(sections, ([name, numbers]) => [charactersOf(name), numbers]).flat(),
   )
 }
 
@@ -18,9 +15,17 @@ export function splitNamed(joined: Float64Array): ReadonlyMap<string, Float64Arr
   for (let at = 0; at < sections.length; at += 2) {
     const characters = sections[at] as Float64Array
     if (characters.length > NAME_LENGTH_MAX) return null
-    named.set(String.fromCharCode(...characters), sections[at + 1] as Float64Array)
+    named.set(textOf(characters), sections[at + 1] as Float64Array)
   }
   return named
+}
+
+export function charactersOf(text: string): readonly number[] {
+  return Array.from(text, (character) => character.charCodeAt(0))
+}
+
+export function textOf(characters: Iterable<number>): string {
+  return String.fromCharCode(...characters)
 }
 
 /** Joins arrays, each preceded by its length. */

@@ -80,9 +80,14 @@ export function driversOf(inputs: RegimeInputs): Drivers {
   }
 }
 
-/** Weighted sum of the drivers, -1 to 1. */
+/** Weight times value, both as printed. */
+export function contributionOf(drivers: Drivers, name: DriverName): number {
+  return score(driverRules[name].weight * score(drivers[name]))
+}
+
+/** Sum of the contributions, -1 to 1, as printed, so that the limits applied to it give the published label. */
 export function compositeOf(drivers: Drivers): number {
-  return driverNames.reduce((sum, name) => sum + driverRules[name].weight * drivers[name], 0)
+  return score(driverNames.reduce((sum, name) => sum + contributionOf(drivers, name), 0))
 }
 
 /**
@@ -96,8 +101,7 @@ export function nextRegime(
   asOfMs: number,
 ): Regime {
   const drivers = inputs === null ? null : driversOf(inputs)
-  // Rounded first, so that the limits applied to the published score give the published label.
-  const composite = drivers === null ? Number.NaN : score(compositeOf(drivers))
+  const composite = drivers === null ? Number.NaN : compositeOf(drivers)
   const isCalm = inputs !== null && !isStressed(inputs)
   const elapsedMs = before === null ? Number.NaN : asOfMs - before.asOfMs
   const isInRow = elapsedMs > 0 && elapsedMs <= REGIME_STEP_MS

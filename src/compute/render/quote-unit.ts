@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Warning } from '../../domain/document.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
-import { nullable, oneOf } from './answer-schema.ts'
+import { nonNegative, nullable, oneOf, positive, text } from './answer-schema.ts'
 import type { DocumentBuilder } from './document-builder.ts'
 import { orNull, price, usd } from './significance.ts'
 
@@ -16,17 +16,12 @@ export const dexMembers = {
       {
         name: Type.String(),
         quote_unit: nullable(
-          Type.String({
-            description:
-              'Collateral token, the unit of every price in this answer. null while unknown.',
-          }),
+          text('Collateral token, the unit of every price in this answer. null while unknown.'),
         ),
         usd_per_quote_unit: nullable(
-          Type.Number({
-            exclusiveMinimum: 0,
-            description:
-              'Conversion factor of the USD figures. null without a price source; they are then null.',
-          }),
+          positive(
+            'Conversion factor of the USD figures. null without a price source; they are then null.',
+          ),
         ),
         usd_source: nullable(
           oneOf(
@@ -35,16 +30,10 @@ export const dexMembers = {
           ),
         ),
         usd_age_seconds: nullable(
-          Type.Number({
-            minimum: 0,
-            description: 'Age of usd_per_quote_unit, s. null for par and unknown.',
-          }),
+          nonNegative('Age of usd_per_quote_unit, s. null for par and unknown.'),
         ),
         usd_pair_volume_24h_usd: nullable(
-          Type.Number({
-            minimum: 0,
-            description: '24 h volume of that pair, USD. null for par and unknown.',
-          }),
+          nonNegative('24 h volume of that pair, USD. null for par and unknown.'),
         ),
         reference_price: Type.Literal('deployer_oracle', {
           description: "The dex's deployer sets the oracle price.",

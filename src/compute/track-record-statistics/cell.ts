@@ -1,6 +1,6 @@
 import type { CoinClass, ResolvedClaim, RuleId } from '../../domain/track-record.ts'
 import { coinClasses } from '../../domain/track-record.ts'
-import { joinSections, splitSections } from '../market/saved-sections.ts'
+import { charactersOf, joinSections, splitSections, textOf } from '../market/saved-sections.ts'
 import type { Block } from './blocks.ts'
 import { blockField, compacted, DAY_MS, fieldOf, splitBlocks, splitRows, sumOf } from './blocks.ts'
 import { Evidence } from './evidence.ts'
@@ -160,7 +160,7 @@ export class RecordCell {
   save(): Float64Array {
     const { rule, horizonMs, coinClass } = this.key
     return joinSections([
-      Array.from(rule, (character) => character.charCodeAt(0)),
+      charactersOf(rule),
       [horizonMs, coinClasses.indexOf(coinClass), forms.indexOf(this.form), this.#firstDay],
       [
         ...[this.#open, this.#newestMadeMs, this.#closedBefore],
@@ -181,7 +181,7 @@ export class RecordCell {
     if (rule === undefined || facts === undefined || state === undefined || bins === undefined)
       return null
     const [horizonMs = Number.NaN, coinClass = -1, form = -1, firstDay = 0] = facts
-    const key = { rule: String.fromCharCode(...rule) as RuleId, horizonMs }
+    const key = { rule: textOf(rule) as RuleId, horizonMs }
     const [itsClass, itsForm] = [coinClasses[coinClass], forms[form]]
     if (itsClass === undefined || itsForm === undefined) return null
     const cell = new RecordCell({ ...key, coinClass: itsClass }, itsForm, firstDay)

@@ -3,7 +3,15 @@ import type { CoinClass, RuleId } from '../../domain/track-record.ts'
 import { familyOf, formOfFamily } from '../../domain/track-record.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
-import { nullable, oneOf } from '../render/answer-schema.ts'
+import {
+  fraction,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  signedFraction,
+  text,
+} from '../render/answer-schema.ts'
 import { orNull, score } from '../render/significance.ts'
 import { recentBars } from '../track-record/recent-bars.ts'
 import type { Baseline } from './baseline.ts'
@@ -57,50 +65,33 @@ export const shownRules = {
 
 export const recordMember = Type.Object(
   {
-    rule: Type.String({ description: 'Rule with version; another version has its own record.' }),
-    horizon_hours: Type.Number({ description: 'Hours after which its claims are resolved.' }),
+    rule: text('Rule with version; another version has its own record.'),
+    horizon_hours: number('Hours after which its claims are resolved.'),
     probability: nullable(
-      Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description:
-          'Share of its claims that came true, or of values in the 80 % interval for quantiles; null before any, and for a score that ranks.',
-      }),
+      fraction(
+        'Share of its claims that came true, or of values in the 80 % interval for quantiles; null before any, and for a score that ranks.',
+      ),
     ),
     rank_correlation: Type.Optional(
       nullable(
-        Type.Number({
-          minimum: -1,
-          maximum: 1,
-          description:
-            'Of a score that ranks: mean Spearman correlation by day with what followed; null before any.',
-        }),
+        signedFraction(
+          'Of a score that ranks: mean Spearman correlation by day with what followed; null before any.',
+        ),
       ),
     ),
-    n_eff: Type.Number({
-      minimum: 0,
-      description: 'Number of independent claims to which the resolved ones amount, by whole days.',
-    }),
-    lift: nullable(
-      Type.Number({
-        description: 'Ratio of its result to that of the control; above 1 is better.',
-      }),
+    n_eff: nonNegative(
+      'Number of independent claims to which the resolved ones amount, by whole days.',
     ),
+    lift: nullable(number('Ratio of its result to that of the control; above 1 is better.')),
     lift_low: nullable(
-      Type.Number({
-        description: 'Lower end of the 95 % interval of lift, a ratio; bootstrap by days.',
-      }),
+      number('Lower end of the 95 % interval of lift, a ratio; bootstrap by days.'),
     ),
-    skill: nullable(
-      Type.Number({
-        description: "Share of the control's loss that is avoided: 1 perfect, 0 no better.",
-      }),
-    ),
+    skill: nullable(number("Share of the control's loss that is avoided: 1 perfect, 0 no better.")),
     status: oneOf(
       recordStatuses,
       'measuring: n_eff has never reached 200. supported: better than the control. not_supported: not shown to be better. inverted: happens less often than the control.',
     ),
-    since: nullable(Type.String({ description: 'First day of the record, UTC.' })),
+    since: nullable(text('First day of the record, UTC.')),
     evidence: nullable(
       oneOf(
         ['live', 'backtest'] as const,

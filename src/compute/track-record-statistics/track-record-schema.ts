@@ -1,12 +1,11 @@
 import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
 import { claimFamilies, coinClasses } from '../../domain/track-record.ts'
-import { nullable, oneOf } from '../render/answer-schema.ts'
+import { count, nonNegative, nullable, number, oneOf, text } from '../render/answer-schema.ts'
 import { recordStatuses } from './status.ts'
 
-const count = (description: string) => Type.Integer({ minimum: 0, description })
-const figure = (description: string) => nullable(Type.Number({ description }))
-const day = (description: string) => Type.String({ description: `${description}, UTC.` })
+const figure = (description: string) => nullable(number(description))
+const day = (description: string) => text(`${description}, UTC.`)
 const listOf = (item: TSchema, description: string) =>
   Type.Optional(Type.Array(item, { description }))
 
@@ -14,10 +13,7 @@ const figureMembers = {
   n: count('Resolved claims.'),
   void: count('Claims whose outcome was not observed: neither hits nor misses.'),
   abstained: count('Occasions on which the rule made no claim.'),
-  n_eff: Type.Number({
-    minimum: 0,
-    description: 'n / design effect of days; the days, if below 10 or all alike.',
-  }),
+  n_eff: nonNegative('n / design effect of days; the days, if below 10 or all alike.'),
   days: count('Days with an outcome in these figures.'),
   rate: figure(
     'event: share that happened. quantiles: share inside the 80 % interval. rank: mean Spearman correlation by day.',
@@ -64,8 +60,8 @@ const changeMember = Type.Object({
 
 const RecordRow = Type.Object(
   {
-    rule: Type.String({ description: 'family.name@version' }),
-    horizon_hours: Type.Number({ description: 'Hours after which a claim is resolved.' }),
+    rule: text('family.name@version'),
+    horizon_hours: number('Hours after which a claim is resolved.'),
     coin_class: oneOf(coinClasses, 'Size class of the coin when the claim was made.'),
     form: oneOf(['event', 'quantiles', 'rank'] as const, 'What a claim states.'),
     status: oneOf(
@@ -83,8 +79,8 @@ const RecordRow = Type.Object(
         from: Type.Number(),
         to: Type.Number(),
         n: count('Claims with a stated probability in this range.'),
-        stated: Type.Number({ description: 'Their mean stated probability.' }),
-        happened: Type.Number({ description: 'Share of them that happened.' }),
+        stated: number('Their mean stated probability.'),
+        happened: number('Share of them that happened.'),
       }),
       'Stated probability against outcome, all resolved claims, including those from as_of on; ranges with claims; event only.',
     ),
@@ -106,13 +102,13 @@ const BaselineRow = Type.Object({
   skill: figure('As in records.'),
   from_iso: day('First day of the data'),
   until_iso: day('Last day of the data'),
-  source: Type.String({ description: 'The recorded data.' }),
+  source: text('The recorded data.'),
 })
 
 /** `/track-record`, `/track-record/{family}` and `/track-record/graveyard`. */
 export const TrackRecordAnswer = Type.Object(
   {
-    timestamp_iso: Type.String({ description: 'Time of this rendering, UTC, ISO 8601.' }),
+    timestamp_iso: text('Time of this rendering, UTC, ISO 8601.'),
     as_of: nullable(day('Newest as_of of the records')),
     families: Type.Array(oneOf(claimFamilies), {
       description: 'Estimates with a record here: /track-record/{family} has windows and changes.',

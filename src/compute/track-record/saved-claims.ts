@@ -6,7 +6,7 @@ import type {
   Statement,
 } from '../../domain/track-record.ts'
 import { coinClasses, quantileLevels, voidReasons } from '../../domain/track-record.ts'
-import { joinSections, splitSections } from '../market/saved-sections.ts'
+import { charactersOf, joinSections, splitSections, textOf } from '../market/saved-sections.ts'
 import { fnv1a } from './draw.ts'
 import { rules } from './rules.ts'
 
@@ -91,16 +91,12 @@ export function resolvedFromNumbers(saved: Float64Array): ResolvedClaim[] | null
     if (coinClass === undefined || statement === null || outcome === null) return null
     // The same order.
     claims.push({
-      ...{ rule: String.fromCharCode(...rule) as RuleId, horizonMs, coinClass },
-      ...{ coin: String.fromCharCode(...coin), madeAtMs, statement, reference: [...reference] },
+      ...{ rule: textOf(rule) as RuleId, horizonMs, coinClass },
+      ...{ coin: textOf(coin), madeAtMs, statement, reference: [...reference] },
       ...{ resolvedAtMs, outcome },
     })
   }
   return claims
-}
-
-function charactersOf(name: string): readonly number[] {
-  return Array.from(name, (character) => character.charCodeAt(0))
 }
 
 function outcomeNumbers(outcome: ClaimOutcome): readonly number[] {

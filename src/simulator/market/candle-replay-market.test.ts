@@ -1,5 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { candleReplayMarket } from './candle-replay-market.ts'
 import { csvRows } from './csv-file.ts'
@@ -21,6 +24,42 @@ function rows(file: string): Row[] {
     ([t, o, h, l, c, v]): Row => [Number(t), Number(o), Number(h), Number(l), Number(c), Number(v)],
   )
 }
+
+describe('files that cannot be replayed', () => {
+  const header = 't,o,h,l,c,v'
+  const own = join('coins', 'BTC', '15m.csv.gz')
+  const universe = join('universe', '15m.csv.gz')
+  test.each([
+    {
+      what: 'a missing bar of a coin',
+      file: own,
+      lines: [header, '1725480000000,1,1,1,1,1', '1725481800000,1,1,1,1,1'],
+      message: `${own}: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:30:00.000Z; bars must be consecutive`,
+    },
+    {
+      what: 'a missing bar in the file of all coins',
+      file: universe,
+      lines: [`coin,${header}`, 'SOL,1725480000000,1,1,1,1,1', 'SOL,1725480000000,1,1,1,1,1'],
+      message: `${universe}, SOL: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:00:00.000Z; bars must be consecutive`,
+    },
+    {
+      what: 'a row without numbers',
+      file: own,
+      lines: [header, 'yesterday,1,1,1,1,1'],
+      message: `${own}: not a bar: {"openTimeMs":null,`,
+    },
+  ])('$what is named with its file and time', ({ file, lines, message }) => {
+    const folder = mkdtempSync(join(tmpdir(), 'candles-'))
+    try {
+      mkdirSync(join(folder, dirname(file)), { recursive: true })
+      writeFileSync(join(folder, file), gzipSync(lines.join('\n')))
+      const replay = () => candleReplayMarket(folder, { seed: 1, startMs })
+      expect(replay).toThrow(`${folder}/${message}`)
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+})
 
 describe.skipIf(!existsSync(directory))(
   'recorded candles as a market (needs ../shared/data)',

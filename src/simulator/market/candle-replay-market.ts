@@ -32,7 +32,12 @@ const longerFiles = [
 
 const barHeader = ['t', 'o', 'h', 'l', 'c', 'v'] as const
 
-type Series = { readonly bars: Bar[]; sizeDecimals: number }
+type Series = {
+  /** For messages. */
+  readonly origin: string
+  readonly bars: Bar[]
+  sizeDecimals: number
+}
 
 /**
  * Recorded candles as a market, in the layout of the `hl-candles` data: `universe/<interval>.csv.gz`
@@ -117,13 +122,11 @@ function readRecords(
       const minutes = readOwn(own('1m'))
       const longerSeries = longer.flatMap(([name, stepMs, universe]) => {
         const found = readOwn(own(name)) ?? universe.get(coin)
-        return found === undefined
-          ? []
-          : [[stepMs, new RecordedSeries(stepMs, found.bars)] as const]
+        return found === undefined ? [] : [[stepMs, recordedSeries(stepMs, found)] as const]
       })
       const record: CoinRecord = {
-        quarters: new RecordedSeries(QUARTER_MS, series.bars),
-        ...(minutes === undefined ? {} : { minutes: new RecordedSeries(MINUTE_MS, minutes.bars) }),
+        quarters: recordedSeries(QUARTER_MS, series),
+        ...(minutes === undefined ? {} : { minutes: recordedSeries(MINUTE_MS, minutes) }),
         longer: new Map(longerSeries),
         funding: readFunding(own('funding_1h')),
       }
@@ -137,7 +140,7 @@ function readUniverse(directory: string, interval: string): Map<string, Series> 
   const path = join(directory, 'universe', `${interval}.csv.gz`)
   if (!existsSync(path)) return all
   for (const [coin = '', ...cells] of csvRows(path, ['coin', ...barHeader])) {
-    const series = all.get(coin) ?? { bars: [], sizeDecimals: 0 }
+    const series = all.get(coin) ?? newSeries(`${path}, ${coin}`)
     all.set(coin, series)
     addBar(series, cells)
   }
@@ -146,9 +149,17 @@ function readUniverse(directory: string, interval: string): Map<string, Series> 
 
 function readOwn(path: string): Series | undefined {
   if (!existsSync(path)) return undefined
-  const series: Series = { bars: [], sizeDecimals: 0 }
+  const series = newSeries(path)
   for (const cells of csvRows(path, barHeader)) addBar(series, cells)
   return series
+}
+
+function newSeries(origin: string): Series {
+  return { origin, bars: [], sizeDecimals: 0 }
+}
+
+function recordedSeries(stepMs: number, { bars, origin }: Series): RecordedSeries {
+  return new RecordedSeries(stepMs, bars, origin)
 }
 
 function readFunding(path: string): ReadonlyMap<number, number> {

@@ -1,6 +1,7 @@
 import type { Bar } from '../../domain/bar.ts'
 import { barFault } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
+import { isoInstant } from '../../domain/instant.ts'
 import type { BarSource, LotBar } from './lot-bar.ts'
 import { flatBar, MINUTE_MS, MINUTES_A_QUARTER, QUARTER_MS, tradesAtLeast } from './lot-bar.ts'
 import { gaussian } from './noise.ts'
@@ -14,16 +15,19 @@ export class RecordedSeries {
   readonly firstIndex: number
   readonly #bars: readonly Bar[]
 
-  constructor(stepMs: number, bars: readonly Bar[]) {
+  /** @param origin file of the bars, for messages */
+  constructor(stepMs: number, bars: readonly Bar[], origin: string) {
     this.stepMs = stepMs
     this.firstIndex = Math.floor((bars[0]?.openTimeMs ?? 0) / stepMs)
     this.#bars = bars
     for (const [i, bar] of bars.entries()) {
-      if (bar.openTimeMs !== (this.firstIndex + i) * stepMs) {
-        throw new OperatingError('bars_have_hole', `a bar is missing before ${bar.openTimeMs}`)
-      }
       if (barFault(bar) !== null)
-        throw new OperatingError('bars_unsound', `not a bar: ${JSON.stringify(bar)}`)
+        throw new OperatingError('bars_unsound', `${origin}: not a bar: ${JSON.stringify(bar)}`)
+      const expectedMs = (this.firstIndex + i) * stepMs
+      if (bar.openTimeMs !== expectedMs) {
+        const times = `expected a bar at ${isoInstant(expectedMs)}, found ${isoInstant(bar.openTimeMs)}`
+        throw new OperatingError('bars_have_hole', `${origin}: ${times}; bars must be consecutive`)
+      }
     }
   }
 

@@ -52,7 +52,7 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
       median_score_7d: orNull(history.median7d / 100, score),
       window_hours: score(history.weekMinutes / 60),
     },
-    interpretation: sentence(level, gross, assets) + gasUnknown(chains),
+    interpretation: sentence(level, measurement) + gasUnknown(chains),
     index,
     regime: stressBandOf(index),
     override: stress.isMajorOff ? 'MAJOR_ASSET_OFF' : null,
@@ -94,16 +94,16 @@ export function arbBody(slots: Slots, measurement: ArbMeasurement, stress: Stres
   }
 }
 
-function sentence(
-  level: string,
-  grossBps: readonly number[],
-  assets: readonly AssetGaps[],
-): string {
+function sentence(level: string, { dislocations, assets, history }: ArbMeasurement): string {
   const words = `${level.charAt(0)}${level.slice(1).toLowerCase()} cross-chain stress`
-  if (grossBps.length === 0)
-    return `${words}: no price gap between chains is ${DISLOCATION_BPS} bps beyond its usual size${widestUsual(assets)}.`
-  const pairs = `${grossBps.length} dislocation${grossBps.length === 1 ? '' : 's'}`
-  return `${words}: ${pairs}, widest ${bps(Math.max(...grossBps))} bps beyond its usual gap, before costs.`
+  if (dislocations.length === 0) {
+    const beyond = history.structuralKnown === 0 ? '' : ' beyond its usual size'
+    return `${words}: no price gap between chains is ${DISLOCATION_BPS} bps${beyond}${widestUsual(assets)}.`
+  }
+  const pairs = `${dislocations.length} dislocation${dislocations.length === 1 ? '' : 's'}`
+  const widest = dislocations.reduce((one, other) => (other.grossBps > one.grossBps ? other : one))
+  const beyond = widest.isUsualKnown ? ' beyond its usual gap' : ''
+  return `${words}: ${pairs}, widest ${bps(widest.grossBps)} bps${beyond}, before costs.`
 }
 
 /** The costs of their pairs are unknown, so none of their gaps is a dislocation. Empty without such a chain. */
@@ -146,7 +146,7 @@ function dislocationRow(dislocation: Dislocation) {
     sell_chain: dislocation.sellChain,
     gross_bps: bps(dislocation.grossBps),
     est_cost_bps: bps(dislocation.costBps),
-    net_bps: bps(dislocation.netBps),
+    net_bps: dislocation.netBps,
     persistence_seconds: dislocation.ageMs / 1_000,
   }
 }
@@ -157,7 +157,7 @@ function opportunityRow(opportunity: Opportunity) {
     buy_chain: opportunity.buyChain,
     sell_chain: opportunity.sellChain,
     gross_bps: bps(opportunity.grossBps),
-    net_inventory_bps: bps(opportunity.netBps),
+    net_inventory_bps: opportunity.netBps,
     net_bridge_bps: orNull(opportunity.netBridgeBps, bps),
     notional_usd: opportunity.notionalUsd,
     net_usd: usd(opportunity.netUsd),
@@ -212,6 +212,7 @@ function gapRow(slots: Slots, gap: Gap) {
     structural_bps: isStructuralKnown ? bps(structuralBps) : null,
     band_bps: orNull(bandBps, bps),
     fee_bps: orNull(cell.feeBps, bps),
+    impact_bps: status === 'ok' ? bps(cell.impactBps) : null,
     gas_usd: orNull(cell.gasUsd, percent),
     liquidity_usd: orNull(cell.liquidityUsd, usd),
     block: pool?.blockNumber ?? null,

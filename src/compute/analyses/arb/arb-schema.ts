@@ -5,7 +5,19 @@ import { arbAssets } from '../../external/arb/arb-model.ts'
 import { opportunityClasses } from '../../external/arb/arb-opportunities.ts'
 import type { StressName } from '../../external/arb/arb-stress.ts'
 import { stressNames } from '../../external/arb/arb-stress.ts'
-import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  count,
+  flag,
+  fraction,
+  instant,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  text,
+} from '../../render/answer-schema.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 /** Whether the price of an asset on one chain is used, and why not. */
@@ -13,36 +25,21 @@ export const cellStatuses = ['OK', 'LATE', 'THIN', 'UNPRICED', 'ABSENT'] as cons
 
 const ChainName = oneOf(chains)
 const AssetName = oneOf(arbAssets)
-const Usd = (description: string) => Type.Number({ description: `${description}, USD.` })
-const Bps = (description: string) => Type.Number({ description: `${description}, basis points.` })
-const Count = (description: string) =>
-  Type.Integer({ minimum: 0, description: `Number of ${description}.` })
-const Share = (description: string) =>
-  Type.Number({ minimum: 0, maximum: 1, description: `${description}, 0 to 1.` })
-const Rank = Type.Number({
-  minimum: 0,
-  maximum: 100,
-  description: 'Percentile rank of the present index, 0 to 100, equal values counted half.',
-})
-const Age = nullable(
-  Type.Number({
-    minimum: 0,
-    description: 'Seconds since the time of the newest block; null without one.',
-  }),
-)
+const Usd = (description: string) => number(`${description}, USD.`)
+const Bps = (description: string) => number(`${description}, basis points.`)
+const Count = (description: string) => count(`Number of ${description}.`)
+const Share = (description: string) => fraction(`${description}, 0 to 1.`)
+const Rank = percent('Percentile rank of the present index, 0 to 100, equal values counted half.')
+const Age = nullable(nonNegative('Seconds since the time of the newest block; null without one.'))
 
 const ComponentDetail = Type.Object({
-  raw: Type.Number({
-    minimum: 0,
-    description: 'Raw measure in `unit`: basis points, seconds, or a share of 0 to 1.',
-  }),
+  raw: nonNegative('Raw measure in `unit`: basis points, seconds, or a share of 0 to 1.'),
   unit: oneOf(['bps', 'share', 'seconds']),
   score: Share('Score, as in components'),
   weight: Share('Weight in the index'),
-  contribution: Type.Number({
-    description:
-      'Points of the index, 0 to 100. The contributions sum to the index before an override.',
-  }),
+  contribution: number(
+    'Points of the index, 0 to 100. Unrounded, they sum to the index before an override.',
+  ),
 })
 
 function ofEach<const Member>(member: Member): Readonly<Record<StressName, Member>> {
@@ -56,10 +53,9 @@ const Chain = Type.Object({
     'ok: newest block at most 120 s old. stale: older. down: no block received, or the source is down and the block is not fresh (see is_fresh).',
   ),
   data_age_seconds: Age,
-  is_fresh: Type.Boolean({
-    description:
-      'At least one price of this chain is used: block at most 30 s old (ethereum: 36 s), pool deep enough, USD rate known.',
-  }),
+  is_fresh: flag(
+    'At least one price of this chain is used: block at most 30 s old (ethereum: 36 s), pool deep enough, USD rate known.',
+  ),
   gas_usd: nullable(Usd('Gas cost of one swap; null when unknown')),
 })
 
@@ -72,10 +68,9 @@ const Dislocation = Type.Object({
     'Pool fees, price impact and gas of both swaps, plus 2 for rebalancing inventory',
   ),
   net_bps: Bps('gross_bps less est_cost_bps'),
-  persistence_seconds: Type.Number({
-    minimum: 0,
-    description: 'Seconds that gross_bps has been at or above threshold_bps, at the scan.',
-  }),
+  persistence_seconds: nonNegative(
+    'Seconds that gross_bps has been at or above threshold_bps, at the scan.',
+  ),
 })
 
 const AssetChain = Type.Object({
@@ -84,11 +79,9 @@ const AssetChain = Type.Object({
     cellStatuses,
     'OK: used. LATE: block too old. THIN: pool holds less than 250,000 USD. UNPRICED: no USD rate for the quote token. ABSENT: no pool.',
   ),
-  venue: nullable(Type.String({ description: 'Decentralised exchange; null without a pool.' })),
-  pool: nullable(Type.String({ description: 'Pool address.' })),
-  representation: nullable(
-    Type.String({ description: 'Token that represents the asset on this chain.' }),
-  ),
+  venue: nullable(text('Decentralised exchange; null without a pool.')),
+  pool: nullable(text('Pool address.')),
+  representation: nullable(text('Token that represents the asset on this chain.')),
   quote: nullable(oneOf(['USDC', 'USDT'])),
   price_usd: nullable(Usd('Marginal pool price; null unless status is OK')),
   gap_bps: nullable(Bps('10,000 ln(price_usd / reference_usd); null without either')),
@@ -101,9 +94,10 @@ const AssetChain = Type.Object({
     Bps('No-arbitrage band: pool fee, gas, price impact and 2; null when unknown'),
   ),
   fee_bps: nullable(Bps('Pool fee')),
+  impact_bps: nullable(Bps('Price impact of notional_usd; null unless status is OK')),
   gas_usd: nullable(Usd('Gas cost of one swap; null when unknown')),
   liquidity_usd: nullable(Usd('Quote-token balance of the pool')),
-  block: nullable(Type.Integer({ minimum: 0, description: 'Number of the block.' })),
+  block: nullable(count('Number of the block.')),
   age_seconds: Age,
 })
 
@@ -120,9 +114,7 @@ const Asset = Type.Object({
   dispersion_bps: nullable(
     Bps('1.4826 x median absolute deviation of gap_bps - structural_bps across chains'),
   ),
-  arbitrage_index: nullable(
-    Type.Number({ description: 'Ratio of the highest to the lowest price.' }),
-  ),
+  arbitrage_index: nullable(number('Ratio of the highest to the lowest price.')),
   min: Extreme,
   max: Extreme,
   chains: Type.Array(AssetChain),
@@ -141,10 +133,7 @@ const Opportunity = Type.Object({
   ),
   notional_usd: Usd('Notional of each side'),
   net_usd: Usd('net_inventory_bps of notional_usd'),
-  age_seconds: Type.Number({
-    minimum: 0,
-    description: 'Seconds since the pair became profitable, at the scan.',
-  }),
+  age_seconds: nonNegative('Seconds since the pair became profitable, at the scan.'),
   class: oneOf(
     opportunityClasses,
     'By age_seconds: TRANSIENT below 60, PERSISTENT up to 242, STRUCTURAL above.',
@@ -155,10 +144,10 @@ const Opportunity = Type.Object({
 })
 
 export const ArbAnswer = Type.Object({
-  timestamp_iso: Type.String({ format: 'date-time', description: 'Time of the scan, UTC.' }),
+  timestamp_iso: instant('Time of the scan, UTC.'),
   stress_level: oneOf(
     stressLevels,
-    'By stress_score: below 0.25 LOW, below 0.5 MODERATE, below 0.75 HIGH, else EXTREME.',
+    'By stress_score: below 0.25 LOW, 0.5 MODERATE, 0.75 HIGH, else EXTREME.',
   ),
   stress_score: Share('index / 100'),
   components: Type.Object(ofEach(Share('Score')), {
@@ -180,20 +169,17 @@ export const ArbAnswer = Type.Object({
     {
       score_percentile_7d: nullable(Rank),
       median_score_7d: nullable(Share('Median of stress_score over the last 7 days')),
-      window_hours: Type.Number({ minimum: 0, description: 'Hours with data.' }),
+      window_hours: nonNegative('Hours with data.'),
     },
     { description: 'stress_score against its own last 7 days; null below 2 days of history.' },
   ),
-  interpretation: Type.String({ description: 'Summary in one sentence.' }),
-  index: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description:
-      'Stress index: 100 sqrt(x C x), x = weight x score of each component, C = correlation matrix of the scores; at least 55 with an override.',
-  }),
+  interpretation: text('Summary in one sentence.'),
+  index: percent(
+    'Stress index: 100 sqrt(x C x), x = weight x score of each component, C = correlation matrix of the scores; at least 55 with an override.',
+  ),
   regime: oneOf(
     stressBands,
-    'By index: below 25 CALM, below 40 NORMAL, below 55 ELEVATED, below 75 STRESSED, else CRITICAL.',
+    'By index, finer than stress_level: below 25 CALM, 40 NORMAL, 55 ELEVATED, 75 STRESSED, else CRITICAL.',
   ),
   override: nullable(
     oneOf(
@@ -202,21 +188,15 @@ export const ArbAnswer = Type.Object({
     ),
   ),
   component_details: Type.Object(ofEach(ComponentDetail)),
-  diversification: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description:
-      'Points of the index removed because the components are not fully correlated, 0 to 100.',
-  }),
+  diversification: percent(
+    'Points of the index removed because the components are not fully correlated, 0 to 100.',
+  ),
   trend: Type.Object(
     {
-      change_1h: nullable(Type.Number({ description: 'Change of index over 1 h, -100 to 100.' })),
-      change_24h: nullable(Type.Number({ description: 'Change of index over 24 h, -100 to 100.' })),
+      change_1h: nullable(number('Change of index over 1 h, -100 to 100.')),
+      change_24h: nullable(number('Change of index over 24 h, -100 to 100.')),
       percentile_24h: nullable(Rank),
-      window_hours: Type.Number({
-        minimum: 0,
-        description: 'Hours with data among the last 24, behind percentile_24h.',
-      }),
+      window_hours: nonNegative('Hours with data among the last 24, behind percentile_24h.'),
     },
     { description: 'The index against its own history; null where history is too short.' },
   ),
@@ -247,7 +227,7 @@ export const ArbAnswer = Type.Object({
     band_margin_bps: Bps('Fixed margin in every band_bps'),
     rebalance_bps: Bps('Assumed cost of rebalancing inventory'),
     bridge_bps: Bps('Assumed bridge fee'),
-    bridge_seconds: Type.Number({ description: 'Seconds that a bridge is assumed to take.' }),
+    bridge_seconds: number('Seconds that a bridge is assumed to take.'),
     gas_usd_by_chain: Type.Record(
       Type.String(),
       nullable(Usd('Gas cost of one swap; null when unknown')),

@@ -55,8 +55,7 @@ describe('the answer', () => {
       baseline: { score_percentile_7d: null, median_score_7d: null },
       trend: { change_1h: null, change_24h: null, percentile_24h: null },
       coverage: { chains_fresh: 8, chains_total: 8, assets: 3, structural_known: 0, prices: 24 },
-      interpretation:
-        'Low cross-chain stress: 7 dislocations, widest 40.08 bps beyond its usual gap, before costs.',
+      interpretation: 'Low cross-chain stress: 7 dislocations, widest 40.08 bps, before costs.',
     })
     expect(answer.component_details.band_excess).toEqual({
       raw: 32.48,
@@ -96,6 +95,7 @@ describe('the answer', () => {
       structural_bps: null,
       band_bps: 7.52,
       fee_bps: 5,
+      impact_bps: 0.5,
       gas_usd: 0.1,
       liquidity_usd: 1e7,
       block: 1_000,
@@ -123,8 +123,7 @@ describe('the answer', () => {
       max_dislocation_bps: null,
       dislocations: [],
       opportunities: [],
-      interpretation:
-        'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size.',
+      interpretation: 'Low cross-chain stress: no price gap between chains is 10 bps.',
     })
   })
 
@@ -143,6 +142,14 @@ describe('the answer', () => {
       'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size; the widest usual gap is ETH on base, 80 bps below.',
     )
     expect(answer.baseline.window_hours).toBeCloseTo(6, 1)
+    const laterMs = nowMs + STEP_MS
+    const later = poolEvents(laterMs, (asset, chain) =>
+      asset === 'BTC' && chain === 'base' ? 40 : wrapped(asset, chain),
+    )
+    apply(market, laterMs, [...rateEvents(laterMs), ...later])
+    expect(read(documentOf(market, laterMs), laterMs).interpretation).toMatch(
+      /: 7 dislocations, widest 40\.08 bps beyond its usual gap, before costs\.$/,
+    )
   })
 
   test('names the chains whose gaps it cannot judge for lack of a gas cost', () => {
@@ -154,7 +161,7 @@ describe('the answer', () => {
     expect(read(documentOf(market))).toMatchObject({
       dislocations_count: 0,
       interpretation:
-        'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size. Not judged as dislocations, gas cost unknown: base.',
+        'Low cross-chain stress: no price gap between chains is 10 bps. Not judged as dislocations, gas cost unknown: base.',
     })
   })
 
@@ -193,10 +200,10 @@ describe('the answer', () => {
       expect(answer.stress_score).toBeCloseTo(answer.index / 100, 3)
       expect(answer.dislocations.length).toBe(Math.min(10, answer.dislocations_count))
       for (const row of answer.dislocations)
-        expect(row.net_bps).toBeCloseTo(row.gross_bps - row.est_cost_bps, 1)
+        expect(row.net_bps).toBe(Number((row.gross_bps - row.est_cost_bps).toFixed(2)))
       for (const row of answer.opportunities) {
         expect(row.net_inventory_bps).toBeGreaterThan(0)
-        expect(row.net_usd).toBeCloseTo((row.net_inventory_bps / 1e4) * row.notional_usd, 0)
+        expect(row.net_usd).toBeCloseTo((row.net_inventory_bps / 1e4) * row.notional_usd, 9)
       }
       const details = Object.values(answer.component_details) as { contribution: number }[]
       const sum = details.reduce((total, { contribution }) => total + contribution, 0)

@@ -206,7 +206,7 @@ function behind(
       resolution_bps: bps(band.resolutionBps),
       age_bps: bps(band.ageBps),
       total_bps: bps(band.totalBps),
-      ratio: band.totalBps > 0 ? score(reading.basisBps / band.totalBps) : null,
+      ratio: band.totalBps > 0 ? score(bps(reading.basisBps) / band.totalBps) : null,
       hour_mean_bps: orNull(hour.meanBps, bps),
       hour_effective_n: score(hour.effectiveN),
       hour_total_bps: orNull(band.confidenceBps + hour.bandBps, bps),

@@ -1,10 +1,18 @@
 import type { TSchema } from 'typebox'
 import { Type } from 'typebox'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  fraction,
+  metaMembers,
+  nullable,
+  oneOf,
+  percent,
+  text,
+} from '../../render/answer-schema.ts'
 import { riskFlags } from './risk-flags.ts'
 import { biases, voters } from './summary.ts'
 
-const Usdc = (what: string) => Type.String({ description: `${what}, USDC, a decimal number.` })
+const Usdc = (what: string) => text(`${what}, USDC, a decimal number.`)
 
 /** @param components schemas of the component answers, which the bundle holds unchanged */
 export function bundleAnswer<Components extends Readonly<Record<string, TSchema>>>(
@@ -25,11 +33,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
             'pulse.confluence.bias_supported: the directions of sentiment and funding have no record.',
           ),
         ),
-        confidence: Type.Number({
-          minimum: 0,
-          maximum: 1,
-          description: 'Absolute value of the weighted sum of bias, 0 to 1.',
-        }),
+        confidence: fraction('Absolute value of the weighted sum of bias, 0 to 1.'),
         agree_count: Type.Integer({
           minimum: 0,
           maximum: 3,
@@ -38,7 +42,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
         conflicts: Type.Array(
           Type.Object({
             between: Type.Array(oneOf(voters), { minItems: 2, maxItems: 2 }),
-            detail: Type.String({ description: 'The conflict in words.' }),
+            detail: text('The conflict in words.'),
           }),
           { maxItems: 2, description: 'Pairs of components with opposite votes.' },
         ),
@@ -58,11 +62,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
       components: Type.Array(oneOf(Object.keys(components) as (keyof Components & string)[])),
       price_usdc: Usdc('Price of this bundle'),
       list_price_usdc: Usdc('Sum of the prices of the components'),
-      discount_pct: Type.Number({
-        minimum: 0,
-        maximum: 100,
-        description: 'Discount against list_price_usdc, percent.',
-      }),
+      discount_pct: percent('Discount against list_price_usdc, percent.'),
     }),
   })
 }

@@ -120,6 +120,12 @@ export function bundleOf(parts: BundleParts): CoinAnalysis {
       defaultView: '',
       viewParameters: [],
       compactOmits,
+      // The components are in their default views.
+      viewOmits: () =>
+        componentNames.flatMap((name) => {
+          const { viewOmits, defaultView } = parts[name].contract
+          return (viewOmits?.(defaultView) ?? []).map((path) => `${name}.${path}`)
+        }),
       // Each input has the age limit of its own component.
       inputAgeMsMax: Number.POSITIVE_INFINITY,
       coverageFloor: {

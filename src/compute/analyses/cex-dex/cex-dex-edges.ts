@@ -3,6 +3,7 @@ import type { BestQuote } from '../../book/best-quote.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
 import type { PoolLeg } from '../../external/pool-prices.ts'
 import { SWAP_USD } from '../../external/pool-prices.ts'
+import { bps } from '../../render/significance.ts'
 import { takerFees } from './taker-fees.ts'
 
 const BPS = 10_000
@@ -94,7 +95,7 @@ function edgeOf(buy: Side, sell: Side): Edge {
     grossBps,
     feeBps,
     gasBps,
-    netBps: grossBps - feeBps - gasBps,
+    netBps: bps(bps(grossBps) - bps(feeBps) - bps(gasBps)),
   }
 }
 

@@ -3,17 +3,28 @@ import { chains, exchanges, oracleNetworks } from '../../../domain/external.ts'
 import { divergenceDirections } from '../../external/divergence-direction.ts'
 import { DAY_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import { SWAP_USD } from '../../external/pool-prices.ts'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  count,
+  flag,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  signedFraction,
+  text,
+} from '../../render/answer-schema.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 import { LAG_SECONDS_MAX } from './lead-lag.ts'
 import { takerFees } from './taker-fees.ts'
 
-const Bps = (what: string) => Type.Number({ description: `${what}, in basis points.` })
-const Spread = (what: string) =>
-  Type.Number({ minimum: 0, description: `${what}, in basis points.` })
-const Price = (what: string) => Type.Number({ description: `${what}, USD.` })
-const Usd = (what: string) => Type.Number({ minimum: 0, description: `${what}, USD.` })
-const Age = (what: string) => Type.Number({ minimum: 0, description: `Seconds since ${what}.` })
+const Bps = (what: string) => number(`${what}, in basis points.`)
+const Spread = (what: string) => nonNegative(`${what}, in basis points.`)
+const Price = (what: string) => number(`${what}, USD.`)
+const Usd = (what: string) => nonNegative(`${what}, USD.`)
+const Age = (what: string) => nonNegative(`Seconds since ${what}.`)
 
 /** This path calls the coin `token`. */
 const { coin, requested_coin, ...others } = coinMembers
@@ -26,7 +37,7 @@ const ExchangeVenue = Type.Object({
   mid: nullable(Price('(bid + ask) / 2; null if bid is')),
   spread_bps: Bps('(ask - bid) / mid'),
   age_seconds: Age('receipt'),
-  is_used: Type.Boolean({ description: 'The mid is part of cex_price.' }),
+  is_used: flag('The mid is part of cex_price.'),
   why_not: nullable(
     oneOf(
       [
@@ -45,9 +56,9 @@ const ExchangeVenue = Type.Object({
 
 const Pool = Type.Object({
   chain: oneOf(chains),
-  dex: Type.String({ description: 'Decentralised exchange.' }),
-  pool: Type.String({ description: 'Pool address.' }),
-  representation: Type.String({ description: 'Token that represents the asset on this chain.' }),
+  dex: text('Decentralised exchange.'),
+  pool: text('Pool address.'),
+  representation: text('Token that represents the asset on this chain.'),
   price: nullable(Price('Marginal price; null if the quote currency has no known USD rate')),
   fee_bps: Spread('Pool fee'),
   expected_error_bps: Spread(
@@ -57,7 +68,7 @@ const Pool = Type.Object({
     Spread(`Fee and mean price impact of a swap of ${SWAP_USD} USD, without gas; null if price is`),
   ),
   age_seconds: Age('the block'),
-  is_used: Type.Boolean({ description: 'This pool is dex_price.' }),
+  is_used: flag('This pool is dex_price.'),
   why_not: nullable(
     oneOf(
       ['too_old', 'no_usd_rate', 'wrong_scale', 'thin'],
@@ -67,8 +78,8 @@ const Pool = Type.Object({
 })
 
 const EdgeAnswer = Type.Object({
-  buy: Type.String({ description: 'Where to buy: exchange, venue_perp, or chain/dex.' }),
-  sell: Type.String({ description: 'Where to sell, likewise.' }),
+  buy: text('Where to buy: exchange, venue_perp, or chain/dex.'),
+  sell: text('Where to sell, likewise.'),
   gross_bps: Bps('10,000 ln(bid at sell / ask at buy), before costs'),
   fee_bps: Spread(
     `Taker fees of both sides, entry and exit with venue_perp; for a pool its fee and price impact of ${SWAP_USD} USD`,
@@ -79,17 +90,14 @@ const EdgeAnswer = Type.Object({
 
 const OracleSource = Type.Object({
   network: oneOf(oracleNetworks),
-  place: Type.String({
-    description: "Chain the feed was read from; '' if the network has a single place.",
-  }),
+  place: text("Chain the feed was read from; '' if the network has a single place."),
   price: Price('Price of one venue unit'),
   expected_error_bps: Spread('Expected error at timestamp_iso, one standard deviation'),
-  is_used: Type.Boolean({ description: 'This network is dex_price.' }),
+  is_used: flag('This network is dex_price.'),
   why_not: nullable(
-    Type.String({
-      description:
-        'late, too_old, wide_confidence, outvoted, wrong_scale, probation or larger_error, as in /basis; null for the network in oracle_network.',
-    }),
+    text(
+      'late, too_old, wide_confidence, outvoted, wrong_scale, probation or larger_error, as in /basis; null for the network in oracle_network.',
+    ),
   ),
 })
 
@@ -104,13 +112,13 @@ export const CexDexAnswer = Type.Object({
     ['dex_pool', 'oracle_network'],
     'dex_pool: the usable pool with the smallest swap cost, price move since its block included. oracle_network: no pool is usable.',
   ),
-  dex_name: Type.String({ description: 'Chain/dex of the pool, or name of the oracle network.' }),
+  dex_name: text('Chain/dex of the pool, or name of the oracle network.'),
   dex_reason: oneOf(
     ['cheapest_pool', 'no_pool', 'no_usable_pool'],
     'Why dex_source was chosen. no_pool: no pool is known. no_usable_pool: each has a why_not in onchain.',
   ),
   divergence_bps: Bps('(cex_price - dex_price) / dex_price; positive: exchange premium'),
-  divergence_pct: Type.Number({ description: 'divergence_bps / 100, percent.' }),
+  divergence_pct: number('divergence_bps / 100, percent.'),
   direction: oneOf(
     divergenceDirections,
     'Sign of divergence_bps; aligned if it is within noise_bps.',
@@ -125,18 +133,13 @@ export const CexDexAnswer = Type.Object({
   dex_expected_error_bps: Spread(
     'Expected error of dex_price at timestamp_iso, one standard deviation: pool fee or oracle confidence, and the price move since then',
   ),
-  actionable: Type.Boolean({ description: 'abs(divergence_bps) exceeds noise_bps + 2.' }),
-  leg_skew_seconds: Type.Number({
-    minimum: 0,
-    description: 'Seconds between the oldest exchange quote in use and dex_price.',
-  }),
+  actionable: flag('abs(divergence_bps) exceeds noise_bps + 2.'),
+  leg_skew_seconds: nonNegative('Seconds between the oldest exchange quote in use and dex_price.'),
   data_age_seconds: Age('the older of cex_price and dex_price was confirmed'),
   persistence_seconds: nullable(
-    Type.Number({
-      minimum: 0,
-      description:
-        'Seconds that the divergence has been actionable with its present sign, checked once a second; null if `actionable` is false or the last check did not find this sign.',
-    }),
+    nonNegative(
+      'Seconds that the divergence has been actionable with its present sign, checked once a second; null if `actionable` is false or the last check did not find this sign.',
+    ),
   ),
   depth_usd: Type.Object(
     {
@@ -181,7 +184,7 @@ export const CexDexAnswer = Type.Object({
     description: 'All networks with a price of the token; oracle_network is the best of them.',
   }),
   onchain: Type.Array(Pool, { description: 'Pools, usable and cheapest first, at most eight.' }),
-  onchain_total: Type.Integer({ minimum: 0, description: 'Number of known pools.' }),
+  onchain_total: count('Number of known pools.'),
   cex_vs_perp_bps: nullable(Bps('(cex_price - perp.mid) / perp.mid; null if perp.mid is')),
   cex_vs_venue_oracle_bps: Bps('(cex_price - perp.oracle) / perp.oracle'),
   cex_vs_oracle_network_bps: nullable(
@@ -216,25 +219,20 @@ export const CexDexAnswer = Type.Object({
       mean_bps: nullable(Bps('Mean; null without data')),
       abs_p95_bps: nullable(Spread('95th percentile of absolute values; null without data')),
       time_above_30bps_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          maximum: 100,
-          description:
-            'Share of minutes with an absolute value above 30 bps, percent; null without data.',
-        }),
+        percent(
+          'Share of minutes with an absolute value above 30 bps, percent; null without data.',
+        ),
       ),
-      n: Type.Integer({ minimum: 0, description: 'Number of minutes with data.' }),
+      n: count('Number of minutes with data.'),
       zscore: nullable(
-        Type.Number({
-          description: `Distance of divergence_bps from the median in robust standard deviations; null below ${DAY_MINUTES_MIN} minutes or without variation.`,
-        }),
+        number(
+          `Distance of divergence_bps from the median in robust standard deviations; null below ${DAY_MINUTES_MIN} minutes or without variation.`,
+        ),
       ),
       percentile: nullable(
-        Type.Number({
-          minimum: 0,
-          maximum: 100,
-          description: `Percentile rank of divergence_bps among these minutes, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
-        }),
+        percent(
+          `Percentile rank of divergence_bps among these minutes, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
+        ),
       ),
       window_hours: Type.Number({
         minimum: 0,
@@ -255,12 +253,8 @@ export const CexDexAnswer = Type.Object({
           maximum: LAG_SECONDS_MAX,
           description: 'Seconds by which the perpetual lags the exchanges; negative: it leads.',
         }),
-        correlation: Type.Number({
-          minimum: -1,
-          maximum: 1,
-          description: 'Correlation of 1-second returns at that lag, -1 to 1.',
-        }),
-        pairs_n: Type.Integer({ minimum: 0, description: 'Number of pairs of returns.' }),
+        correlation: signedFraction('Correlation of 1-second returns at that lag, -1 to 1.'),
+        pairs_n: count('Number of pairs of returns.'),
       },
       {
         description:
@@ -268,7 +262,7 @@ export const CexDexAnswer = Type.Object({
       },
     ),
   ),
-  interpretation: Type.String({ description: 'Summary in one sentence.' }),
+  interpretation: text('Summary in one sentence.'),
   track_record: recordMember,
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_cex_dex') }),
 })

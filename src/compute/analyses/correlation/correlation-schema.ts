@@ -1,11 +1,20 @@
 import { Type } from 'typebox'
 import { sectors } from '../../../domain/sectors.ts'
-import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  count,
+  Iso,
+  instant,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  signedFraction,
+} from '../../render/answer-schema.ts'
 import { regimes } from './correlation-regime.ts'
 
-const R = Type.Number({ minimum: -1, maximum: 1, description: "Pearson's r, -1 to 1." })
-const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
-const Count = Type.Integer({ minimum: 0, description: 'Number of pairs.' })
+const R = signedFraction("Pearson's r, -1 to 1.")
+const Count = count('Number of pairs.')
 const Extremes = Type.Array(Type.Object({ coin: Type.String(), r: R }), { maxItems: 3 })
 
 export const CorrelationAnswer = Type.Object({
@@ -20,25 +29,15 @@ export const CorrelationAnswer = Type.Object({
       hours: Type.Integer({ minimum: 1, description: 'From the first to the last close, hours.' }),
       candles: Type.Integer({ minimum: 2, description: 'Number of candles.' }),
       interval: Type.Literal('1h'),
-      first_iso: Type.String({
-        format: 'date-time',
-        description: 'Open time of the first candle, UTC.',
-      }),
-      last_iso: Type.String({
-        format: 'date-time',
-        description: 'Open time of the last candle, UTC.',
-      }),
+      first_iso: instant('Open time of the first candle, UTC.'),
+      last_iso: instant('Open time of the last candle, UTC.'),
     },
     { description: 'Closed candles used; at full length 721 candles, 720 returns.' },
   ),
   method: Type.Literal('pearson_log_returns', {
     description: "Pearson's r of hourly log returns over the common hours of each pair.",
   }),
-  avg_correlation: Type.Number({
-    minimum: -1,
-    maximum: 1,
-    description: 'Mean of `correlations` of the main dex.',
-  }),
+  avg_correlation: signedFraction('Mean of `correlations` of the main dex.'),
   regime: oneOf(
     regimes,
     'By avg_correlation: above 0.7 CORRELATED, 0.3 to 0.7 MIXED, below 0.3 DECORRELATED; UNKNOWN below 8 coins of the main dex or 100 candles.',
@@ -49,20 +48,11 @@ export const CorrelationAnswer = Type.Object({
     Type.Object({
       n: Type.Integer({ minimum: 2, description: 'Number of hourly returns in common with BTC.' }),
       stderr: nullable(
-        Type.Number({
-          minimum: 0,
-          description: 'Standard error of r, 0 to 1, from the same variance as the interval.',
-        }),
+        nonNegative('Standard error of r, 0 to 1, from the same variance as the interval.'),
       ),
-      ci_low: nullable(
-        Type.Number({ minimum: -1, maximum: 1, description: 'Lower end of the 95 % interval.' }),
-      ),
-      ci_high: nullable(
-        Type.Number({ minimum: -1, maximum: 1, description: 'Upper end of the 95 % interval.' }),
-      ),
-      beta: Type.Number({
-        description: 'Ratio of the covariance with BTC to the variance of BTC.',
-      }),
+      ci_low: nullable(signedFraction('Lower end of the 95 % interval.')),
+      ci_high: nullable(signedFraction('Upper end of the 95 % interval.')),
+      beta: number('Ratio of the covariance with BTC to the variance of BTC.'),
     }),
     {
       description:
@@ -90,9 +80,7 @@ export const CorrelationAnswer = Type.Object({
     {
       avg_24h_ago: nullable(R),
       avg_7d_ago: nullable(R),
-      delta_24h: nullable(
-        Type.Number({ description: 'avg_correlation - avg_24h_ago before rounding, -2 to 2.' }),
-      ),
+      delta_24h: nullable(number('avg_correlation - avg_24h_ago, -2 to 2.')),
     },
     {
       description:

@@ -108,6 +108,7 @@ function coinsNeeded({ coinsTotal }: GatheredCloses): number {
 function bodyOf(measured: Measured) {
   const { correlated, window, matrix, short } = measured
   const average = score(measured.average)
+  const dayAgo = shown(measured.dayAgo)
   return {
     coins_analyzed: correlated.length,
     window: {
@@ -128,10 +129,9 @@ function bodyOf(measured: Measured) {
     },
     sector_averages: sectorAverages(correlated),
     change: {
-      avg_24h_ago: shown(measured.dayAgo),
+      avg_24h_ago: dayAgo,
       avg_7d_ago: shown(measured.weekAgo),
-      delta_24h:
-        measured.dayAgo === null ? null : score(measured.average - measured.dayAgo.average),
+      delta_24h: dayAgo === null ? null : score(average - dayAgo),
     },
     short_window: {
       hours: SHORT_WINDOW_HOURS,

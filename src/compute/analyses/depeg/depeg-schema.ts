@@ -4,28 +4,34 @@ import { pegLevelNames } from '../../external/depeg/peg-level.ts'
 import { pegClasses } from '../../external/depeg/peg-price.ts'
 import { pegSourceFaults } from '../../external/depeg/peg-source.ts'
 import { pegStatuses } from '../../external/depeg/peg-status.ts'
-import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  count,
+  flag,
+  fraction,
+  Iso,
+  instant,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  text,
+} from '../../render/answer-schema.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 export const riskLevels = ['low', 'medium', 'high', 'critical'] as const
 const oracleStatuses = ['up', 'degraded', 'down', 'unknown'] as const
 const directions = ['discount', 'premium', 'none'] as const
 
-const Iso = (description: string) => Type.String({ format: 'date-time', description })
-const Bps = (description: string) => Type.Number({ description: `${description}, basis points.` })
-const AtLeast0Bps = (description: string) =>
-  Type.Number({ minimum: 0, description: `${description}, basis points.` })
-const Usd = (description: string) =>
-  Type.Number({ minimum: 0, description: `${description}, USD.` })
-const Seconds = (description: string) => Type.Number({ minimum: 0, description })
-const WindowHours = Type.Integer({
-  minimum: 0,
-  description: 'From the first recorded hour until now, hours.',
-})
+const Bps = (description: string) => number(`${description}, basis points.`)
+const AtLeast0Bps = (description: string) => nonNegative(`${description}, basis points.`)
+const Usd = (description: string) => nonNegative(`${description}, USD.`)
+const WindowHours = count('From the first recorded hour until now, hours.')
 
 export const DepegAnswer = Type.Object({
   asset: Type.Literal('USDC'),
-  timestamp_iso: Iso('UTC, ISO 8601.'),
+  timestamp_iso: Iso,
   usdc: Type.Object({
     price_usd: Usd(
       'Price of one USDC: median of three source classes: oracle networks (oracle), exchanges against USD (exchange), USDT markets x USDT price (cross), each the weighted median of its sources as in sources[].used. With two classes, the one with more independent providers',
@@ -33,14 +39,14 @@ export const DepegAnswer = Type.Object({
     confidence_usd: Usd('Half-width of the confidence interval of price_usd'),
     deviation_bps: AtLeast0Bps('Absolute distance of price_usd from 1'),
     signed_deviation_bps: Bps('price_usd - 1, signed'),
-    deviation_pct: Type.Number({ description: 'price_usd - 1, signed, percent.' }),
+    deviation_pct: number('price_usd - 1, signed, percent.'),
     peg_status: oneOf(
       pegStatuses,
       'By deviation_bps: below 10 HEALTHY, below 50 ELEVATED, up to 200 WARNING, above CRITICAL. Rises when deviation less confidence passes the bound, or after three consecutive observations; falls immediately.',
     ),
     risk_level: oneOf(riskLevels, 'One value per peg_status, in the same order.'),
-    since_iso: Iso('Start of the present peg_status, UTC.'),
-    interpretation: Type.String({ description: 'Summary in one sentence.' }),
+    since_iso: instant('Start of the present peg_status, UTC.'),
+    interpretation: text('Summary in one sentence.'),
   }),
   level: Type.Integer({
     minimum: 0,
@@ -49,7 +55,7 @@ export const DepegAnswer = Type.Object({
       'Depeg level: 1 to 5 from 10, 25, 100, 200, 500 basis points of abs(deviation_adjusted_bps). Reached after 5 minutes (4 and 5: 1 minute); from 2 on two independent classes must confirm it; left after 15 minutes below half the threshold.',
   }),
   level_name: oneOf(pegLevelNames),
-  level_since_iso: Iso('Start of the present level, UTC.'),
+  level_since_iso: instant('Start of the present level, UTC.'),
   direction: oneOf(directions, 'Sign of deviation_adjusted_bps; none if it is 0.'),
   deviation_adjusted_bps: Bps(
     'signed_deviation_bps reduced towards 0 by confidence.bps and confidence.resolution_bps',
@@ -57,18 +63,15 @@ export const DepegAnswer = Type.Object({
   deviation_adjusted_95_bps: Bps(
     'deviation_adjusted_bps with 2.12 x confidence.bps, the 95 % interval',
   ),
-  health_score: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description:
-      '100 less up to 45 for deviation, 20 for the time beyond 25 basis points, 15 for dispersion of classes, 10 for a wide confidence interval, 10 for a supply drop over 24 h.',
-  }),
+  health_score: percent(
+    '100 less up to 45 for deviation, 20 for the time beyond 25 basis points, 15 for dispersion of classes, 10 for a wide confidence interval, 10 for a supply drop over 24 h.',
+  ),
   duration: Type.Object(
     {
-      below_10_bps_seconds: Seconds('Seconds since the deviation reached 10 basis points.'),
-      below_25_bps_seconds: Seconds('Seconds since the deviation reached 25 basis points.'),
-      below_50_bps_seconds: Seconds('Seconds since the deviation reached 50 basis points.'),
-      below_100_bps_seconds: Seconds('Seconds since the deviation reached 100 basis points.'),
+      below_10_bps_seconds: nonNegative('Seconds since the deviation reached 10 basis points.'),
+      below_25_bps_seconds: nonNegative('Seconds since the deviation reached 25 basis points.'),
+      below_50_bps_seconds: nonNegative('Seconds since the deviation reached 50 basis points.'),
+      below_100_bps_seconds: nonNegative('Seconds since the deviation reached 100 basis points.'),
     },
     {
       description:
@@ -103,34 +106,31 @@ export const DepegAnswer = Type.Object({
     }),
     disagreeing: Type.Array(oneOf(pegClasses), { description: 'The other classes in use.' }),
     dispersion_bps: AtLeast0Bps('Highest less lowest class price'),
-    confirmed: Type.Boolean({
-      description:
-        'Two independent classes confirm the level of deviation_adjusted_bps. If false, level rises only to the highest that two confirm, or 1.',
-    }),
+    confirmed: flag(
+      'Two independent classes confirm the level of deviation_adjusted_bps. If false, level rises only to the highest that two confirm, or 1.',
+    ),
   }),
   infrastructure: Type.Object({
     oracle_status: oneOf(
       oracleStatuses,
       'By age of the newest USDC publication of any network: below 60 s up, below 300 s degraded, older down; unknown without feeds.',
     ),
-    feeds_active: Type.Integer({
-      minimum: 0,
-      description:
-        'Number of USDC oracle feeds published within 300 s; some feeds publish on price moves only.',
-    }),
-    feeds_total: Type.Integer({ minimum: 0, description: 'Number of USDC oracle feeds received.' }),
+    feeds_active: count(
+      'Number of USDC oracle feeds published within 300 s; some feeds publish on price moves only.',
+    ),
+    feeds_total: count('Number of USDC oracle feeds received.'),
   }),
   cross_check: Type.Array(
     Type.Object({
-      source: Type.String({ description: 'As sources[].id.' }),
+      source: text('As sources[].id.'),
       price_usd: Usd('Price of one USDC'),
-      age_seconds: Seconds('Seconds since it was last confirmed.'),
+      age_seconds: nonNegative('Seconds since it was last confirmed.'),
     }),
     { description: 'Exchanges and pools in use, as in `sources`.' },
   ),
   sources: Type.Array(
     Type.Object({
-      id: Type.String({ description: 'Network and chain, exchange and pair, or chain and pool.' }),
+      id: text('Network and chain, exchange and pair, or chain and pool.'),
       class: oneOf(pegClasses),
       price_usd: nullable(Usd('Price of one USDC; null if implausible or unknown')),
       confidence_bps: nullable(
@@ -146,17 +146,13 @@ export const DepegAnswer = Type.Object({
           'Expected error of an oracle feed at timestamp_iso, one standard deviation; null for exchanges and pools',
         ),
       ),
-      age_seconds: Seconds('Seconds since it was last confirmed.'),
-      weight: Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description:
-          'Weight of its vote in its class; providers with several feeds share one vote.',
-      }),
-      used: Type.Boolean({
-        description:
-          'It votes in its class. The votes decide which oracles are right; of these only those within 5 % of the smallest expected_error_bps give the price.',
-      }),
+      age_seconds: nonNegative('Seconds since it was last confirmed.'),
+      weight: fraction(
+        'Weight of its vote in its class; providers with several feeds share one vote.',
+      ),
+      used: flag(
+        'It votes in its class. The votes decide which oracles are right; of these only those within 5 % of the smallest expected_error_bps give the price.',
+      ),
       reason: nullable(
         oneOf(pegSourceFaults, 'Why it is not used; null if used. thin_pool: below 250,000 USDT.'),
       ),
@@ -167,10 +163,9 @@ export const DepegAnswer = Type.Object({
     max_abs_deviation_bps_1h: AtLeast0Bps('Largest deviation of the last hour'),
     max_abs_deviation_bps_24h: AtLeast0Bps('Largest deviation of the last 24 h'),
     slope_bps_per_hour: nullable(
-      Type.Number({
-        description:
-          'Slope of price_usd, least squares over the minutes of the last hour, basis points; null below 30 minutes.',
-      }),
+      number(
+        'Slope of price_usd, least squares over the minutes of the last hour, basis points; null below 30 minutes.',
+      ),
     ),
   }),
   range_24h: Type.Object({
@@ -182,18 +177,10 @@ export const DepegAnswer = Type.Object({
   history: Type.Object(
     {
       zscore: nullable(
-        Type.Number({
-          description: 'Distance of price_usd from the mean, in population standard deviations.',
-        }),
+        number('Distance of price_usd from the mean, in population standard deviations.'),
       ),
-      percentile: nullable(
-        Type.Number({
-          minimum: 0,
-          maximum: 100,
-          description: 'Percentile rank of price_usd, 0 to 100.',
-        }),
-      ),
-      n: Type.Integer({ minimum: 0, description: 'Number of minutes with data.' }),
+      percentile: nullable(percent('Percentile rank of price_usd, 0 to 100.')),
+      n: count('Number of minutes with data.'),
       window_hours: WindowHours,
     },
     {
@@ -205,13 +192,9 @@ export const DepegAnswer = Type.Object({
     Type.Object(
       {
         supply_usd: Usd('USDC in circulation on all chains'),
-        change_24h_pct: nullable(
-          Type.Number({ description: 'Change over 24 h, percent; null if unknown.' }),
-        ),
-        change_7d_pct: nullable(
-          Type.Number({ description: 'Change over 7 days, percent; null if unknown.' }),
-        ),
-        as_of_iso: Iso('Receive time of the supply figure, UTC.'),
+        change_24h_pct: nullable(number('Change over 24 h, percent; null if unknown.')),
+        change_7d_pct: nullable(number('Change over 7 days, percent; null if unknown.')),
+        as_of_iso: instant('Receive time of the supply figure, UTC.'),
       },
       { description: 'USDC supply; null if unknown for 6 h.' },
     ),

@@ -175,7 +175,7 @@ function emaOf(emaUsd: number, peg: PegPrice) {
   return {
     price_usd: price(emaUsd),
     deviation_bps: bps(deviationBps),
-    momentum_bps: bps(peg.deviationBps - deviationBps),
+    momentum_bps: bps(bps(peg.deviationBps) - bps(deviationBps)),
   }
 }
 

@@ -1,17 +1,29 @@
 import { Type } from 'typebox'
 import { fundingSigns } from '../../funding/funding-series.ts'
 import { crowdings, fundingBiases } from '../../funding/funding-tilt.ts'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  count,
+  flag,
+  Iso,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  positive,
+  text,
+} from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 import { fundingTrends } from './funding-trend.ts'
 import { lookbackHoursMax } from './lookback-parameter.ts'
 
-const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
-const Rate = Type.Number({ description: 'Hourly rate, a fraction of the position notional.' })
-const AnnualizedPct = Type.Number({
-  description: 'Rate x (24 / interval_hours) x 365 x 100, percent per year, not compounded.',
-})
+const Rate = number('Hourly rate, a fraction of the position notional.')
+const AnnualizedPct = number(
+  'Rate x (24 / interval_hours) x 365 x 100, percent per year, not compounded.',
+)
 
 /** Statistics of the hours of one window. */
 const statistics = {
@@ -23,57 +35,42 @@ const statistics = {
   median_rate: Rate,
   max_rate: Rate,
   min_rate: Rate,
-  stdev_rate: Type.Number({
-    minimum: 0,
-    description: 'Population standard deviation of the hourly rates, a fraction.',
-  }),
+  stdev_rate: nonNegative('Population standard deviation of the hourly rates, a fraction.'),
   average_annualized_pct: AnnualizedPct,
-  cumulative_pct: Type.Number({
-    description: 'Sum of the hourly rates x 100, percent: cost of holding a long over these hours.',
-  }),
-  positive_pct: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description: 'Share of hours with a positive rate, percent.',
-  }),
-  flips: Type.Integer({
-    minimum: 0,
-    description: 'Number of sign changes between successive hours; zeros are skipped.',
-  }),
+  cumulative_pct: number(
+    'Sum of the hourly rates x 100, percent: cost of holding a long over these hours.',
+  ),
+  positive_pct: percent('Share of hours with a positive rate, percent.'),
+  flips: count('Number of sign changes between successive hours; zeros are skipped.'),
 }
 
 export const FundingAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
   funding: Type.Object({
-    current_rate: Type.Number({
-      description:
-        "The venue's running estimate of the next hourly rate, a fraction; positive: longs pay shorts.",
-    }),
+    current_rate: number(
+      "The venue's running estimate of the next hourly rate, a fraction; positive: longs pay shorts.",
+    ),
     interval_hours: Type.Literal(1, { description: 'Hours between two funding payments.' }),
     annualized_pct: AnnualizedPct,
-    predicted_rate: Type.Number({
-      description:
-        'Predicted rate of the next payment, a fraction; on this venue always equal to current_rate.',
-    }),
+    predicted_rate: number(
+      'Predicted rate of the next payment, a fraction; on this venue always equal to current_rate.',
+    ),
     implied_rate: nullable(
-      Type.Number({
-        description:
-          "Rate that the venue's formula gives if premium_bps lasts the whole hour, a fraction. null without impact prices, and for builder-deployed perpetuals, whose multiplier is not published.",
-      }),
+      number(
+        "Rate that the venue's formula gives if premium_bps lasts the whole hour, a fraction. null without impact prices, and for builder-deployed perpetuals, whose multiplier is not published.",
+      ),
     ),
     premium_bps: nullable(
-      Type.Number({
-        description:
-          "Premium of the venue's impact prices over the oracle price, in basis points. null without impact prices.",
-      }),
+      number(
+        "Premium of the venue's impact prices over the oracle price, in basis points. null without impact prices.",
+      ),
     ),
     track_record: recordMember,
     reverting_rate: nullable(
-      Type.Number({
-        description:
-          'AR(1) forecast of the next hourly rate, a fraction: it reverts from the last settled rate towards the 30-day median, as in the last 7 days. null until the last hour is settled, or below 48 pairs of hours.',
-      }),
+      number(
+        'AR(1) forecast of the next hourly rate, a fraction: it reverts from the last settled rate towards the 30-day median, as in the last 7 days. null until the last hour is settled, or below 48 pairs of hours.',
+      ),
     ),
     reverting_track_record: recordMember,
     next_funding_iso: Iso,
@@ -85,12 +82,9 @@ export const FundingAnswer = Type.Object({
     }),
     ...statistics,
     percentile: nullable(
-      Type.Number({
-        minimum: 0,
-        maximum: 100,
-        description:
-          'Percentile rank of current_rate among the hours of the last 30 days, 0 to 100, equal values counted half. null below 168 hours.',
-      }),
+      percent(
+        'Percentile rank of current_rate among the hours of the last 30 days, 0 to 100, equal values counted half. null below 168 hours.',
+      ),
     ),
     percentile_window_hours: Type.Integer({
       minimum: 1,
@@ -99,10 +93,9 @@ export const FundingAnswer = Type.Object({
         'From the first hour with data in the last 30 days until the last complete hour, hours.',
     }),
     zscore: nullable(
-      Type.Number({
-        description:
-          'Distance of current_rate from the mean of the same hours, in population standard deviations. Large when most hours have the same rate, so no label uses it. null below 168 hours, or if all rates are equal.',
-      }),
+      number(
+        'Distance of current_rate from the mean of the same hours, in population standard deviations. Large when most hours have the same rate, so no label uses it. null below 168 hours, or if all rates are equal.',
+      ),
     ),
     trend: oneOf(
       fundingTrends,
@@ -137,15 +130,13 @@ export const FundingAnswer = Type.Object({
         timestamp_iso: Iso,
         rate: Rate,
         premium: nullable(
-          Type.Number({
-            description:
-              'Premium of the hour as published by the venue, a fraction; null if not published.',
-          }),
+          number(
+            'Premium of the hour as published by the venue, a fraction; null if not published.',
+          ),
         ),
-        settled: Type.Boolean({
-          description:
-            "true: the venue's record of the payment. false: the venue's last estimate before the hour.",
-        }),
+        settled: flag(
+          "true: the venue's record of the payment. false: the venue's last estimate before the hour.",
+        ),
       }),
       {
         maxItems: 168,
@@ -156,15 +147,10 @@ export const FundingAnswer = Type.Object({
   }),
   venues: Type.Array(
     Type.Object({
-      venue: Type.String({ description: "Exchange, by this venue's name for it." }),
-      rate: Type.Number({
-        description: 'Predicted rate for one interval of that exchange, a fraction.',
-      }),
-      interval_hours: Type.Number({
-        exclusiveMinimum: 0,
-        description: 'Hours between two funding payments there.',
-      }),
-      hourly_rate: Type.Number({ description: 'rate / interval_hours, a fraction.' }),
+      venue: text("Exchange, by this venue's name for it."),
+      rate: number('Predicted rate for one interval of that exchange, a fraction.'),
+      interval_hours: positive('Hours between two funding payments there.'),
+      hourly_rate: number('rate / interval_hours, a fraction.'),
       annualized_pct: AnnualizedPct,
       next_funding_iso: Iso,
       as_of: Iso,
@@ -177,12 +163,11 @@ export const FundingAnswer = Type.Object({
   venue_spread: nullable(
     Type.Object(
       {
-        long_on: Type.String({ description: 'Exchange with the lowest hourly rate.' }),
-        short_on: Type.String({ description: 'Exchange with the highest hourly rate.' }),
-        gross_annualized_pct: Type.Number({
-          minimum: 0,
-          description: 'Highest less lowest rate, percent per year, before fees and slippage.',
-        }),
+        long_on: text('Exchange with the lowest rate.'),
+        short_on: text('Exchange with the highest rate.'),
+        gross_annualized_pct: nonNegative(
+          'Highest less lowest annualized_pct, percent, before fees and slippage.',
+        ),
       },
       {
         description:

@@ -224,6 +224,49 @@ describe('funding', () => {
     })
   })
 
+  test('the spread between exchanges is that of the annualised rates, which have more digits', () => {
+    const { venues, venue_spread } = read([
+      history([1e-5]),
+      context('BTC', { fundingRateHourly: 1.25e-5 }),
+      venueFundings([
+        { venue: 'BinPerp', rate: 0.00007957, intervalHours: 8, nextFundingMs: NOW_MS + 1 },
+      ]),
+    ])
+    expect(venues[0]).toMatchObject({ hourly_rate: 9.95e-6, annualized_pct: 8.7129 })
+    const gross_annualized_pct = 2.2371
+    expect(venue_spread).toEqual({ long_on: 'BinPerp', short_on: 'HlPerp', gross_annualized_pct })
+  })
+
+  property.prop([
+    fc.array(fc.double({ min: -0.01, max: 0.01, noNaN: true }), { minLength: 1, maxLength: 3 }),
+    rateOf,
+  ])(
+    'the spread between exchanges is the difference of printed rates',
+    (rates, fundingRateHourly) => {
+      const fundings = rates.map((rate, at) => ({
+        venue: `Venue${at}`,
+        rate,
+        intervalHours: 2 ** (at + 1),
+        nextFundingMs: NOW_MS + 1,
+      }))
+      const {
+        funding: own,
+        venues,
+        venue_spread,
+      } = read([history([1e-5]), context('BTC', { fundingRateHourly }), venueFundings(fundings)])
+      const printed = new Map(venues.map((each) => [each.venue, each.annualized_pct]))
+      printed.set('HlPerp', own.annualized_pct)
+      const [highest, lowest] = [Math.max(...printed.values()), Math.min(...printed.values())]
+      expect(printed.get(venue_spread?.short_on ?? '')).toBe(highest)
+      expect(printed.get(venue_spread?.long_on ?? '')).toBe(lowest)
+      expect(venue_spread?.gross_annualized_pct).toBe(Number((highest - lowest).toFixed(4)))
+      for (const { rate, interval_hours, hourly_rate } of venues)
+        expect(hourly_rate).toBe(
+          Math.sign(rate) * Number((Math.abs(rate) / interval_hours + 1e-15).toFixed(8)),
+        )
+    },
+  )
+
   test.each([
     { what: 'never received', shown: [] },
     {

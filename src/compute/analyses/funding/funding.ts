@@ -14,7 +14,7 @@ import {
   WEEK_HOURS,
 } from '../../funding/funding-series.ts'
 import type { FundingTilt } from '../../funding/funding-tilt.ts'
-import { annualizedPctOf, FUNDING_INTERVAL_HOURS, fundingTilt } from '../../funding/funding-tilt.ts'
+import { FUNDING_INTERVAL_HOURS, fundingTilt } from '../../funding/funding-tilt.ts'
 import { dexKindOf, fundingPremium } from '../../funding/premium.ts'
 import { revertingMedian } from '../../funding/reverting-rate.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
@@ -26,7 +26,7 @@ import { deviationsOf, percentOf } from '../../render/count-digits.ts'
 import { belowFloor } from '../../render/coverage-floor.ts'
 import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder.ts'
 import { coinMembers } from '../../render/quote-unit.ts'
-import { bps, decimals, orNull, percent, rate } from '../../render/significance.ts'
+import { bps, decimals, orNull, rate } from '../../render/significance.ts'
 import type { SeriesStatistics } from '../../statistics/series-statistics.ts'
 import {
   compactRecordOmits,
@@ -42,7 +42,7 @@ import {
   lookbackViewKey,
 } from './lookback-parameter.ts'
 import type { VenueRate } from './venue-rates.ts'
-import { otherVenueRates, widestSpread } from './venue-rates.ts'
+import { otherVenueRates, shownAnnualizedPct, widestSpread } from './venue-rates.ts'
 
 /** The answer changes by the hour; rendering every second would waste work. */
 const PERIOD_MS = 5_000
@@ -232,7 +232,7 @@ function hoursNeeded({ week, monthSpanHours }: FundingWindows, lookbackHours: nu
   return Math.max(1, Math.ceil(FLOOR_SHARE * exist))
 }
 
-/** Present figures. Annualised from the rounded rate, so that the published identity holds exactly. */
+/** Present figures. */
 function current(coin: CoinMarket, context: ContextEvent) {
   const currentRate = rate(context.fundingRateHourly)
   const dexKind = dexKindOf(coin.listing.coin)
@@ -241,7 +241,7 @@ function current(coin: CoinMarket, context: ContextEvent) {
   return {
     current_rate: currentRate,
     interval_hours: FUNDING_INTERVAL_HOURS,
-    annualized_pct: percent(annualizedPctOf(currentRate, FUNDING_INTERVAL_HOURS)),
+    annualized_pct: shownAnnualizedPct(currentRate, FUNDING_INTERVAL_HOURS),
     // The venue publishes one figure for both: the running estimate of the next hourly rate.
     predicted_rate: currentRate,
     implied_rate:
@@ -278,7 +278,7 @@ function shown(of: SeriesStatistics) {
     max_rate: rate(of.max),
     min_rate: rate(of.min),
     stdev_rate: rate(of.deviation),
-    average_annualized_pct: percent(annualizedPctOf(averageRate, FUNDING_INTERVAL_HOURS)),
+    average_annualized_pct: shownAnnualizedPct(averageRate, FUNDING_INTERVAL_HOURS),
     // The digits of a rate, in percent.
     cumulative_pct: decimals(of.sum * 100, 6),
     positive_pct: percentOf(of.positivePct, of.count),
@@ -366,8 +366,8 @@ function shownVenue({ venue, rate: raw, intervalHours, nextFundingMs, asOfMs }: 
     venue,
     rate: intervalRate,
     interval_hours: intervalHours,
-    hourly_rate: rate(raw / intervalHours),
-    annualized_pct: percent(annualizedPctOf(intervalRate, intervalHours)),
+    hourly_rate: rate(intervalRate / intervalHours),
+    annualized_pct: shownAnnualizedPct(raw, intervalHours),
     next_funding_iso: isoInstant(nextFundingMs),
     as_of: isoInstant(asOfMs),
   }
@@ -379,7 +379,7 @@ function venueSpread(venueRates: readonly VenueRate[], { fundingRateHourly }: Co
     widest && {
       long_on: widest.longOn,
       short_on: widest.shortOn,
-      gross_annualized_pct: percent(annualizedPctOf(widest.rateHourly, FUNDING_INTERVAL_HOURS)),
+      gross_annualized_pct: widest.annualizedPct,
     }
   )
 }

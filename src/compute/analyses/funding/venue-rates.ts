@@ -1,5 +1,6 @@
 import type { VenueFunding, VenueFundingsEvent } from '../../../domain/event.ts'
-import { rate } from '../../render/significance.ts'
+import { annualizedPctOf, FUNDING_INTERVAL_HOURS } from '../../funding/funding-tilt.ts'
+import { percent, rate } from '../../render/significance.ts'
 
 /** This venue's name in its own list of exchanges. */
 const OWN_NAME = 'HlPerp'
@@ -15,8 +16,8 @@ export type VenueRate = VenueFunding & {
 type VenueSpread = {
   readonly longOn: string
   readonly shortOn: string
-  /** Hourly income of both positions, as a fraction, before fees. */
-  readonly rateHourly: number
+  /** Yearly income of both positions, before fees. */
+  readonly annualizedPct: number
 }
 
 /** Predicted rates of other exchanges, without those whose interval is over. */
@@ -27,25 +28,32 @@ export function otherVenueRates(event: VenueFundingsEvent | null, atMs: number):
     .map((funding) => ({ ...funding, asOfMs: event.timeExchangeMs }))
 }
 
-/** Long at the lowest rate, short at the highest; null without another exchange. */
+/** Percent a year, as printed: from the rounded rate, so that the published identity holds exactly. */
+export function shownAnnualizedPct(exactRate: number, intervalHours: number): number {
+  return percent(annualizedPctOf(rate(exactRate), intervalHours))
+}
+
+/** Long at the lowest rate, short at the highest, as printed; null without another exchange. */
 export function widestSpread(
   others: readonly VenueRate[],
   ownRateHourly: number,
 ): VenueSpread | null {
   if (others.length === 0) return null
   const all = [
-    // As printed.
-    { venue: OWN_NAME, rateHourly: rate(ownRateHourly) },
+    {
+      venue: OWN_NAME,
+      annualizedPct: shownAnnualizedPct(ownRateHourly, FUNDING_INTERVAL_HOURS),
+    },
     ...others.map(({ venue, rate: raw, intervalHours }) => ({
       venue,
-      rateHourly: rate(raw / intervalHours),
+      annualizedPct: shownAnnualizedPct(raw, intervalHours),
     })),
-  ].toSorted((one, other) => one.rateHourly - other.rateHourly)
+  ].toSorted((one, other) => one.annualizedPct - other.annualizedPct)
   const [lowest, highest] = [all.at(0), all.at(-1)]
   if (lowest === undefined || highest === undefined) return null
   return {
     longOn: lowest.venue,
     shortOn: highest.venue,
-    rateHourly: highest.rateHourly - lowest.rateHourly,
+    annualizedPct: percent(highest.annualizedPct - lowest.annualizedPct),
   }
 }

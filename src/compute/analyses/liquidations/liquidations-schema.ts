@@ -2,7 +2,20 @@ import { Type } from 'typebox'
 import { cascadeLevels, cascadeWeights } from '../../liquidation/cascade.ts'
 import { HALF_LIFE_MS } from '../../liquidation/liquidation-flow.ts'
 import { MAP_MULTIPLES } from '../../liquidation/zone-map.ts'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  count,
+  flag,
+  fraction,
+  instant,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  positive,
+} from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 
@@ -17,27 +30,20 @@ export type ZoneHolding = (typeof zoneHoldings)[number]
 
 /** A notional; null while the quote unit of the coin has no USD price. */
 const usdAtMark = (description: string) =>
-  nullable(
-    Type.Number({
-      minimum: 0,
-      description: `${description}, USD at mark_price; null if dex.usd_per_quote_unit is.`,
-    }),
-  )
+  nullable(nonNegative(`${description}, USD at mark_price; null if dex.usd_per_quote_unit is.`))
 
 const Usd = usdAtMark('Notional on the map')
 const Score = Type.Number({ minimum: 0, maximum: 1 })
-const Away = Type.Number({ minimum: 0, description: 'Distance from `price`, percent.' })
-const Price = Type.Number({ exclusiveMinimum: 0, description: 'USD.' })
+const Away = nonNegative('Distance from `price`, percent.')
+const Price = positive('USD.')
 const Observed = usdAtMark(
   'Part of estimated_notional from positions of known accounts at their actual liquidation prices',
 )
 
 const Zone = Type.Object({
-  price: Type.Number({
-    exclusiveMinimum: 0,
-    description:
-      'Notional-weighted median liquidation price of this tier on the map, USD; unless holds is on_map, the liquidation price of a hypothetical position opened now.',
-  }),
+  price: positive(
+    'Notional-weighted median liquidation price of this tier on the map, USD; unless holds is on_map, the liquidation price of a hypothetical position opened now.',
+  ),
   leverage: oneOf(
     ['3x', '5x', '10x', '25x', '50x'],
     'Leverage tier. A position counts in the nearest permitted tier (by ratio); below 3x in below_3x.',
@@ -45,15 +51,10 @@ const Zone = Type.Object({
   estimated_notional: usdAtMark('Notional of this tier on the map, known accounts included'),
   observed_notional: Observed,
   distance_pct: Away,
-  share_pct: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description: 'Share of the notional of the five tiers of this side, percent.',
-  }),
-  permitted: Type.Boolean({
-    description:
-      'false: the coin does not allow this leverage; the notional is 0 and price is hypothetical.',
-  }),
+  share_pct: percent('Share of the notional of the five tiers of this side, percent.'),
+  permitted: flag(
+    'false: the coin does not allow this leverage; the notional is 0 and price is hypothetical.',
+  ),
   holds: oneOf(
     zoneHoldings,
     'on_map: the tier has notional on the map. beyond: all of it lies beyond the map. nothing: no notional.',
@@ -62,10 +63,7 @@ const Zone = Type.Object({
 
 const BelowTiers = Type.Object({
   price: nullable(
-    Type.Number({
-      exclusiveMinimum: 0,
-      description: 'Notional-weighted median liquidation price, USD; null if notional_usd is 0.',
-    }),
+    positive('Notional-weighted median liquidation price, USD; null if notional_usd is 0.'),
   ),
   distance_pct: nullable(Away),
   notional_usd: usdAtMark('Notional on the map'),
@@ -74,10 +72,7 @@ const BelowTiers = Type.Object({
 const Beyond = Type.Object({
   notional_usd: usdAtMark('Notional beyond the map, all leverages'),
   observed_usd: usdAtMark('Part of notional_usd from positions of known accounts'),
-  positions: Type.Integer({
-    minimum: 0,
-    description: 'Number of positions of known accounts.',
-  }),
+  positions: count('Number of positions of known accounts.'),
   by_leverage: Type.Record(Type.String(), nullable(Type.Number({ minimum: 0 })), {
     description:
       'notional_usd by leverage tier and below_3x, USD at mark_price; zeros are left out.',
@@ -87,10 +82,7 @@ const Beyond = Type.Object({
 })
 
 const Cluster = Type.Object({
-  price: Type.Number({
-    exclusiveMinimum: 0,
-    description: 'Notional-weighted median liquidation price within one distance band, USD.',
-  }),
+  price: positive('Notional-weighted median liquidation price within one distance band, USD.'),
   distance_pct: Away,
   estimated_notional: Usd,
   observed_notional: Observed,
@@ -98,15 +90,11 @@ const Cluster = Type.Object({
 
 const { proximity, size, leverageSkew, volatility } = cascadeWeights
 
-const realisedUsd = (description: string) =>
-  nullable(Type.Number({ minimum: 0, description: `${description}, USD.` }))
+const realisedUsd = (description: string) => nullable(nonNegative(`${description}, USD.`))
 
 const Realised = Type.Object({
   notional_usd: realisedUsd('Notional'),
-  count: Type.Integer({
-    minimum: 0,
-    description: 'Number of closings of one account at one time.',
-  }),
+  count: count('Number of closings of one account at one time.'),
   largest_usd: realisedUsd('Largest'),
   by_method: Type.Object({
     market: realisedUsd('On the order book'),
@@ -117,14 +105,8 @@ const Realised = Type.Object({
 export const LiquidationsAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
-  price: Type.Number({
-    exclusiveMinimum: 0,
-    description: 'Current mid price, USD; with the warning thin_book the mark price.',
-  }),
-  mark_price: Type.Number({
-    exclusiveMinimum: 0,
-    description: 'Mark price, which triggers liquidations, USD.',
-  }),
+  price: positive('Current mid price, USD; with the warning thin_book the mark price.'),
+  mark_price: positive('Mark price, which triggers liquidations, USD.'),
   zones: Type.Object({
     longs: Type.Array(Zone, { description: 'One zone per tier, largest notional first.' }),
     shorts: Type.Array(Zone, { description: 'One zone per tier, smallest notional first.' }),
@@ -160,11 +142,9 @@ export const LiquidationsAnswer = Type.Object({
     },
   ),
   cascade_risk: Type.Object({
-    score: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: `${proximity} proximity + ${size} size + ${leverageSkew} leverage_skew + ${volatility} volatility. A ranking, not a probability.`,
-    }),
+    score: fraction(
+      `${proximity} proximity + ${size} size + ${leverageSkew} leverage_skew + ${volatility} volatility. A ranking, not a probability.`,
+    ),
     level: oneOf(
       cascadeLevels,
       'By score: LOW < 0.35, MODERATE < 0.65, HIGH < 0.85, else EXTREME.',
@@ -174,27 +154,14 @@ export const LiquidationsAnswer = Type.Object({
     ),
     track_record: recordMember,
     components: Type.Object({
-      proximity: Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description: 'exp(-nearest_cluster.distance_pct / 5); 0 for an empty map.',
-      }),
-      size: Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description:
-          '1 - exp(-x / 0.2), x = notional within 5 % of price on the larger side / open interest, as a ratio.',
-      }),
-      leverage_skew: Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description: '|longs - shorts| / (longs + shorts) of the notional within 5 % of price.',
-      }),
-      volatility: Type.Number({
-        minimum: 0,
-        maximum: 1,
-        description: '1 - exp(-x / 1.5), x = ATR of 14 hourly bars in percent of price.',
-      }),
+      proximity: fraction('exp(-nearest_cluster.distance_pct / 5); 0 for an empty map.'),
+      size: fraction(
+        '1 - exp(-x / 0.2), x = notional within 5 % of price on the larger side / open interest, as a ratio.',
+      ),
+      leverage_skew: fraction(
+        '|longs - shorts| / (longs + shorts) of the notional within 5 % of price.',
+      ),
+      volatility: fraction('1 - exp(-x / 1.5), x = ATR of 14 hourly bars in percent of price.'),
     }),
     nearest_cluster: Type.Object(
       {
@@ -212,27 +179,17 @@ export const LiquidationsAnswer = Type.Object({
     {
       longs: Realised,
       shorts: Realised,
-      newest_iso: nullable(
-        Type.String({
-          format: 'date-time',
-          description: 'Time of the newest liquidation, UTC; null without one.',
-        }),
-      ),
+      newest_iso: nullable(instant('Time of the newest liquidation, UTC; null without one.')),
       coverage: Type.Object(
         {
           observed_since_iso: nullable(
-            Type.String({
-              format: 'date-time',
-              description:
-                'Start of the observation without a lost trade, UTC; null before it, and while the trade feed is stale.',
-            }),
+            instant(
+              'Start of the observation without a lost trade, UTC; null before it, and while the trade feed is stale.',
+            ),
           ),
           longs_followed_pct: percent('Share of long open interest in known accounts.'),
           shorts_followed_pct: percent('Share of short open interest in known accounts.'),
-          liquidator_vaults: Type.Integer({
-            minimum: 0,
-            description: 'Number of followed liquidator vaults.',
-          }),
+          liquidator_vaults: count('Number of followed liquidator vaults.'),
           market_wide_pct: percent('Share of the 24 hours with a source of all liquidations.'),
         },
         {
@@ -254,19 +211,15 @@ export const LiquidationsAnswer = Type.Object({
     },
   ),
   long_short_ratio: nullable(
-    Type.Number({
-      exclusiveMinimum: 0,
-      description:
-        'Transform of the funding rate, not a count of positions: exp(0.5 tanh((hourly rate - 0.0000125) / 0.00005)), 0.61 to 1.65; 1 at the baseline rate. null for builder-deployed perpetuals, whose baseline differs.',
-    }),
+    positive(
+      'Transform of the funding rate, not a count of positions: exp(0.5 tanh((hourly rate - 0.0000125) / 0.00005)), 0.61 to 1.65; 1 at the baseline rate. null for builder-deployed perpetuals, whose baseline differs.',
+    ),
   ),
   summary: Type.Object({
     open_interest_usd: nullable(
-      Type.Number({
-        minimum: 0,
-        description:
-          'Open interest, one-sided, USD at mark_price; null if dex.usd_per_quote_unit is.',
-      }),
+      nonNegative(
+        'Open interest, one-sided, USD at mark_price; null if dex.usd_per_quote_unit is.',
+      ),
     ),
     longs_usd: Usd,
     shorts_usd: Usd,
@@ -287,14 +240,12 @@ export const LiquidationsAnswer = Type.Object({
       ),
       longs_on_map_pct: percent('Longs on the map.'),
       shorts_on_map_pct: percent('Shorts on the map.'),
-      flow_since_iso: Type.String({
-        format: 'date-time',
-        description: `Start of the observation of open interest, UTC. After ${START_FORGOTTEN_HOURS} hours less than 0.01 % of the open interest that existed at the start is left in the map.`,
-      }),
-      is_approximate: Type.Boolean({
-        description:
-          'Mark prices were missing for a while: zones were cleared by candle ranges, or not at all.',
-      }),
+      flow_since_iso: instant(
+        `Start of the observation of open interest, UTC. After ${START_FORGOTTEN_HOURS} hours less than 0.01 % of the open interest that existed at the start is left in the map.`,
+      ),
+      is_approximate: flag(
+        'Mark prices were missing for a while: zones were cleared by candle ranges, or not at all.',
+      ),
     },
     {
       description:
@@ -310,28 +261,17 @@ export const LiquidationsAnswer = Type.Object({
       description:
         'Assumed share of new exposure by leverage tier, before the taker side is shifted to higher tiers.',
     }),
-    maintenance_margin: Type.Number({
-      description: 'Maintenance margin of the first margin tier, as a fraction of notional.',
-    }),
-    max_leverage: Type.Number({
-      description: 'Maximum leverage of the coin, as a ratio.',
-    }),
-    half_life_hours: Type.Number({
-      description: 'Half-life of observed exposure, hours.',
-    }),
+    maintenance_margin: number(
+      'Maintenance margin of the first margin tier, as a fraction of notional.',
+    ),
+    max_leverage: number('Maximum leverage of the coin, as a ratio.'),
+    half_life_hours: number('Half-life of observed exposure, hours.'),
   }),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_liquidations') }),
 })
 
 function Multiple(which: string) {
   return nullable(
-    Type.Number({
-      minimum: 0,
-      description: `${which} liquidation price as a ratio to mark_price; null without positions.`,
-    }),
+    nonNegative(`${which} liquidation price as a ratio to mark_price; null without positions.`),
   )
-}
-
-function percent(description: string) {
-  return Type.Number({ minimum: 0, maximum: 100, description })
 }

@@ -43,11 +43,7 @@ describe('liquidations', () => {
 
   test('a worked example by hand: one coin of 3x, everything opened at 100', () => {
     const given = { markPrice: 100, midPrice: 100, openInterestBase: 1_000 }
-    const flatAtHundred = wave('15m', 1_344, 0).map((bar) => ({
-      ...bar,
-      ...{ open: 100, high: 100.5, low: 99.5, close: 100 },
-    }))
-    const found = answer(3, [context('BTC', given), history('BTC', '15m', flatAtHundred)])
+    const found = answer(3, [context('BTC', given), flatAtHundred()])
     // Long: 100 (1 - 1/3) / (1 - 1/6) = 80; short: 100 (1 + 1/3) / (1 + 1/6) = 114.286.
     const long = found.zones.longs[0]
     const short = found.zones.shorts.at(-1)
@@ -170,6 +166,31 @@ describe('liquidations', () => {
     expect(coverage.observed_pct).toBeGreaterThan(0)
     expect(coverage.flow_pct).toBeGreaterThan(0)
   })
+
+  test.each([
+    { awayPct: 1.00004, shownPct: 1 },
+    { awayPct: 1.0042, shownPct: 1.0042 },
+  ])(
+    'a cluster $awayPct % away is within 1 % as its distance is printed',
+    ({ awayPct, shownPct }) => {
+      const given = { markPrice: 100, openInterestBase: 1_000 }
+      const account = position('0xa', -900, { liquidationPrice: 101, leverage: 50 })
+      const largest = (found: Body) =>
+        found.clusters.shorts.toSorted(
+          (one, other) => (other.estimated_notional ?? 0) - (one.estimated_notional ?? 0),
+        )[0]
+      const answerAt = (midPrice: number) =>
+        answer(50, [context('BTC', { ...given, midPrice }), flatAtHundred(), account])
+      const found = answerAt((largest(answerAt(100))?.price ?? Number.NaN) / (1 + awayPct / 100))
+      expect(largest(found)?.distance_pct).toBe(shownPct)
+      const within = [...found.clusters.longs, ...found.clusters.shorts].flatMap((cluster) =>
+        cluster.distance_pct <= 1 ? [cluster.estimated_notional ?? Number.NaN] : [],
+      )
+      const sum = within.reduce((total, usd) => total + usd, 0)
+      // Whole dollars, rounded down.
+      expect((found.total_at_risk_usd.within_1pct ?? Number.NaN) - sum).toBeCloseTo(0, -1)
+    },
+  )
 
   test('score and level follow from the published components and weights', () => {
     const { cascade_risk: risk } = answer(40, [...busy()])
@@ -399,6 +420,15 @@ function* busy(): Generator<MarketEvent> {
       liquidationPrice,
       ...at(5_600),
     }
+}
+
+/** Nothing moves but the range of each bar. */
+function flatAtHundred(): MarketEvent {
+  const bars = wave('15m', 1_344, 0).map((bar) => ({
+    ...bar,
+    ...{ open: 100, high: 100.5, low: 99.5, close: 100 },
+  }))
+  return history('BTC', '15m', bars)
 }
 
 function position(

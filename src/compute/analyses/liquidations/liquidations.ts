@@ -236,7 +236,7 @@ function clustersOf({ clusters }: SideMap, dollars: InUsd) {
     .filter(({ notionalUsd }) => isPrinted(notionalUsd, dollars))
     .map((cluster) => ({
       price: price(cluster.price),
-      distance_pct: bps(cluster.distancePct),
+      distance_pct: percent(cluster.distancePct),
       estimated_notional: dollars(cluster.notionalUsd),
       observed_notional: dollars(cluster.observedUsd),
     }))

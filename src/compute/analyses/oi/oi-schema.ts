@@ -1,41 +1,42 @@
 import { Type } from 'typebox'
 import { divergences, interestTrends, positionings } from '../../open-interest/positioning.ts'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  Iso,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  positive,
+} from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
-
-const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
 
 function change(of: string, window: string) {
   return nullable(
-    Type.Number({
-      description: `Change of ${of} over ${window}, percent; null without a reading above 0 then.`,
-    }),
+    number(`Change of ${of} over ${window}, percent; null without a reading above 0 then.`),
   )
 }
 
 function seconds(window: string) {
   return nullable(
-    Type.Number({
-      description: `Actual age in seconds of the reading used for ${window} ago, within 10 % and 1 h of nominal; null without one.`,
-    }),
+    number(
+      `Actual age in seconds of the reading used for ${window} ago, within 10 % and 1 h of nominal; null without one.`,
+    ),
   )
 }
 
 export const OpenInterestAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
-  price: Type.Number({ exclusiveMinimum: 0, description: 'Mark price, USD.' }),
+  price: positive('Mark price, USD.'),
   oi: Type.Object({
-    current: Type.Number({
-      minimum: 0,
-      description: "Open contracts in the coin's unit, one-sided.",
-    }),
+    current: nonNegative("Open contracts in the coin's unit, one-sided."),
     notional_usd: nullable(
-      Type.Number({
-        minimum: 0,
-        description:
-          'current x price (x dex.usd_per_quote_unit if dex is present), USD; null if that factor is.',
-      }),
+      nonNegative(
+        'current x price (x dex.usd_per_quote_unit if dex is present), USD; null if that factor is.',
+      ),
     ),
     delta_5m_pct: change('contracts', '5 minutes'),
     delta_1h: change('contracts', '1 hour'),
@@ -60,12 +61,9 @@ export const OpenInterestAnswer = Type.Object({
       delta_7d: seconds('7 days'),
     }),
     percentile: nullable(
-      Type.Number({
-        minimum: 0,
-        maximum: 100,
-        description:
-          'Percentile rank of current among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 20 readings.',
-      }),
+      percent(
+        'Percentile rank of current among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 20 readings.',
+      ),
     ),
     percentile_window_hours: Type.Integer({
       minimum: 0,
@@ -79,31 +77,21 @@ export const OpenInterestAnswer = Type.Object({
       description: 'Number of these readings.',
     }),
     zscore: nullable(
-      Type.Number({
-        description:
-          'Distance of current from the mean of the same readings, in population standard deviations. null below 20 readings, or if all are equal.',
-      }),
+      number(
+        'Distance of current from the mean of the same readings, in population standard deviations. null below 20 readings, or if all are equal.',
+      ),
     ),
     window_high: nullable(
-      Type.Number({
-        minimum: 0,
-        description: 'Maximum of these readings and current, contracts; null below 20 readings.',
-      }),
+      nonNegative('Maximum of these readings and current, contracts; null below 20 readings.'),
     ),
     window_low: nullable(
-      Type.Number({
-        minimum: 0,
-        description: 'Minimum of these readings and current, contracts; null below 20 readings.',
-      }),
+      nonNegative('Minimum of these readings and current, contracts; null below 20 readings.'),
     ),
     trend: oneOf(
       interestTrends,
       'RISING: delta_4h above trend_threshold_pct. FALLING: below its negative. Else FLAT. UNKNOWN if delta_4h is null.',
     ),
-    trend_threshold_pct: Type.Number({
-      exclusiveMinimum: 0,
-      description: 'Absolute 4-hour change that counts as a trend, percent.',
-    }),
+    trend_threshold_pct: positive('Absolute 4-hour change that counts as a trend, percent.'),
     trend_threshold_basis: oneOf(
       ['own_moves', 'fixed'],
       "own_moves: twice the standard deviation of the coin's 4-hour changes over the last 30 days, between 0.5 and 20. fixed: 3, below 168 such changes.",
@@ -117,23 +105,17 @@ export const OpenInterestAnswer = Type.Object({
       'Signs of price_change_4h (at least 0.5) and delta_4h (at least 1): up/up LONG_BUILDUP, down/up SHORT_BUILDUP, down/down LONG_UNWIND, up/down SHORT_COVERING. Else NEUTRAL. UNKNOWN if delta_4h is null.',
     ),
     oi_to_volume_24h: nullable(
-      Type.Number({
-        minimum: 0,
-        description: 'Ratio of open interest to 24 h volume, both notional; null without volume.',
-      }),
+      nonNegative('Ratio of open interest to 24 h volume, both notional; null without volume.'),
     ),
     share_pct: nullable(
-      Type.Number({
-        minimum: 0,
-        maximum: 100,
-        description:
-          'Share of the open interest of all served coins, in USD, percent; null if this coin or more than 10 % of the coins lack data of the last 5 min.',
-      }),
+      percent(
+        'Share of the open interest of all served coins, in USD, percent; null if this coin or more than 10 % of the coins lack data of the last 5 min.',
+      ),
     ),
     history: Type.Array(
       Type.Object({
         timestamp_iso: Iso,
-        current: Type.Number({ minimum: 0, description: 'Open contracts.' }),
+        current: nonNegative('Open contracts.'),
       }),
       {
         maxItems: 24,

@@ -165,7 +165,7 @@ describe('what an agent can check of a pulse', () => {
       since: laterMs / 1000,
     })
     const sum = regime.drivers.reduce((total, { contribution }) => total + contribution, 0)
-    expect(Math.abs(sum - (regime.score ?? Number.NaN))).toBeLessThan(5 * HALF_UNIT)
+    expect(Number(sum.toFixed(3))).toBe(regime.score)
     expect(
       regime.drivers.map(({ name, value, contribution }) => [name, contribution / value]),
     ).toEqual([

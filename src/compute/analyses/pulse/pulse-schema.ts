@@ -1,56 +1,57 @@
 import { Type } from 'typebox'
 import { families } from '../../confluence/confluence.ts'
 import { driverNames, regimeLabels } from '../../regime/regime-rule.ts'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  count,
+  flag,
+  fraction,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  signedFraction,
+  text,
+} from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 
 const Label = oneOf(['bullish', 'bearish', 'neutral'])
 
 const Indicators = Type.Object({
-  rsi_14: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description: 'Wilder RSI over 14 bars; 0 for a constant series, as in TA-Lib.',
-  }),
+  rsi_14: percent('Wilder RSI over 14 bars; 0 for a constant series, as in TA-Lib.'),
   rsi_zone: oneOf(
     ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'],
     'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below. Always neutral while the last 20 closes are equal.',
   ),
-  atr_14: Type.Number({ minimum: 0, description: 'Wilder average true range over 14 bars, USD.' }),
-  atr_pct: Type.Number({ minimum: 0, description: 'atr_14 / close, percent.' }),
-  ema_20: Type.Number({
-    description: 'EMA over 20 closes, seeded with the mean of the first 20, USD.',
-  }),
-  ema_50: Type.Number({ description: 'EMA over 50 closes, likewise, USD.' }),
+  atr_14: nonNegative('Wilder average true range over 14 bars, USD.'),
+  atr_pct: nonNegative('atr_14 / close, percent.'),
+  ema_20: number('EMA over 20 closes, seeded with the mean of the first 20, USD.'),
+  ema_50: number('EMA over 50 closes, likewise, USD.'),
   ema_200: nullable(
-    Type.Number({
-      description:
-        'EMA over 200 closes, USD; null while the seed can still move it by more than 0.01 % of price (see insufficient_bars).',
-    }),
+    number(
+      'EMA over 200 closes, USD; null while the seed can still move it by more than 0.01 % of price (see insufficient_bars).',
+    ),
   ),
   vwap_20: nullable(
-    Type.Number({
-      description:
-        'Volume-weighted average of the typical price over 20 bars, USD; null without volume.',
-    }),
+    number('Volume-weighted average of the typical price over 20 bars, USD; null without volume.'),
   ),
   zscore_100: nullable(
-    Type.Number({
-      description:
-        'Distance of the close from the mean of 100 closes, forming bar included, in population standard deviations; null if all are equal.',
-    }),
+    number(
+      'Distance of the close from the mean of 100 closes, forming bar included, in population standard deviations; null if all are equal.',
+    ),
   ),
   bollinger: Type.Object({
-    upper: Type.Number({ description: 'middle plus 2 population standard deviations, USD.' }),
-    middle: Type.Number({ description: 'Simple moving average of 20 closes, USD.' }),
-    lower: Type.Number({ description: 'middle minus 2 population standard deviations, USD.' }),
-    width_pct: Type.Number({ minimum: 0, description: '(upper - lower) / middle, percent.' }),
+    upper: number('middle plus 2 population standard deviations, USD.'),
+    middle: number('Simple moving average of 20 closes, USD.'),
+    lower: number('middle minus 2 population standard deviations, USD.'),
+    width_pct: nonNegative('(upper - lower) / middle, percent.'),
     position_pct: nullable(
-      Type.Number({
-        description:
-          'Position of the close as a fraction: 0 = lower band, 1 = upper band; null if the bands coincide.',
-      }),
+      number(
+        'Position of the close as a fraction: 0 = lower band, 1 = upper band; null if the bands coincide.',
+      ),
     ),
   }),
   trend: Type.Object({
@@ -73,12 +74,10 @@ const TimeframeAnswer = Type.Object({
     minimum: 1,
     description: 'Number of consecutive candles used, forming one included.',
   }),
-  bars_is_whole_history: Type.Boolean({
-    description: 'true: the coin has no older candles.',
-  }),
+  bars_is_whole_history: flag('true: the coin has no older candles.'),
   insufficient_bars: Type.Array(
     Type.Object({
-      field: Type.String({ description: 'Indicator that is null.' }),
+      field: text('Indicator that is null.'),
       have: Type.Integer({ minimum: 1, description: 'Number of candles; equals bars.' }),
       need: Type.Integer({
         minimum: 1,
@@ -90,10 +89,9 @@ const TimeframeAnswer = Type.Object({
         'Indicators that are null until older candles are loaded; sets the warning short_history.',
     },
   ),
-  candle_freshness_seconds: Type.Number({
-    minimum: 0,
-    description: 'Seconds since the venue last confirmed this candle series.',
-  }),
+  candle_freshness_seconds: nonNegative(
+    'Seconds since the venue last confirmed this candle series.',
+  ),
 })
 
 const Signals = Type.Object(
@@ -113,20 +111,14 @@ const Signals = Type.Object(
 )
 
 const FamilyNet = nullable(
-  Type.Number({
-    minimum: -1,
-    maximum: 1,
-    description: 'As net, over the signals of this family, -1 to 1; null without signals.',
-  }),
+  signedFraction('As net, over the signals of this family, -1 to 1; null without signals.'),
 )
 
 export const PulseAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
   price: Type.Object({
-    current: Type.Number({
-      description: 'Mid price, USD; with the warning thin_book the mark price.',
-    }),
+    current: number('Mid price, USD; with the warning thin_book the mark price.'),
   }),
   timeframes: Type.Object({
     '15m': Type.Optional(TimeframeAnswer),
@@ -134,49 +126,34 @@ export const PulseAnswer = Type.Object({
     '4h': Type.Optional(TimeframeAnswer),
   }),
   derivatives: Type.Object({
-    funding_rate: Type.Number({
-      description:
-        "The venue's running estimate of the next hourly rate, as a fraction; positive: longs pay shorts.",
-    }),
-    funding_annualized_pct: Type.Number({
-      description: 'funding_rate x (24 / funding_interval_hours) x 365 x 100, percent per year.',
-    }),
+    funding_rate: number(
+      "The venue's running estimate of the next hourly rate, as a fraction; positive: longs pay shorts.",
+    ),
+    funding_annualized_pct: number(
+      'funding_rate x (24 / funding_interval_hours) x 365 x 100, percent per year.',
+    ),
     funding_interval_hours: Type.Literal(1, { description: 'Hours between two payments.' }),
     open_interest: nullable(
-      Type.Number({
-        description:
-          'Open interest, one-sided, at the mark price, USD; null if dex.usd_per_quote_unit is.',
-      }),
+      number(
+        'Open interest, one-sided, at the mark price, USD; null if dex.usd_per_quote_unit is.',
+      ),
     ),
-    open_interest_contracts: Type.Number({
-      description: "Open interest in contracts, one-sided, in the coin's unit.",
-    }),
+    open_interest_contracts: number("Open interest in contracts, one-sided, in the coin's unit."),
     impact_bid: nullable(
-      Type.Number({
-        description:
-          "The venue's impact price for a sell order, USD, as of meta.as_of.funding; null if the venue has none. With the warning leg_skew price.current is newer and lies outside the two.",
-      }),
+      number(
+        "The venue's impact price for a sell order, USD, as of meta.as_of.funding; null if the venue has none. With the warning leg_skew price.current is newer and lies outside the two.",
+      ),
     ),
-    impact_ask: nullable(
-      Type.Number({
-        description: "The venue's impact price for a buy order, USD; as impact_bid.",
-      }),
-    ),
+    impact_ask: nullable(number("The venue's impact price for a buy order, USD; as impact_bid.")),
     spread_bps: nullable(
-      Type.Number({
-        description: '(best ask - best bid) / mid price; null without a two-sided quote.',
-      }),
+      number('(best ask - best bid) / mid price; null without a two-sided quote.'),
     ),
   }),
   regime: Type.Object({
     current: oneOf(regimeLabels, 'Regime of the whole market. UNKNOWN: insufficient data.'),
     as_of: Type.Integer({ description: 'Time of the last evaluation, Unix seconds.' }),
     score: nullable(
-      Type.Number({
-        minimum: -1,
-        maximum: 1,
-        description: 'Sum of the contributions, 1 risk on to -1 risk off; null if UNKNOWN.',
-      }),
+      signedFraction('Sum of the contributions, 1 risk on to -1 risk off; null if UNKNOWN.'),
     ),
     previous: nullable(oneOf(regimeLabels, 'Label before `since`; null before any change.')),
     since: nullable(
@@ -187,35 +164,23 @@ export const PulseAnswer = Type.Object({
     drivers: Type.Array(
       Type.Object({
         name: oneOf(driverNames),
-        value: Type.Number({ minimum: -1, maximum: 1, description: '1 risk on to -1 risk off.' }),
-        contribution: Type.Number({ description: 'Weight x value.' }),
+        value: signedFraction('1 risk on to -1 risk off.'),
+        contribution: number('Weight x value.'),
       }),
     ),
-    rule_version: Type.String({ description: 'Version of the regime rule.' }),
+    rule_version: text('Version of the regime rule.'),
   }),
   confluence: Type.Object({
-    score: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'abs(net): agreement of the signals, not a probability.',
-    }),
+    score: fraction('abs(net): agreement of the signals, not a probability.'),
     bias: Label,
     signals: Signals,
-    bullish_count: Type.Integer({ minimum: 0, description: 'Number of bullish signals.' }),
-    bearish_count: Type.Integer({ minimum: 0, description: 'Number of bearish signals.' }),
-    net: Type.Number({
-      minimum: -1,
-      maximum: 1,
-      description: 'Weighted mean of the signals: bullish 1, neutral 0, bearish -1.',
-    }),
+    bullish_count: count('Number of bullish signals.'),
+    bearish_count: count('Number of bearish signals.'),
+    net: signedFraction('Weighted mean of the signals: bullish 1, neutral 0, bearish -1.'),
     weights: Type.Record(Type.String(), Type.Number(), {
       description: 'Weight of each signal in net.',
     }),
-    vote_share: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'Unweighted mean of the signals: bullish 1, neutral 0.5, bearish 0.',
-    }),
+    vote_share: fraction('Unweighted mean of the signals: bullish 1, neutral 0.5, bearish 0.'),
     families: Type.Object({
       trend_following: FamilyNet,
       mean_reversion: FamilyNet,
@@ -225,13 +190,11 @@ export const PulseAnswer = Type.Object({
     per_timeframe: Type.Record(
       Type.String(),
       Type.Object({
-        net: Type.Number({
-          description: 'As net, for the candle signals of this timeframe, -1 to 1.',
-        }),
+        net: number('As net, for the candle signals of this timeframe, -1 to 1.'),
         bias: Label,
       }),
     ),
-    aligned: Type.Boolean({ description: 'All requested timeframes have the same bias.' }),
+    aligned: flag('All requested timeframes have the same bias.'),
     conflicts: Type.Array(Type.Tuple([oneOf(families), oneOf(families)]), {
       description: 'Pairs of families with opposite net.',
     }),
@@ -253,9 +216,6 @@ export const PulseAnswer = Type.Object({
   meta: Type.Object({
     ...metaMembers,
     offering: Type.Literal('service_pulse'),
-    coins_available: Type.Integer({
-      minimum: 0,
-      description: 'Number of coins in /coins.',
-    }),
+    coins_available: count('Number of coins in /coins.'),
   }),
 })

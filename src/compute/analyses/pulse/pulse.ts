@@ -23,8 +23,8 @@ import { regimeTracker } from '../../regime/regime.ts'
 import type { Regime } from '../../regime/regime-rule.ts'
 import {
   compositeOf,
+  contributionOf,
   driverNames,
-  driverRules,
   REGIME_RULE_VERSION,
 } from '../../regime/regime-rule.ts'
 import { answerMeta } from '../../render/answer-meta.ts'
@@ -74,6 +74,13 @@ export const pulse: CoinAnalysis & Component<PulseFacts> = {
     document: PulseAnswer,
     defaultView: defaultTimeframes.join(','),
     viewParameters: [timeframesParameter],
+    viewOmits: (view) =>
+      timeframes
+        .filter((timeframe) => !view.split(',').includes(timeframe))
+        .flatMap((timeframe) => [
+          `timeframes.${timeframe}`,
+          `confluence.per_timeframe.${timeframe}`,
+        ]),
     compactOmits: ['confluence.weights', ...compactRecordOmits('confluence.track_record')],
     // Stale data gives a warning (stale_data), not a refusal.
     inputAgeMsMax: Number.POSITIVE_INFINITY,
@@ -329,7 +336,7 @@ function shownRegime(regime: Regime | null, { renderedAtMs }: Rendering) {
   return {
     current: regime?.label ?? 'UNKNOWN',
     as_of: Math.floor((regime?.asOfMs ?? renderedAtMs) / 1000),
-    score: drivers === null ? null : score(compositeOf(drivers)),
+    score: drivers === null ? null : compositeOf(drivers),
     previous: regime?.previous ?? null,
     since: regime === null ? null : Math.floor(regime.sinceMs / 1000),
     drivers:
@@ -338,7 +345,7 @@ function shownRegime(regime: Regime | null, { renderedAtMs }: Rendering) {
         : driverNames.map((name) => ({
             name,
             value: score(drivers[name]),
-            contribution: score(driverRules[name].weight * drivers[name]),
+            contribution: contributionOf(drivers, name),
           })),
     rule_version: REGIME_RULE_VERSION,
   }

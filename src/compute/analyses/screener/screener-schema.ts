@@ -5,45 +5,46 @@ import { fundingBiases } from '../../funding/funding-tilt.ts'
 import { cascadeLevels } from '../../liquidation/cascade.ts'
 import { interestTrends } from '../../open-interest/positioning.ts'
 import { regimeLabels } from '../../regime/regime-rule.ts'
-import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  count,
+  fraction,
+  Iso,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  signedFraction,
+  text,
+} from '../../render/answer-schema.ts'
 import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
 import { skipReasons } from './screener-columns.ts'
 
 const Direction = oneOf(['bullish', 'bearish', 'neutral'])
 const StressLevel = nullable(oneOf(stressLevels, 'stress_level of /arb; null while /arb has none.'))
-const Score = Type.Number({
-  minimum: 0,
-  maximum: 1,
-  description: 'As in /pulse with timeframes=1h, 0 to 1.',
-})
+const Score = fraction('As in /pulse with timeframes=1h, 0 to 1.')
 const Tickers = Type.Array(Type.String())
 
 /** Members of a row in every view. */
 const compactMembers = {
-  coin: Type.String({ description: "The venue's spelling." }),
-  price: Type.Number({
-    description:
-      'Mid price, or the mark price while the book has no mid, USD; in quote_unit if that is present.',
-  }),
+  coin: text("The venue's spelling."),
+  price: number(
+    'Mid price, or the mark price while the book has no mid, USD; in quote_unit if that is present.',
+  ),
   quote_unit: Type.Optional(
     nullable(
-      Type.String({
-        description:
-          'Collateral token, for a coin of a builder-deployed dex; null until its name is received.',
-      }),
+      text(
+        'Collateral token, for a coin of a builder-deployed dex; null until its name is received.',
+      ),
     ),
   ),
   change_24h_pct: nullable(
-    Type.Number({
-      description: 'Change of price over 24 h, percent; null without a price from then.',
-    }),
+    number('Change of price over 24 h, percent; null without a price from then.'),
   ),
-  signal_strength: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description:
-      '0.6 x abs(confluence net on 1h) + 0.15 x min(abs(rsi_14 - 50) / 50, 1) + 0.15 x min(abs(zscore_100) / 3, 1) + 0.1 if the candle signals of 1h and 4h have the same bias, not neutral. The RSI term is 0 while the last 20 closes are equal.',
-  }),
+  signal_strength: fraction(
+    '0.6 x abs(confluence net on 1h) + 0.15 x min(abs(rsi_14 - 50) / 50, 1) + 0.15 x min(abs(zscore_100) / 3, 1) + 0.1 if the candle signals of 1h and 4h have the same bias, not neutral. The RSI term is 0 while the last 20 closes are equal.',
+  ),
   confluence_bias: Direction,
   trend: oneOf(['bullish', 'bearish', 'neutral'], 'trend.label of /pulse on 4h.'),
   vol_regime: oneOf(
@@ -61,91 +62,62 @@ const CompactRow = Type.Object(compactMembers, { additionalProperties: false })
 const FullRow = Type.Object({
   ...compactMembers,
   signal_strength_supported: Type.Optional(
-    Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description:
-        'Sum of the terms of signal_strength whose records (confluence.bias, vote.rsi, vote.zscore over 4 h, /track-record) are supported; absent without any.',
-    }),
+    fraction(
+      'Sum of the terms of signal_strength whose records (confluence.bias, vote.rsi, vote.zscore over 4 h, /track-record) are supported; absent without any.',
+    ),
   ),
   confluence_score: Score,
-  rsi_14: Type.Number({
-    minimum: 0,
-    maximum: 100,
-    description: 'Wilder RSI over 14 bars of 1h, 0 to 100.',
-  }),
+  rsi_14: percent('Wilder RSI over 14 bars of 1h, 0 to 100.'),
   rsi_zone: oneOf(['overbought', 'bullish', 'neutral', 'bearish', 'oversold']),
-  funding_annualized_pct: Type.Number({ description: 'As in /funding, percent.' }),
+  funding_annualized_pct: number('As in /funding, percent.'),
   oi_trend: oneOf(interestTrends, 'trend of /oi, over 4 h; UNKNOWN below four hours of data.'),
   oi_notional_usd: nullable(
-    Type.Number({
-      minimum: 0,
-      description: 'Open interest at the mark price, USD; null if quote_unit has no USD price.',
-    }),
+    nonNegative('Open interest at the mark price, USD; null if quote_unit has no USD price.'),
   ),
   volume_24h_usd: nullable(
-    Type.Number({
-      minimum: 0,
-      description:
-        'Volume of the last 24 h by the venue, USD; null if quote_unit has no USD price.',
-    }),
+    nonNegative('Volume of the last 24 h by the venue, USD; null if quote_unit has no USD price.'),
   ),
   cascade_level: nullable(
     oneOf(cascadeLevels, 'cascade_risk.level of /liquidations; null while that has no answer.'),
   ),
   liquidated_usd: nullable(
-    Type.Number({
-      minimum: 0,
-      description:
-        'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD: a lower bound unless a source of all liquidations covers them. null while the trade feed is stale or less than 24 h is observed without such a source, or if quote_unit has no USD price.',
-    }),
+    nonNegative(
+      'Liquidated notional of the last 24 h, realised longs + shorts of /liquidations, USD: a lower bound unless a source of all liquidations covers them. null while the trade feed is stale or less than 24 h is observed without such a source, or if quote_unit has no USD price.',
+    ),
   ),
   cex_dex_spread_bps: nullable(
-    Type.Number({
-      description: 'divergence_bps of /cex-dex; null if /cex-dex has no answer for the coin.',
-    }),
+    number('divergence_bps of /cex-dex; null if /cex-dex has no answer for the coin.'),
   ),
   cex_dex_direction: nullable(oneOf(divergenceDirections, 'direction of /cex-dex; null likewise.')),
-  data_age_seconds: Type.Number({
-    minimum: 0,
-    description: 'Age of the least recently confirmed of its candles, price and funding, seconds.',
-  }),
+  data_age_seconds: nonNegative(
+    'Age of the least recently confirmed of its candles, price and funding, seconds.',
+  ),
 })
 
+/** Members that the short rows do not have. */
+export const fullRowMembers = Object.keys(FullRow.properties).filter(
+  (name) => !Object.hasOwn(compactMembers, name),
+)
+
 export const ScreenerAnswer = Type.Object({
-  timestamp_iso: Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' }),
-  coins_scanned: Type.Integer({ minimum: 0, description: 'Number of ranked coins.' }),
-  coins_total: Type.Integer({ minimum: 0, description: 'Number of coins listed on the venue.' }),
+  timestamp_iso: Iso,
+  coins_scanned: count('Number of ranked coins.'),
+  coins_total: count('Number of coins listed on the venue.'),
   market: Type.Object({
     regime: oneOf(regimeLabels, 'regime.current of /pulse.'),
-    regime_score: nullable(
-      Type.Number({
-        minimum: -1,
-        maximum: 1,
-        description: '1 risk on to -1 risk off; null if regime is UNKNOWN.',
-      }),
+    regime_score: nullable(signedFraction('1 risk on to -1 risk off; null if regime is UNKNOWN.')),
+    breadth_pct: percent(
+      'Share of scanned coins of the main dex with the 4h close above EMA 50, percent.',
     ),
-    breadth_pct: Type.Number({
-      minimum: 0,
-      maximum: 100,
-      description:
-        'Share of scanned coins of the main dex with the 4h close above EMA 50, percent.',
-    }),
-    bullish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
-    bearish_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
-    neutral_count: Type.Integer({ minimum: 0, description: 'Number by confluence_bias.' }),
-    strength_supported_count: Type.Integer({
-      minimum: 0,
-      description: 'Number of coins with signal_strength_supported.',
-    }),
-    median_funding_annualized_pct: Type.Number({
-      description: 'Median funding rate of these coins, percent per year.',
-    }),
+    bullish_count: count('Number by confluence_bias.'),
+    bearish_count: count('Number by confluence_bias.'),
+    neutral_count: count('Number by confluence_bias.'),
+    strength_supported_count: count('Number of coins with signal_strength_supported.'),
+    median_funding_annualized_pct: number('Median funding rate of these coins, percent per year.'),
     vol_regime: oneOf(volatilityRegimes, 'By the median ATR % percentile of these coins.'),
-    vol_window_hours: Type.Integer({
-      minimum: 0,
-      description: 'Hours of history behind vol_regime, of the median coin; complete at 720.',
-    }),
+    vol_window_hours: count(
+      'Hours of history behind vol_regime, of the median coin; complete at 720.',
+    ),
     stress_level: StressLevel,
   }),
   coins: Type.Array(Type.Union([FullRow, CompactRow]), {
@@ -168,6 +140,6 @@ export const ScreenerAnswer = Type.Object({
   skipped: Type.Array(Type.Object({ coin: Type.String(), reason: oneOf(skipReasons) }), {
     description: 'Coins that were not ranked, at most 40, listed coins before delisted ones.',
   }),
-  skipped_count: Type.Integer({ minimum: 0, description: 'Number of all skipped coins.' }),
+  skipped_count: count('Number of all skipped coins.'),
   meta: Type.Object({ ...metaMembers, offering: Type.Literal('service_screener') }),
 })

@@ -30,7 +30,7 @@ import {
 } from './screener-parameters.ts'
 import type { Ranked } from './screener-rank.ts'
 import { rankedCoins } from './screener-rank.ts'
-import { ScreenerAnswer } from './screener-schema.ts'
+import { fullRowMembers, ScreenerAnswer } from './screener-schema.ts'
 
 const PERIOD_MS = 5_000
 
@@ -60,6 +60,8 @@ export const screener: MarketAnalysis<ScreenerColumns> = {
     document: ScreenerAnswer,
     defaultView: defaultScreenerView,
     viewParameters: [viewParameter, topNParameter],
+    viewOmits: (view) =>
+      view.startsWith('compact') ? fullRowMembers.map((name) => `coins.${name}`) : [],
     wholeView: wholeScreenerView,
     // Coins with older data are skipped, so an older answer means that the engine has stopped.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
@@ -209,7 +211,7 @@ function summaryOf(
     coins_total: coinsTotal,
     market: {
       regime: regime?.label ?? 'UNKNOWN',
-      regime_score: regime?.drivers ? score(compositeOf(regime.drivers)) : null,
+      regime_score: regime?.drivers ? compositeOf(regime.drivers) : null,
       breadth_pct: percentOf((100 * above) / judged.length, judged.length),
       bullish_count: count('bullish'),
       bearish_count: count('bearish'),

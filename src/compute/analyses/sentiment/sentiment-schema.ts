@@ -2,39 +2,39 @@ import { Type } from 'typebox'
 import { fearGreedClasses } from '../../../domain/fear-greed.ts'
 import { coinBuckets } from '../../../domain/sectors.ts'
 import { fundingBiases } from '../../funding/funding-tilt.ts'
-import { metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  count,
+  flag,
+  fraction,
+  Iso,
+  metaMembers,
+  nonNegative,
+  nullable,
+  number,
+  oneOf,
+  percent,
+  signedFraction,
+} from '../../render/answer-schema.ts'
 import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
 import { breadths, directions, scoreBuckets } from './sentiment-labels.ts'
 import { sentimentSources, sentimentStatuses } from './sentiment-score.ts'
 
-const Iso = Type.String({ format: 'date-time', description: 'UTC, ISO 8601.' })
-const Score = Type.Number({ minimum: 0, maximum: 1, description: 'Sentiment, 0 fear to 1 greed.' })
+const Score = fraction('Sentiment, 0 fear to 1 greed.')
 const Bucket = oneOf(
   scoreBuckets,
   'By score: below 0.2 EXTREME_FEAR, below 0.4 FEAR, up to 0.6 NEUTRAL, up to 0.8 GREED, above EXTREME_GREED.',
 )
 const ReturnPct = (hours: string) =>
-  nullable(
-    Type.Number({
-      description: `OI-weighted mean return over ${hours}, percent; null if unknown.`,
-    }),
-  )
+  nullable(number(`OI-weighted mean return over ${hours}, percent; null if unknown.`))
 
 const ComponentAnswer = Type.Object({
   name: oneOf(sentimentSources),
-  score: nullable(
-    Type.Number({ minimum: -1, maximum: 1, description: '-1 fear to 1 greed; null if missing.' }),
-  ),
-  weight: Type.Number({
-    minimum: 0,
-    maximum: 1,
-    description: 'Weight in score: reduced if stale, 0 if missing.',
-  }),
+  score: nullable(signedFraction('-1 fear to 1 greed; null if missing.')),
+  weight: fraction('Weight in score: reduced if stale, 0 if missing.'),
   raw: nullable(
-    Type.Number({
-      description:
-        'Raw measure in `unit`: OI-weighted annualised funding (apr_pct), OI-weighted premium of mark over oracle (bps), breadth (pct), direction of the 4-hour price move, 1 or -1, weighted by the change of open interest (balance), volatility percentile 0 to 100, taker buy share as a fraction, index 0 to 100. null if missing.',
-    }),
+    number(
+      'Raw measure in `unit`: OI-weighted annualised funding (apr_pct), OI-weighted premium of mark over oracle (bps), breadth (pct), direction of the 4-hour price move, 1 or -1, weighted by the change of open interest (balance), volatility percentile 0 to 100, taker buy share as a fraction, index 0 to 100. null if missing.',
+    ),
   ),
   unit: oneOf(['apr_pct', 'bps', 'pct', 'balance', 'percentile', 'buy_share', 'index']),
   status: oneOf(
@@ -50,56 +50,34 @@ const SectorAnswer = Type.Object({
   bucket: nullable(Bucket),
   coins: Type.Integer({ minimum: 1, description: 'Number of listed coins.' }),
   oi_usd: nullable(
-    Type.Number({
-      minimum: 0,
-      description:
-        'Open interest of its coins with fresh data at the mark price, USD; null without any, or if the collateral of one has no USD price.',
-    }),
+    nonNegative(
+      'Open interest of its coins with fresh data at the mark price, USD; null without any, or if the collateral of one has no USD price.',
+    ),
   ),
   funding_apr_pct: nullable(
-    Type.Number({
-      description:
-        'OI-weighted mean funding rate of the last 8 h, percent per year; null if unknown.',
-    }),
+    number('OI-weighted mean funding rate of the last 8 h, percent per year; null if unknown.'),
   ),
   breadth_pct: nullable(
-    Type.Number({
-      minimum: 0,
-      maximum: 100,
-      description: 'raw of the component breadth for this sector, percent; null if missing.',
-    }),
+    percent('raw of the component breadth for this sector, percent; null if missing.'),
   ),
   return_24h_pct: ReturnPct('24 h'),
   leaders: Type.Array(Type.String(), { maxItems: 2, description: 'Highest 24 h return first.' }),
   laggards: Type.Array(Type.String(), { maxItems: 2, description: 'Lowest 24 h return first.' }),
 })
 
-const Count = Type.Integer({ minimum: 0, description: 'Number of coins.' })
+const Count = count('Number of coins.')
 
 export const SentimentAnswer = Type.Object({
   timestamp_iso: Iso,
   sentiment: Type.Object({
     overall: oneOf(directions, 'By score: above 0.6 bullish, below 0.4 bearish, else neutral.'),
     bucket: Bucket,
-    score: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description:
-        '(Weighted mean of the component scores + 1) / 2, 0 fear to 1 greed. Crowded longs count as greed.',
-    }),
-    confidence: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'Total weight of the components x (1 - dispersion).',
-    }),
-    dispersion: Type.Number({
-      minimum: 0,
-      maximum: 1,
-      description: 'Weighted standard deviation of the component scores, 0 to 1.',
-    }),
-    conflicted: Type.Boolean({
-      description: 'dispersion is above 0.5: the components contradict each other.',
-    }),
+    score: fraction(
+      '(Weighted mean of the component scores + 1) / 2, 0 fear to 1 greed. Crowded longs count as greed.',
+    ),
+    confidence: fraction('Total weight of the components x (1 - dispersion).'),
+    dispersion: fraction('Weighted standard deviation of the component scores, 0 to 1.'),
+    conflicted: flag('dispersion is above 0.5: the components contradict each other.'),
     labels: Type.Object({
       fear_greed: Bucket,
       momentum: nullable(oneOf(directions, 'By return_7d_pct: bullish above 2, bearish below -2.')),
@@ -125,11 +103,7 @@ export const SentimentAnswer = Type.Object({
     }),
     sources_total: Type.Integer({ minimum: 7, maximum: 7, description: 'Number of components.' }),
     change_24h: nullable(
-      Type.Number({
-        minimum: -1,
-        maximum: 1,
-        description: 'Change of score over 24 h; null without a recorded score from then.',
-      }),
+      signedFraction('Change of score over 24 h; null without a recorded score from then.'),
     ),
     return_24h_pct: ReturnPct('24 h'),
     return_7d_pct: ReturnPct('7 days'),
@@ -147,8 +121,8 @@ export const SentimentAnswer = Type.Object({
         description: 'Number of coins by the bucket of their own score.',
       }),
     ),
-    coins_scored: Type.Integer({ minimum: 0, description: 'Number of coins with an own score.' }),
-    coins_total: Type.Integer({ minimum: 0, description: 'Number of listed coins.' }),
+    coins_scored: count('Number of coins with an own score.'),
+    coins_total: count('Number of listed coins.'),
     history_3h: Type.Array(nullable(Score), {
       minItems: 8,
       maxItems: 8,
@@ -159,7 +133,7 @@ export const SentimentAnswer = Type.Object({
       Type.Object(
         {
           name: Type.Literal('Crypto Fear & Greed Index'),
-          value: Type.Number({ minimum: 0, maximum: 100, description: '0 fear to 100 greed.' }),
+          value: percent('0 fear to 100 greed.'),
           label: oneOf(
             fearGreedClasses,
             'Class of the index by its own limits (25, 46, 54, 75), which differ from bucket.',

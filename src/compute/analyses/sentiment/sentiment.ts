@@ -80,6 +80,7 @@ export const sentiment: MarketAnalysis<GatheredSentiment> & Component<SentimentF
     document: SentimentAnswer,
     defaultView: defaultBucketView,
     viewParameters: [bucketParameter],
+    viewOmits: (view) => (view === defaultBucketView ? ['sentiment.sectors'] : []),
     // Coins with older data are left out, so an older answer means that the engine has stopped.
     inputAgeMsMax: COIN_AGE_MS_MAX + 60_000,
     coverageFloor: {

@@ -1,5 +1,13 @@
 import { Type } from 'typebox'
-import { coinMembers, metaMembers, nullable, oneOf } from '../../render/answer-schema.ts'
+import {
+  coinMembers,
+  metaMembers,
+  nonNegative,
+  nullable,
+  oneOf,
+  percent,
+  positive,
+} from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
 import { HAR_CLOSES_MAX } from '../../volatility/har-forecast.ts'
@@ -12,7 +20,7 @@ function realised(key: VolatilityWindow, window: string, bars: '15m' | '1h') {
   const full = barsOf(key)
   const needed = barsMin(full)
   const inputs = `over the last ${window} of closed ${bars} bars`
-  const pct = (description: string) => nullable(Type.Number({ minimum: 0, description }))
+  const pct = (description: string) => nullable(nonNegative(description))
   return Type.Object(
     {
       close_to_close_pct: pct(
@@ -40,7 +48,7 @@ function realised(key: VolatilityWindow, window: string, bars: '15m' | '1h') {
 export const VolatilityAnswer = Type.Object({
   ...coinMembers,
   ...dexMembers,
-  price: Type.Number({ exclusiveMinimum: 0, description: 'Mark price, USD.' }),
+  price: positive('Mark price, USD.'),
   realised: Type.Object({
     '1h': realised('1h', '1 hour', '15m'),
     '4h': realised('4h', '4 hours', '15m'),
@@ -48,19 +56,14 @@ export const VolatilityAnswer = Type.Object({
     '7d': realised('7d', '7 days', '1h'),
   }),
   volatility_24h_pct: nullable(
-    Type.Number({
-      minimum: 0,
-      description:
-        'Close-to-close volatility of the last 24 hourly returns, percent per year. Differs from realised.24h, which uses 15m bars. null with fewer than 18 of these returns.',
-    }),
+    nonNegative(
+      'Close-to-close volatility of the last 24 hourly returns, percent per year. Differs from realised.24h, which uses 15m bars. null with fewer than 18 of these returns.',
+    ),
   ),
   percentile_30d: nullable(
-    Type.Number({
-      minimum: 0,
-      maximum: 100,
-      description:
-        'Percentile rank of volatility_24h_pct among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 168 readings, or if volatility_24h_pct is null.',
-    }),
+    percent(
+      'Percentile rank of volatility_24h_pct among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 168 readings, or if volatility_24h_pct is null.',
+    ),
   ),
   percentile_window_hours: Type.Integer({
     minimum: 0,
@@ -75,11 +78,9 @@ export const VolatilityAnswer = Type.Object({
   forecast_24h: Type.Object(
     {
       volatility_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          description:
-            'Forecast of close-to-close volatility over the next 24 hourly returns (median), percent per year. null below 720 hours of history, or if the last 24 h or 7 days lack data or price changes.',
-        }),
+        nonNegative(
+          'Forecast of close-to-close volatility over the next 24 hourly returns (median), percent per year. null below 720 hours of history, or if the last 24 h or 7 days lack data or price changes.',
+        ),
       ),
       method: oneOf(
         ['har_log_ridge'],
@@ -91,18 +92,14 @@ export const VolatilityAnswer = Type.Object({
         description: `Hourly closes with data used for the fit, at most ${HAR_CLOSES_MAX} (37 days).`,
       }),
       out_of_sample_error_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          description:
-            'Median of |forecast - realised| / realised over past hours, each forecast fitted only on earlier data, percent. null below 168 evaluations.',
-        }),
+        nonNegative(
+          'Median of |forecast - realised| / realised over past hours, each forecast fitted only on earlier data, percent. null below 168 evaluations.',
+        ),
       ),
       naive_error_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          description:
-            'The same error for the naive forecast volatility_24h_pct. If it is lower, prefer volatility_24h_pct. null below 168 evaluations.',
-        }),
+        nonNegative(
+          'The same error for the naive forecast volatility_24h_pct. If it is lower, prefer volatility_24h_pct. null below 168 evaluations.',
+        ),
       ),
       evaluations: Type.Integer({
         minimum: 0,
@@ -112,24 +109,17 @@ export const VolatilityAnswer = Type.Object({
       }),
       track_record: recordMember,
       blend_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          description:
-            'Median forecast, percent per year: geometric mean of volatility_pct and an EWMA volatility (hourly returns, decay 0.97, scaled to past outcomes). null if either, or its past error, is unknown.',
-        }),
+        nonNegative(
+          'Median forecast, percent per year: geometric mean of volatility_pct and an EWMA volatility (hourly returns, decay 0.97, scaled to past outcomes). null if either, or its past error, is unknown.',
+        ),
       ),
       blend_low_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          description:
-            'Lower end of the central 80 % interval of blend_pct, from the errors of past forecasts, percent per year. null if blend_pct is null.',
-        }),
+        nonNegative(
+          'Lower end of the central 80 % interval of blend_pct, from the errors of past forecasts, percent per year. null if blend_pct is null.',
+        ),
       ),
       blend_high_pct: nullable(
-        Type.Number({
-          minimum: 0,
-          description: 'Upper end of that interval, percent per year. null if blend_pct is null.',
-        }),
+        nonNegative('Upper end of that interval, percent per year. null if blend_pct is null.'),
       ),
       blend_track_record: recordMember,
     },

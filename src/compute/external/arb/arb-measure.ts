@@ -33,7 +33,7 @@ const MAJOR_OFF_INDEX = 55
 class ArbMeasure implements MarketTracker {
   readonly inputs = ['measure-history'] as const
   #correlation = new ScoreCorrelation()
-  /** Pairs with a positive net, as printed. */
+  /** Pairs with a positive net. */
   #paying = new OpenSpans(CHAIN_PAIRS)
   /** Pairs that are dislocated, whatever their net. */
   #wide = new OpenSpans(CHAIN_PAIRS)
@@ -124,7 +124,7 @@ class ArbMeasure implements MarketTracker {
     const judged: (ChainPair | null)[] = Array(CHAIN_PAIRS).fill(null)
     for (const pair of pairs) judged[pair.at] = pair
     for (const [at, pair] of judged.entries()) {
-      this.#paying.observe(at, pair && bps(pair.netBps) > 0, sampleMs)
+      this.#paying.observe(at, pair && pair.netBps > 0, sampleMs)
       this.#wide.observe(at, pair && isDislocation(pair), sampleMs)
     }
     for (const [at, major] of majorAssets.entries()) {

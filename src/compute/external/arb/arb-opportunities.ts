@@ -9,7 +9,11 @@ import { twapNetBps } from './arb-pairs.ts'
 export type Dislocation = Pick<
   ChainPair,
   'asset' | 'buyChain' | 'sellChain' | 'grossBps' | 'costBps' | 'netBps'
-> & { readonly ageMs: number }
+> & {
+  readonly ageMs: number
+  /** The structural gaps of both chains are known, and removed from `grossBps`. */
+  readonly isUsualKnown: boolean
+}
 
 export const opportunityClasses = ['TRANSIENT', 'PERSISTENT', 'STRUCTURAL'] as const
 type OpportunityClass = (typeof opportunityClasses)[number]
@@ -37,7 +41,8 @@ const confidenceWeights = { life: 0.4, freshness: 0.3, memory: 0.3 } as const
 
 export function dislocationOf(pair: ChainPair, ageMs: number): Dislocation {
   const { asset, buyChain, sellChain, grossBps, costBps, netBps } = pair
-  return { asset, buyChain, sellChain, grossBps, costBps, netBps, ageMs }
+  const isUsualKnown = pair.buy.isStructuralKnown && pair.sell.isStructuralKnown
+  return { asset, buyChain, sellChain, grossBps, costBps, netBps, ageMs, isUsualKnown }
 }
 
 export function opportunityOf(pair: ChainPair, ageMs: number, nowMs: number): Opportunity {

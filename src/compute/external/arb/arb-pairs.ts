@@ -1,5 +1,6 @@
 import type { Chain } from '../../../domain/external.ts'
 import { chains } from '../../../domain/external.ts'
+import { bps } from '../../render/significance.ts'
 import type { AssetGaps, Gap } from './arb-gaps.ts'
 import type { ArbAsset } from './arb-model.ts'
 import {
@@ -23,7 +24,7 @@ export type ChainPair = {
   readonly grossBps: number
   /** Fees, impact and gas of both legs, and returning inventory. */
   readonly costBps: number
-  /** With inventory on both chains. */
+  /** With inventory on both chains: difference of the other two as printed. */
   readonly netBps: number
   /** With a bridge: its fee and the price risk of its duration; NaN where that is unknown. */
   readonly netBridgeBps: number
@@ -56,7 +57,7 @@ export function chainPairs(
 function pairOf(at: number, buy: Gap, sell: Gap, riskBps: number): ChainPair {
   const costBps = legBps(buy) + legBps(sell) + REBALANCE_BPS
   const grossBps = BPS * Math.expm1((sell.excessBps - buy.excessBps) / BPS)
-  const netBps = grossBps - costBps
+  const netBps = bps(bps(grossBps) - bps(costBps))
   return {
     at,
     asset: buy.cell.asset,
