@@ -332,7 +332,7 @@ class Reader {
     await until(`${line} answers`, async () => {
       if (child.exitCode !== null) return true
       const health = await (await fetch(`http://127.0.0.1:${this.#ports.port}/health`)).json()
-      return (health as { engine: string }).engine === 'available'
+      return (health as { feeds: unknown[] }).feeds.length > 0
     })
     expect(child.exitCode, `${line}\n${said}`).toBeNull()
     if (!args.includes('--record')) return

@@ -128,7 +128,8 @@ describe('a parameter that nobody knows', () => {
       code: 'unknown_parameter',
       param,
       did_you_mean: meant,
-      charged: false,
+      // It was not looked up.
+      charged: null,
       payment_reusable: true,
       request_id: expect.stringMatching(/-/),
     })

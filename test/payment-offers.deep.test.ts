@@ -556,7 +556,9 @@ describe('a payment that fails repeatedly', () => {
       const refused = await pay(url, await wrong(buyer))
       expect(refused.status).toBe(402)
       const { diagnostics } = JSON.parse(refused.text)
-      expect(Object.keys(diagnostics)).toEqual(['reason', 'field', 'expected', 'received', 'hint'])
+      expect(Object.keys(diagnostics)).toEqual([
+        ...['reason', 'field', 'expected', 'received', 'hint', 'charged'],
+      ])
       expect(/The same failure occurred/.test(diagnostics.hint)).toBe(time >= 3)
     }
     const stopped = await pay(url, await wrong(buyer))

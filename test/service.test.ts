@@ -125,22 +125,35 @@ describe('the service', () => {
 
   describe('refuses without a charge', () => {
     test.each([
-      { what: 'an unknown coin', path: '/pulse/NOPE', status: 400, code: 'invalid_coin' },
+      {
+        what: 'an unknown coin',
+        path: '/pulse/NOPE',
+        status: 400,
+        code: 'invalid_coin',
+        charged: false,
+      },
       {
         what: 'a timeframe that is not sold',
         path: '/pulse/BTC?timeframes=5m',
         status: 400,
         code: 'invalid_timeframes',
+        charged: false,
       },
-      { what: 'an unknown path', path: '/pulses/BTC', status: 404, code: 'not_found' },
-    ])('$what', async ({ path, status, code }) => {
+      {
+        what: 'an unknown path, on which no payment is looked up',
+        path: '/pulses/BTC',
+        status: 404,
+        code: 'not_found',
+        charged: null,
+      },
+    ])('$what', async ({ path, status, code, charged }) => {
       await unchanged(async () => {
         const response = await fetch(rig.url + path, {
           headers: { 'x-payment': await pay(25_000n) },
         })
         expect(response.status).toBe(status)
         expect(response.headers.get('content-type')).toContain('application/problem+json')
-        expect(await response.json()).toMatchObject({ status, code, charged: false })
+        expect(await response.json()).toMatchObject({ status, code, charged })
       })
     })
 

@@ -33,6 +33,8 @@ describe('access on loopback without a token', () => {
     { host: 'localhost.evil.example' },
     { host: '127.0.0.1.evil.example' },
     { host: '10.0.0.1:9402' },
+    { host: '127.999.1.1' },
+    { host: '127.0.0.1.1' },
     { host: '127.0.0.1:9402', origin: 'https://evil.example' },
     { host: '127.0.0.1:9402', origin: 'null' },
   ])('is closed to %j', async (headers) => {

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import { isIPv4 } from 'node:net'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Clock } from '../domain/clock.ts'
 import { callerKey } from '../payment/rate-limit.ts'
@@ -17,7 +18,7 @@ declare module 'fastify' {
 }
 
 export const SESSION_COOKIE = 'perpscope_admin'
-const LOOPBACK_HOST = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+const LOOPBACK_HOST = /^(?:localhost|\[::1\]|(127\.[\d.]+))(?::\d{1,5})?$/i
 
 export type AdminAccessOptions = {
   /** null where only programs of this machine reach the port. */
@@ -142,7 +143,9 @@ export function sendTokensBlocked(reply: FastifyReply, retryAfterSeconds: number
 }
 
 function isLoopback(host: string | undefined): boolean {
-  return host !== undefined && LOOPBACK_HOST.test(host)
+  const [named, address] = LOOPBACK_HOST.exec(host ?? '') ?? []
+  // A resolver may look up an invalid address as a name.
+  return named !== undefined && (address === undefined || isIPv4(address))
 }
 
 /** The name of the session in the cookie; null without one. */

@@ -1,5 +1,8 @@
+import type { AddressInfo } from 'node:net'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { Counter } from 'prom-client'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { OperatingError } from '../domain/errors.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { SourceHealth } from '../link/message.ts'
@@ -239,6 +242,51 @@ test.each([
   expect(body).toContain(`perpscope_feed_up{feed="venue"} ${isUp}`)
 })
 
+describe('a request that no route takes', () => {
+  test.each([
+    ['GET', '/engine/restart', 'POST'],
+    ['PUT', '/maintenance', 'GET, HEAD, POST'],
+    ['DELETE', '/maintenance/', 'GET, HEAD, POST'],
+    ['POST', '/metrics', 'GET, HEAD'],
+    ['OPTIONS', '/metrics', 'GET, HEAD'],
+  ] as const)('%s %s: 405, allowed are %s', async (method, url, allow) => {
+    const response = await adminFixture().admin.inject({ method, url })
+    expect(response.statusCode).toBe(405)
+    expect(response.headers['allow']).toBe(allow)
+    expect(response.json()).toMatchObject({
+      ...{ code: 'method_not_allowed', detail: `This path supports ${allow}.` },
+    })
+  })
+
+  test('names no method to a page of another site', async () => {
+    const headers = { origin: 'https://evil.example' }
+    const response = await adminFixture().admin.inject({ url: '/engine/restart', headers })
+    expect(response.statusCode).toBe(404)
+    expect(response.headers).not.toHaveProperty('allow')
+  })
+
+  test('a path may end with a slash', async () => {
+    expect((await adminFixture().admin.inject('/maintenance/')).json()).toMatchObject({ on: false })
+  })
+
+  test('a malformed URL is refused with a problem', async () => {
+    const response = await adminFixture().admin.inject('/%zz')
+    expect(response.statusCode).toBe(400)
+    expect(response.json()).toMatchObject({ code: 'invalid_parameter', param: 'path' })
+    expect(response.headers['x-content-type-options']).toBe('nosniff')
+  })
+})
+
+test('two Host lines are refused: a proxy may have checked the other one', async () => {
+  const { admin } = adminFixture()
+  onTestFinished(() => admin.close())
+  await admin.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = admin.server.address() as AddressInfo
+  const socket = connect(port, '127.0.0.1')
+  socket.end('GET /store HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: evil.example\r\n\r\n')
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 .*"param":"Host"/s)
+})
+
 describe('maintenance', () => {
   test('is switched on and off, and the public server follows', async () => {
     const { admin, app, clock } = adminFixture()
@@ -281,7 +329,10 @@ describe('maintenance', () => {
         payload: JSON.stringify(payload),
       })
       expect(response.statusCode).toBe(400)
-      expect(response.json().code).toBe('invalid_parameter')
+      expect(response.json()).toMatchObject({
+        code: 'invalid_parameter',
+        detail: 'Send {"on": true} or {"on": false} as application/json, at most 1024 bytes.',
+      })
       expect(maintenance.isOn).toBe(false)
     },
   )
@@ -346,7 +397,7 @@ describe('the desk', () => {
           restarts += 1
         },
       })
-      expect((await admin.inject(url)).statusCode).toBe(404)
+      expect((await admin.inject(url)).statusCode).toBe(405)
       expect((await admin.inject('/desk/control')).json().doctor.state).toBe('never')
       expect(restarts).toBe(0)
     },

@@ -8,6 +8,7 @@ import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
+import { requestPath } from '../payment/resource.ts'
 import type { AdminAccess } from './admin-access.ts'
 import { adminSessionRoutes } from './admin-session-routes.ts'
 import {
@@ -22,11 +23,13 @@ import type { DeskReports } from './desk/desk-reports.ts'
 import type { DoctorRuns } from './desk/desk-routes.ts'
 import { deskRoutes } from './desk/desk-routes.ts'
 import { liveReports } from './desk/live-reports.ts'
+import { KnownPaths } from './known-paths.ts'
 import type { Maintenance, MaintenanceState } from './maintenance-switch.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { fastifyTrust } from './proxy-trust.ts'
+import { headRefusal, malformedUrl } from './request-head.ts'
 import { securityHeaders } from './response-headers.ts'
-import { sendProblem } from './send-problem.ts'
+import { sendProblem, sendRefusal } from './send-problem.ts'
 
 export type AdminServerOptions = {
   readonly access: AdminAccess
@@ -77,7 +80,21 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
       connectionsCheckingInterval: CONNECTIONS_CHECK_MS,
     },
     ...(proxies === undefined ? {} : { trustProxy: fastifyTrust(proxies) }),
+    routerOptions: { ignoreTrailingSlash: true },
+    frameworkErrors: (error, _request, reply) => {
+      // No hook runs for errors before routing.
+      reply.headers(securityHeaders)
+      if (error.code === 'FST_ERR_BAD_URL') sendRefusal(reply, malformedUrl)
+      else refuseUnknownPath(reply)
+    },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
+  })
+  const paths = new KnownPaths()
+  app.addHook('onRoute', ({ url, method }) => paths.add(url, method))
+  app.addHook('onRequest', (request, reply, done) => {
+    const refused = headRefusal(request.raw)
+    if (refused === null) done()
+    else sendRefusal(reply, refused)
   })
   // On a non-loopback address, callers without a token could otherwise exhaust the file descriptors.
   limitConnections(app, { proxies, defer: (task) => task() })
@@ -87,9 +104,16 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
     done(null, payload)
   })
-  app.setNotFoundHandler((_request, reply) =>
-    sendProblem(reply, 'not_found', { detail: 'This path does not exist.' }),
-  )
+  app.setNotFoundHandler((request, reply) => {
+    // Unlike the public port, this one answers no preflight.
+    const methods = paths
+      .methodsOf(requestPath(request.url))
+      .filter((method) => method !== 'OPTIONS')
+    if (methods.length === 0) return refuseUnknownPath(reply)
+    const allow = methods.join(', ')
+    reply.header('allow', allow)
+    return sendProblem(reply, 'method_not_allowed', { detail: `This path supports ${allow}.` })
+  })
   app.setErrorHandler((error, request, reply) => refuseOrFail(error, request, reply))
 
   adminSessionRoutes(app, access)
@@ -269,11 +293,25 @@ function maintenanceState(maintenance: MaintenanceState) {
   return { on: maintenance.isOn, since_iso: isoInstant(maintenance.sinceMs) }
 }
 
+function refuseUnknownPath(reply: FastifyReply): void {
+  sendProblem(reply, 'not_found', { detail: 'This path does not exist.' })
+}
+
+/** Bodies by path; the other paths need none. */
+const bodies: Readonly<Record<string, string>> = {
+  '/maintenance': '{"on": true} or {"on": false}',
+  '/session': '{"token": "<admin token>"}',
+}
+
 function refuseOrFail(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const status = error instanceof Error && 'statusCode' in error ? Number(error.statusCode) : 500
   if (status < 500) {
+    const body = bodies[request.routeOptions.url ?? '']
     sendProblem(reply, 'invalid_parameter', {
-      detail: error instanceof Error ? error.message : 'The request cannot be read.',
+      detail:
+        body === undefined
+          ? 'The body of the request cannot be read. This path needs none.'
+          : `Send ${body} as application/json, at most ${BODY_BYTES_MAX} bytes.`,
       param: 'body',
     })
     return

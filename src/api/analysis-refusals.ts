@@ -2,11 +2,10 @@ import type { AnalysisContract } from '../domain/contract.ts'
 import { pathParameterOf } from '../domain/contract.ts'
 import type { NoAnswer } from '../domain/document.ts'
 import { isoInstant } from '../domain/instant.ts'
-import { tickerName } from '../domain/listing.ts'
-import { nearestNames } from '../domain/nearest-names.ts'
+import { similarCoins } from '../domain/listing.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { CheckedSales } from '../payment/sales-readiness.ts'
-import type { Quality } from './answer-preview.ts'
+import type { InvalidEcho, Quality } from './answer-preview.ts'
 import type { Overdue } from './freshness.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal } from './send-problem.ts'
@@ -51,10 +50,14 @@ export function unknownCoin(
   coins: readonly string[],
 ): Refusal {
   if (coins.length === 0) return passing('data_stale', 'The list of coins is not loaded yet.')
+  const fault =
+    ticker.trim() === ''
+      ? 'The coin is missing.'
+      : `No perpetual is listed as ${JSON.stringify(ticker)}.`
   return refusal('invalid_coin', {
-    detail: `No perpetual is listed as ${JSON.stringify(ticker)}. GET /coins lists all tickers.`,
+    detail: `${fault} GET /coins lists all tickers.`,
     param: pathParameterOf(contract),
-    didYouMean: nearestNames(tickerName(ticker), coins),
+    didYouMean: similarCoins(ticker, coins),
   })
 }
 
@@ -138,19 +141,31 @@ function warmingUp(
 }
 
 /** The signature does not cover the echoed extension, so the payment can be sent again without it. */
-export function qualityFell(quoted: Quality, present: Quality): Refusal {
+export function qualityFell({ grade, coverage }: Partial<Quality>, present: Quality): Refusal {
+  const quoted = [
+    ...(grade === undefined ? [] : [`grade ${grade}`]),
+    ...(coverage === undefined ? [] : [`${coverage} % coverage`]),
+  ]
   return refusal('data_stale', {
     detail:
-      `The answer's quality is below the quote: quoted grade ${quoted.grade} with ${quoted.coverage} % coverage, ` +
+      `The answer's quality is below the quote: quoted ${quoted.join(' with ')}, ` +
       `now grade ${present.grade} with ${present.coverage} %. Nothing was charged. Send the same payment later, or ` +
       'now without the extension answer-preview to accept the lower quality.',
     retryAfterSeconds: RETRY_SECONDS,
     more: {
-      quoted_grade: quoted.grade,
-      quoted_coverage: quoted.coverage,
+      ...(grade !== undefined && { quoted_grade: grade }),
+      ...(coverage !== undefined && { quoted_coverage: coverage }),
       quality_grade: present.grade,
       coverage: present.coverage,
     },
+  })
+}
+
+/** The signature does not cover the echo here either. */
+export function invalidEcho({ param, rule }: InvalidEcho): Refusal {
+  return refusal('malformed_payment', {
+    detail: `${param} ${rule}. Nothing was charged. Correct it and send the same payment again.`,
+    param,
   })
 }
 

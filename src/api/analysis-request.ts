@@ -3,7 +3,7 @@ import type { AnalysisContract } from '../domain/contract.ts'
 import { pathParameterOf, viewKeyOf } from '../domain/contract.ts'
 import { tickerName } from '../domain/listing.ts'
 import type { Selection, SelectionFault } from './answer-selection.ts'
-import { hasCompactView, selectionReader } from './answer-selection.ts'
+import { queryParametersOf, selectionReader } from './answer-selection.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal } from './send-problem.ts'
 import { unknownQueryParameter } from './unknown-parameter.ts'
@@ -51,13 +51,14 @@ export function sampleRequestReader(contract: AnalysisContract) {
 type ViewRequest = Omit<AnalysisRequest, 'ticker'>
 
 function viewReader(contract: AnalysisContract, known: readonly string[]) {
-  const selectionOf = selectionReader(contract)
+  const selectionOf = selectionReader(contract, known)
   return (request: CallParts): ViewRequest | Refusal => {
     const unknown = unknownQueryParameter(request.query, known)
     if (unknown !== null) return unknown
     const view = viewOf(contract, request)
     if (typeof view !== 'string') return view
-    const selection = selectionOf({ fields: once(request, 'fields'), view: once(request, 'view') })
+    const query = { fields: once(request, 'fields'), view: once(request, 'view') }
+    const selection = selectionOf(query, view)
     if (selection !== null && 'rule' in selection) return unselectable(request, selection)
     return { kind: 'request', view, selection }
   }
@@ -77,12 +78,6 @@ export function documentNames(contract: AnalysisContract) {
   }
 }
 
-/** In published order. */
-function queryParametersOf(contract: AnalysisContract): readonly string[] {
-  const own = contract.viewParameters.map(({ name }) => name)
-  return [...own, ...(hasCompactView(contract) ? ['view'] : []), 'fields']
-}
-
 function viewOf(contract: AnalysisContract, request: CallParts): string | Refusal {
   const view = viewKeyOf(contract, (name) => once(request, name))
   if (typeof view === 'string') return view
@@ -91,8 +86,13 @@ function viewOf(contract: AnalysisContract, request: CallParts): string | Refusa
 }
 
 function unselectable(request: CallParts, fault: SelectionFault): Refusal {
-  const { name, allowed } = fault
-  return refusal('invalid_parameter', { detail: detailOf(request, fault), param: name, allowed })
+  const { name, allowed, didYouMean } = fault
+  return refusal('invalid_parameter', {
+    detail: detailOf(request, fault),
+    param: name,
+    allowed,
+    ...(didYouMean && { didYouMean }),
+  })
 }
 
 type Rule = { readonly name: string; readonly rule: string }

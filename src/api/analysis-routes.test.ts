@@ -1,3 +1,4 @@
+import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { universe } from '../compute/testing/tape.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
@@ -5,6 +6,54 @@ import type { SalesCheck, SalesReadiness } from '../payment/sales-readiness.ts'
 import { expectProblem } from './testing/expect-problem.ts'
 import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 import { pulseLikeDocument } from './testing/pulse-like.ts'
+
+/** Passes every call as paid, with this echo of the quote. */
+const paidWith = (info: unknown) => (paid: FastifyInstance) => {
+  paid.addHook('preHandler', (request, _reply, done) => {
+    request.paymentExtensions = { 'answer-preview': { info } }
+    request.isPaymentUsed = false
+    done()
+  })
+}
+
+describe('an echoed quality', () => {
+  const bought = async (info: unknown) => {
+    const { app, clock, deliver } = gatewayFixture({ payment: paidWith(info) })
+    const document = pulseLikeDocument({
+      ...{ coin: 'BTC', confirmedAtMs: clock.nowMs(), version: 2, coveragePct: 50 },
+    })
+    deliver({ kind: 'documents', documents: [document] })
+    return app.inject({ url: '/pulse/BTC', headers: { 'x-payment': 'e30=' } })
+  }
+
+  test.each([
+    [{ quality_grade: 'A' }, 'quoted grade A, now grade C with 50 %'],
+    [{ quality_grade: 'b', etag: '"1"' }, 'quoted grade B, now grade C with 50 %'],
+    [{ coverage: 60 }, 'quoted 60 % coverage, now grade C with 50 %'],
+    [{ quality_grade: 'A', coverage: 100 }, 'quoted grade A with 100 % coverage, now grade C'],
+  ])('%j is a condition of the sale', async (info, detail) => {
+    const response = await bought(info)
+    expectProblem(response, 503, 'data_stale', { paymentReusable: true })
+    expect(response.json().detail).toContain(detail)
+  })
+
+  test.each([
+    ['.quality_grade', { quality_grade: 'ZZ' }],
+    ['.coverage', { quality_grade: 'A', coverage: '100' }],
+    ['', 'A'],
+  ])('that is invalid in info%s is refused without a charge', async (path, info) => {
+    const response = await bought(info)
+    expectProblem(response, 400, 'malformed_payment', { paymentReusable: true })
+    expect(response.json().param).toBe(`extensions.answer-preview.info${path}`)
+  })
+
+  test.each([{}, { quality_grade: 'C' }, { coverage: 50 }, { quality_grade: 'c', coverage: 51 }])(
+    '%j that holds buys the answer',
+    async (info) => {
+      expect((await bought(info)).statusCode).toBe(200)
+    },
+  )
+})
 
 describe('an answer', () => {
   test('returns the document with filled slots', async () => {
@@ -227,7 +276,8 @@ describe('a paid path', () => {
   test('does not sell the placeholder', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     const response = await app.inject({ url: '/pulse/{coin}', headers: { 'x-payment': 'e30=' } })
-    expectProblem(response, 400, 'invalid_coin', { paymentReusable: true })
+    // The gate of this test looks no payment up.
+    expectProblem(response, 400, 'invalid_coin', { paymentReusable: true, charged: null })
   })
 
   test('quotes a placeholder as the first listed coin if the example is not listed', async () => {

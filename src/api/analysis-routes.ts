@@ -12,7 +12,7 @@ import { isNamedBy } from '../payment/entity-tag.ts'
 import { hasPayment } from '../payment/payload.ts'
 import type { AnalysisCall } from './analysis-call.ts'
 import { answerTag, callReader, findAnswer } from './analysis-call.ts'
-import { notReady, qualityFell, underMaintenance } from './analysis-refusals.ts'
+import { invalidEcho, notReady, qualityFell, underMaintenance } from './analysis-refusals.ts'
 import { lowerQuality, quotedQuality } from './answer-preview.ts'
 import { compressAnswer } from './compress-answer.ts'
 import type { ConsolePage } from './console/console-page.ts'
@@ -163,6 +163,10 @@ function sendAnswer(contract: AnalysisContract, options: AnalysisRoutesOptions) 
     }
     const quoted = quotedQuality(request.paymentExtensions)
     const isClockOff = readiness?.isClockOff() ?? false
+    if (quoted !== null && 'rule' in quoted) {
+      sendRefusal(reply, invalidEcho(quoted))
+      return
+    }
     const present = quoted && lowerQuality(quoted, found, nowMs, isClockOff)
     if (quoted !== null && present !== null) {
       sendRefusal(reply, qualityFell(quoted, present))

@@ -60,26 +60,51 @@ describe('an echoed preview', () => {
     expect(quotedQuality(preview)).toEqual({ grade: 'B', coverage: 91.5 })
   })
 
-  test.each([
-    null,
-    undefined,
-    {},
-    echo(null),
-    echo('A'),
-    echo([]),
-    echo({ quality_grade: 'A' }),
-    echo({ coverage: 100 }),
-    echo({ quality_grade: 'AA', coverage: 100 }),
-    echo({ quality_grade: 'E', coverage: 100 }),
-    echo({ quality_grade: ['A'], coverage: 100 }),
-    echo({ quality_grade: 'A', coverage: '100' }),
-  ])('holds us to nothing in %j', (extensions) => {
+  test.each([null, undefined, {}, { other: {} }])('is absent in %j', (extensions) => {
     expect(quotedQuality(extensions)).toBeNull()
+  })
+
+  test.each([
+    [{}, {}],
+    [{ etag: '"1"', data_age_seconds: 'x' }, {}],
+    [{ quality_grade: 'A' }, { grade: 'A' }],
+    [{ quality_grade: 'b' }, { grade: 'B' }],
+    [{ coverage: 0 }, { coverage: 0 }],
+    [
+      { quality_grade: 'd', coverage: 99.5 },
+      { grade: 'D', coverage: 99.5 },
+    ],
+  ])('is a condition by each member alone in %j', (info, quality) => {
+    expect(quotedQuality(echo(info))).toEqual(quality)
+  })
+
+  test.each([
+    ['', null],
+    ['', 'A'],
+    ['', []],
+    ['.quality_grade', { quality_grade: 'AA', coverage: 100 }],
+    ['.quality_grade', { quality_grade: 'E', coverage: 100 }],
+    ['.quality_grade', { quality_grade: '' }],
+    ['.quality_grade', { quality_grade: ['A'], coverage: 100 }],
+    ['.quality_grade', { quality_grade: null }],
+    ['.coverage', { quality_grade: 'A', coverage: '100' }],
+    ['.coverage', { coverage: null }],
+    ['.coverage', { coverage: -1 }],
+    ['.coverage', { coverage: 101 }],
+  ])('is invalid in info%s: %j', (path, info) => {
+    expect(quotedQuality(echo(info))).toMatchObject({
+      param: `extensions.answer-preview.info${path}`,
+    })
+  })
+
+  test('without info is invalid', () => {
+    expect(quotedQuality({ 'answer-preview': { quality_grade: 'A' } })).toHaveProperty('rule')
   })
 
   property.prop([fc.jsonValue()])('is never believed blindly', (info) => {
     const quality = quotedQuality(echo(info))
-    if (quality !== null) expect('ABCD').toContain(quality.grade)
+    expect(quality).not.toBeNull()
+    if (quality !== null && 'grade' in quality) expect('ABCD').toContain(quality.grade)
   })
 })
 
@@ -98,6 +123,17 @@ describe('an answer of lower quality', () => {
     expect(then({ coveragePct: 93.9 })).toEqual({ grade: 'B', coverage: 93.9 })
   })
 
+  test('only in the quoted members', () => {
+    const late = NOW_MS + 86_400_000
+    expect(lowerQuality({}, found({ coveragePct: 10 }), late)).toBeNull()
+    expect(lowerQuality({ grade: 'D' }, found({ coveragePct: 10 }), NOW_MS)).toBeNull()
+    expect(lowerQuality({ coverage: 100 }, found(), late)).toBeNull()
+    expect(lowerQuality({ grade: 'A' }, found({ coveragePct: 99.9 }), NOW_MS)).toMatchObject({
+      grade: 'B',
+    })
+    expect(lowerQuality({ coverage: 100 }, found({ coveragePct: 98 }), NOW_MS)).not.toBeNull()
+  })
+
   test('by its grade alone', () => {
     expect(then({ coveragePct: 100 }, NOW_MS + 86_400_000)).toEqual({ grade: 'D', coverage: 100 })
   })
@@ -107,7 +143,8 @@ describe('an answer of lower quality', () => {
     (coveragePct) => {
       const one = found({ coveragePct })
       const shown = quotedQuality(JSON.parse(JSON.stringify(previewOf(one, NOW_MS))))
-      expect(shown && lowerQuality(shown, one, NOW_MS)).toBeNull()
+      if (shown === null || 'rule' in shown) throw new Error('the quote is a valid echo')
+      expect(lowerQuality(shown, one, NOW_MS)).toBeNull()
     },
   )
 })

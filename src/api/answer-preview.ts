@@ -28,6 +28,9 @@ export type Quality = {
   readonly coverage: number
 }
 
+/** A member of an echo that is no condition; the rule continues its path. */
+export type InvalidEcho = { readonly param: string; readonly rule: string }
+
 /** One per answer; it changes once a second at most. */
 const previews = new WeakMap<Answer, Preview>()
 
@@ -77,23 +80,41 @@ export function qualityOf(
   return { grade, coverage, ageSeconds: Math.floor(dataAgeMs / 1_000) }
 }
 
-/** The quality that the buyer echoes; it can only refuse a sale, never change one. */
-export function quotedQuality(extensions: Extensions | null | undefined): Quality | null {
-  const info = infoOf(extensions ?? null, NAME)
-  const [grade, coverage] = [info?.['quality_grade'], info?.['coverage']]
-  return isGrade(grade) && typeof coverage === 'number' ? { grade, coverage } : null
+/**
+ * The quality that the buyer echoes; each of its members can only refuse a sale, never change one.
+ * @returns null without an echo, or why it is invalid: a condition that cannot be read must not be ignored
+ */
+export function quotedQuality(
+  extensions: Extensions | null | undefined,
+): Partial<Quality> | InvalidEcho | null {
+  if (extensions == null || !Object.hasOwn(extensions, NAME)) return null
+  const info = infoOf(extensions, NAME)
+  if (info === null) return { param: `extensions.${NAME}.info`, rule: 'must be an object' }
+  const { quality_grade: stated, coverage } = info
+  const grade = typeof stated === 'string' ? stated.toUpperCase() : stated
+  if (grade !== undefined && !isGrade(grade))
+    return { param: `extensions.${NAME}.info.quality_grade`, rule: 'must be A, B, C or D' }
+  if (coverage !== undefined && !isPercentage(coverage))
+    return { param: `extensions.${NAME}.info.coverage`, rule: 'must be a number from 0 to 100' }
+  return { ...(grade && { grade }), ...(coverage !== undefined && { coverage }) }
 }
 
-/** @returns the present quality if it is below the quoted one, else null */
+/** @returns the present quality if it is below the quoted one in a quoted member, else null */
 export function lowerQuality(
-  quoted: Quality,
+  quoted: Partial<Quality>,
   available: Omit<Previewed, 'etag'>,
   nowMs: number,
   isClockOff = false,
 ): Quality | null {
   const { grade, coverage } = qualityOf(available, nowMs, isClockOff)
-  const isWorse = grade > quoted.grade || quoted.coverage - coverage > COVERAGE_FALL_MAX
+  const isWorse =
+    (quoted.grade !== undefined && grade > quoted.grade) ||
+    (quoted.coverage !== undefined && quoted.coverage - coverage > COVERAGE_FALL_MAX)
   return isWorse ? { grade, coverage } : null
+}
+
+function isPercentage(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= 100
 }
 
 function isGrade(value: unknown): value is Grade {

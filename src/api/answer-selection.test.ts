@@ -6,6 +6,9 @@ import type { AnalysisContract } from '../domain/contract.ts'
 import type { Answer, Document } from '../domain/document.ts'
 import type { Selection } from './answer-selection.ts'
 import { FIELDS_MAX, selectionReader } from './answer-selection.ts'
+import type { JsonSchema } from './discovery/published-schema.ts'
+import { publishedSchema } from './discovery/published-schema.ts'
+import { hasPath } from './discovery/schema-parts.ts'
 import { fillDocument } from './fill-document.ts'
 import { layOut, pulseLike } from './testing/pulse-like.ts'
 
@@ -58,6 +61,12 @@ function documentOf(): Document {
   }
 }
 
+const contractOf = (id: string) => {
+  const found = contracts.find((one) => one.id === id)
+  if (found === undefined) throw new Error(`there is no ${id}`)
+  return found
+}
+
 const read = selectionReader(contract)
 const selected = (fields: string | undefined, view?: string) => {
   const selection = read({ fields, view })
@@ -86,7 +95,7 @@ describe('fields', () => {
 
   test('take no member that the compact answer leaves out', () => {
     const read = selectionReader(contract)
-    const rule = expect.stringContaining('members of the answer')
+    const rule = expect.stringContaining('not in this answer: add view=full')
     expect(read({ fields: 'interpretation', view: 'compact' })).toMatchObject({ rule })
     expect(read({ fields: 'levels.size', view: 'compact' })).toMatchObject({ rule })
     expect(read({ fields: 'levels.price', view: 'compact' })).toMatchObject({ isCompact: true })
@@ -124,9 +133,68 @@ describe('fields', () => {
   })
 
   test.each([
+    ['pulse', '1h,4h', 'timeframes.15m', 'timeframes=15m'],
+    ['pulse', '4h', 'price,timeframes.1h.indicators.rsi_14', 'timeframes=1h'],
+    ['pulse', '4h', 'timeframes.15m,timeframes.1h', 'timeframes=15m,1h,4h'],
+    ['pulse', '1h', 'confluence.per_timeframe.4h.net', 'timeframes=4h'],
+    ['screener', 'compact,2', 'coins.rsi_14', 'view=full'],
+    ['screener', 'compact,200', 'coins.price,coins.cascade_level', 'view=full'],
+    ['sentiment', 'scores', 'sentiment.sectors', 'bucket=all'],
+    ['sentiment', 'scores', 'sentiment.sectors.score', 'bucket=all'],
+    ['bundle', '', 'pulse.timeframes.15m', null],
+    ['bundle', '', 'sentiment.sentiment.sectors', null],
+    ['oi', '', 'meta.sample', null],
+    ['pulse', '1h,4h', 'confluence.track_record.rank_correlation', null],
+    ['volatility', '', 'forecast_24h.blend_track_record.rank_correlation', null],
+    ['bundle', '', 'pulse.meta.sample', null],
+  ])('take no member of %s that view "%s" does not have: %s', (id, view, fields, parameter) => {
+    const advice = parameter === null ? '' : `: add ${parameter}`
+    expect(selectionReader(contractOf(id))({ fields, view: undefined }, view)).toMatchObject({
+      name: 'fields',
+      rule: expect.stringMatching(RegExp(`^names "[^"]+", which is not in this answer${advice}$`)),
+      allowed: expect.arrayContaining(['meta']),
+    })
+  })
+
+  test.each([
+    ['pulse', '15m', 'timeframes.15m,confluence.per_timeframe.15m'],
+    ['pulse', '1h,4h', 'requested_coin,unit_multiplier,dex,meta.warning,timeframes'],
+    ['screener', 'full,50', 'coins.rsi_14,coins.signal_strength_supported'],
+    ['screener', 'compact,200', 'coins.price,coins.quote_unit'],
+    ['sentiment', 'all', 'sentiment.sectors'],
+    ['sentiment', 'Layer1', 'sentiment.sectors.score'],
+    ['bundle', '', 'pulse.timeframes.1h,pulse.timeframes.4h'],
+    ['liquidations', '', 'cascade_risk.track_record.rank_correlation'],
+  ])('take members of %s that view "%s" has, or has with other data: %s', (id, view, fields) => {
+    const selection = selectionReader(contractOf(id))({ fields, view: undefined }, view)
+    expect(selection).not.toHaveProperty('rule')
+  })
+
+  test('recommend no parameter that the call does not take', () => {
+    const read = selectionReader(contractOf('pulse'), ['view', 'fields'])
+    expect(read({ fields: 'timeframes.15m', view: undefined })).toMatchObject({
+      rule: 'names "timeframes.15m", which is not in this answer',
+    })
+  })
+
+  test.each([
+    ['confluence.scor,price', 'confluence.scor', ['confluence.score'], ['score', 'bias', 'net']],
+    ['price,Confluence', 'Confluence', ['confluence'], ['price', 'confluence', 'meta']],
+    ['confluence.conflicts.x', 'confluence.conflicts.x', [], []],
+    ['timeframes.1h.bar', 'timeframes.1h.bar', ['timeframes.1h.bars'], ['bars', 'indicators']],
+    [`${'x'.repeat(900)}`, 'x'.repeat(64), [], ['price', 'meta']],
+  ])('name the unknown member of %j', (fields, named, meant, allowed) => {
+    const fault = selectionReader(contractOf('pulse'))({ fields, view: undefined })
+    expect(fault).toMatchObject({
+      rule: `names "${named}", which is not a member of the answer`,
+      didYouMean: meant,
+      allowed: expect.arrayContaining(allowed),
+    })
+  })
+
+  test.each([
     ['an unknown one', 'nothing'],
     ['what every object has', 'constructor'],
-    ['an unknown one below a known one', 'meta.nothing'],
     ['an empty one', 'age,'],
     ['too many', Array.from({ length: FIELDS_MAX + 1 }, () => 'age').join()],
     ['too much', `age${' '.repeat(1_000)}`],
@@ -176,21 +244,53 @@ describe('the compact view', () => {
   })
 
   test('of an analysis with its own view parameter is rendered by it', () => {
-    const own = contracts.find(({ id }) => id === 'screener')
-    if (own === undefined) throw new Error('there is a screener')
-    expect(selectionReader(own)({ fields: undefined, view: 'compact' })).toBeNull()
+    expect(
+      selectionReader(contractOf('screener'))({ fields: undefined, view: 'compact' }),
+    ).toBeNull()
   })
 })
+
+/** Absent without data, or by the requested name or the kind of the coin; the last line is always there. */
+const BY_DATA = [
+  ...['requested_coin', 'requested_token', 'unit_multiplier', 'dex', 'coins.quote_unit'],
+  ...['meta.warning', 'coins.signal_strength_supported'],
+  ...['confluence.signals.vwap', 'confluence.signals.funding', 'confluence.signals.oi'],
+  ...['cascade_risk.track_record.rank_correlation', 'pulse.timeframes.1h', 'pulse.timeframes.4h'],
+]
+
+function optionalPaths(schema: JsonSchema, prefix = ''): string[] {
+  const inner = [schema.items, ...(schema.prefixItems ?? []), ...(schema.anyOf ?? [])]
+  const below = inner.flatMap((one) => (one ? optionalPaths(one, prefix) : []))
+  const own = Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
+    const path = `${prefix}${name}`
+    if (schema.required?.includes(name)) return optionalPaths(member, `${path}.`)
+    return [path]
+  })
+  return [...new Set([...below, ...own])]
+}
 
 describe('every analysis', () => {
   test.each(contracts.map((one) => ({ id: one.id, one })))(
     'names only members of $id to be left out, and never the coin',
     ({ one }) => {
-      const reader = selectionReader({ ...one, viewParameters: [] })
       for (const path of one.compactOmits ?? []) {
-        expect(reader({ fields: path, view: undefined }), path).not.toHaveProperty('rule')
+        expect(hasPath(publishedSchema(one.document), path.split('.')), path).toBe(true)
         expect(path).not.toMatch(/(^|\.)(coin|token)$/)
       }
+    },
+  )
+
+  test.each(contracts.map((one) => ({ id: one.id, one })))(
+    'states for each optional member of $id whether the view or the data decides',
+    ({ one }) => {
+      const reader = selectionReader(one)
+      const isRefused = (fields: string) =>
+        ['none', one.defaultView].some(
+          (view) => 'rule' in (reader({ fields, view: undefined }, view) ?? {}),
+        )
+      const isByData = (path: string) => BY_DATA.some((end) => `.${path}`.endsWith(`.${end}`))
+      const paths = optionalPaths(publishedSchema(one.document))
+      expect(paths.filter((path) => isRefused(path) === isByData(path))).toEqual([])
     },
   )
 

@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { AnalysisContract } from '../domain/contract.ts'
+import { viewKeyOf } from '../domain/contract.ts'
 import type { Slot } from '../domain/document.ts'
 import { isRecord } from '../domain/json.ts'
+import { nearestNames } from '../domain/nearest-names.ts'
 import type { JsonSchema } from './discovery/published-schema.ts'
 import { publishedSchema } from './discovery/published-schema.ts'
-import { compactOmitsAlways, compactSchema, hasPath } from './discovery/schema-parts.ts'
+import { compactOmitsAlways, hasPath, memberNames } from './discovery/schema-parts.ts'
 
 /** The part of an answer that a caller requests. */
 export type Selection = {
@@ -35,9 +37,11 @@ export type SelectionFault = {
   readonly name: 'fields' | 'view'
   readonly rule: string
   readonly allowed: readonly string[]
+  readonly didYouMean?: readonly string[]
 }
 
-type Read = (query: SelectionQuery) => Selection | SelectionFault | null
+/** `viewKey`: of the requested view; the default one if absent. */
+type Read = (query: SelectionQuery, viewKey?: string) => Selection | SelectionFault | null
 
 /** Raw values; null if a parameter occurs twice. */
 type SelectionQuery = {
@@ -45,21 +49,27 @@ type SelectionQuery = {
   readonly view: string | null | undefined
 }
 
-/** Parses `fields` and `view` for one analysis; null for the full answer. */
-export function selectionReader(contract: AnalysisContract): Read {
-  const schema = publishedSchema(contract.document)
+/**
+ * Parses `fields` and `view` for one analysis; null for the full answer.
+ * @param parameters those of the call, which a refusal may recommend
+ */
+export function selectionReader(
+  contract: AnalysisContract,
+  parameters: readonly string[] = queryParametersOf(contract),
+): Read {
   const omits = treeOf((contract.compactOmits ?? []).map((path) => path.split('.')))
   const takesView = hasCompactView(contract)
-  const short = takesView ? compactSchema(schema, contract.compactOmits) : schema
-  return ({ fields, view }) => {
+  return ({ fields, view }, viewKey = contract.defaultView) => {
     const isCompact = takesView ? compactOf(view) : false
     if (typeof isCompact !== 'boolean') return isCompact
     if (fields === undefined) {
       return isCompact ? { key: 'compact', isCompact, fields: null, omits } : null
     }
-    // A compact answer is charged only for members that it has.
-    const paths = pathsOf(fields, isCompact ? short : schema)
+    const paths = pathsOf(fields, contract)
     if (!Array.isArray(paths)) return paths
+    // An answer is charged only for members that its view has.
+    const absent = absentFault(contract, paths, { isCompact, viewKey, parameters })
+    if (absent !== null) return absent
     const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))
     const chosenPaths = pathsIn(tree).sort().join()
     const digest = createHash('sha256').update(chosenPaths).digest('base64url').slice(0, 16)
@@ -72,24 +82,117 @@ export function hasCompactView({ viewParameters }: AnalysisContract): boolean {
   return viewParameters.every(({ name }) => name !== 'view')
 }
 
+/** In published order. */
+export function queryParametersOf(contract: AnalysisContract): readonly string[] {
+  const own = contract.viewParameters.map(({ name }) => name)
+  return [...own, ...(hasCompactView(contract) ? ['view'] : []), 'fields']
+}
+
 function compactOf(raw: string | null | undefined): boolean | SelectionFault {
   const view = raw?.toLowerCase() ?? (raw === null ? null : 'full')
   if (view === 'full' || view === 'compact') return view === 'compact'
   return { name: 'view', rule: `must be one of ${answerViews.join(', ')}`, allowed: answerViews }
 }
 
-function pathsOf(raw: string | null, schema: JsonSchema): string[] | SelectionFault {
-  const fault: SelectionFault = {
-    name: 'fields',
-    rule:
-      `must be a comma-separated list of up to ${FIELDS_MAX} members of the answer; ` +
-      'dots separate nested names, as in meta.quality',
-    allowed: Object.keys(schema.properties ?? {}),
+function pathsOf(
+  raw: string | null,
+  { document }: Pick<AnalysisContract, 'document'>,
+): string[] | SelectionFault {
+  const schema = publishedSchema(document)
+  const paths = (raw ?? '').split(',').map((path) => path.trim())
+  if (
+    raw === null ||
+    raw.length > FIELDS_CHARS_MAX ||
+    paths.length > FIELDS_MAX ||
+    paths.includes('')
+  ) {
+    return fieldsFault(
+      `must be a comma-separated list of up to ${FIELDS_MAX} members of the answer, in up to ` +
+        `${FIELDS_CHARS_MAX} characters; dots separate nested names, as in meta.quality`,
+      memberNames(schema),
+    )
   }
-  if (raw === null || raw.length > FIELDS_CHARS_MAX) return fault
-  const paths = raw.split(',').map((path) => path.trim())
-  if (paths.length > FIELDS_MAX) return fault
-  return paths.every((path) => hasPath(schema, path.split('.'))) ? paths : fault
+  const unknown = paths.find((path) => !hasPath(schema, path.split('.')))
+  return unknown === undefined ? paths : unknownFault(schema, unknown)
+}
+
+/** Names the members at the level where the path leaves the answer. */
+function unknownFault(schema: JsonSchema, path: string): SelectionFault {
+  const names = path.split('.')
+  const known = names.findIndex((_, at) => !hasPath(schema, names.slice(0, at + 1)))
+  const above = names.slice(0, known)
+  const allowed = memberNames(schema, above)
+  const meant = nearestNames(names[known] ?? '', allowed)
+  return {
+    ...fieldsFault(`names ${shown(path)}, which is not a member of the answer`, allowed),
+    didYouMean: meant.map((name) => [...above, name].join('.')),
+  }
+}
+
+type RequestedView = {
+  readonly isCompact: boolean
+  readonly viewKey: string
+  readonly parameters: readonly string[]
+}
+
+/** null if the requested view has all paths; whether the market has data for them is not judged. */
+function absentFault(
+  contract: AnalysisContract,
+  paths: readonly string[],
+  { isCompact, viewKey, parameters }: RequestedView,
+): SelectionFault | null {
+  const isShortened = (path: string) => isCompact && isCompactOmitted(path, contract)
+  const isAbsent = (path: string) =>
+    isShortened(path) || NEVER_SOLD.test(path) || isOmitted(path, contract.viewOmits?.(viewKey))
+  const absent = paths.find(isAbsent)
+  if (absent === undefined) return null
+  const added = isShortened(absent)
+    ? { name: 'view', value: 'full' }
+    : parameterFor(contract, paths)
+  const isAddable = added !== null && !NEVER_SOLD.test(absent) && parameters.includes(added.name)
+  const advice = isAddable ? `: add ${added.name}=${added.value}` : ''
+  return fieldsFault(
+    `names ${shown(absent)}, which is not in this answer${advice}`,
+    memberNames(publishedSchema(contract.document)).filter((name) => !isAbsent(name)),
+  )
+}
+
+/** Only samples have the first, and of the records in answers only that of the cascade score ranks. */
+const NEVER_SOLD = /(^|\.)(meta\.sample|(?<!cascade_risk\.)\w*track_record\.rank_correlation)$/
+
+/** The first value of one parameter, alone or with its other values, whose view has all paths. */
+function parameterFor(
+  contract: AnalysisContract,
+  paths: readonly string[],
+): { readonly name: string; readonly value: string } | null {
+  for (const { name, allowed } of contract.viewParameters)
+    for (const value of [...allowed, allowed.join()]) {
+      const key = viewKeyOf(contract, (one) => (one === name ? value : undefined))
+      if (typeof key !== 'string') continue
+      const omits = contract.viewOmits?.(key)
+      if (!paths.some((path) => isOmitted(path, omits))) return { name, value }
+    }
+  return null
+}
+
+function isOmitted(path: string, omits: readonly string[] = []): boolean {
+  return omits.some((omit) => path === omit || path.startsWith(`${omit}.`))
+}
+
+function isCompactOmitted(path: string, { compactOmits }: AnalysisContract): boolean {
+  const isAlways = path.split('.').some((name) => compactOmitsAlways.has(name))
+  return isAlways || isOmitted(path, compactOmits)
+}
+
+function fieldsFault(rule: string, allowed: readonly string[]): SelectionFault {
+  return { name: 'fields', rule, allowed }
+}
+
+/** A refusal repeats at most this much of a path. */
+const PATH_CHARS_MAX = 64
+
+function shown(path: string): string {
+  return JSON.stringify(path.slice(0, PATH_CHARS_MAX))
 }
 
 function treeOf(paths: readonly (readonly string[])[]): Paths {

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import { problem } from '../domain/problem.ts'
@@ -31,11 +32,14 @@ export function refuseBrokenRequest(
 }
 
 /**
- * An earlier request of this connection is still being processed. A response now would be taken for its answer, and
- * could deny a charge that is about to happen.
+ * A request of this connection is being processed. A response now would be taken for its answer, and could deny a charge
+ * that is about to happen. The processing of a POST begins with the end of its body; that of a GET does not wait for it.
  */
-function isAnswering(socket: Socket & { readonly _httpMessage?: object | null }): boolean {
-  return socket._httpMessage !== undefined && socket._httpMessage !== null
+function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+  const response = socket._httpMessage
+  if (response === undefined || response === null) return false
+  const { method, complete } = response.req
+  return method !== 'POST' || complete || response.headersSent
 }
 
 function brokenRequest(
@@ -43,17 +47,21 @@ function brokenRequest(
   requestId: string,
 ): Pick<ReturnType<typeof problem>, 'status' | 'headers' | 'body'> {
   const request = { instance: '/', requestId }
+  // A payment in it was not looked up.
   if (code === 'HPE_HEADER_OVERFLOW') {
     return problem(
       'header_too_large',
-      { detail: 'The request line and headers exceed 16 KB. Send fewer or shorter headers.' },
+      {
+        detail: 'The request line and headers exceed 16 KB. Send fewer or shorter headers.',
+        charged: null,
+      },
       request,
     )
   }
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT') return { status: 408, headers: {}, body: '' }
   return problem(
     'invalid_parameter',
-    { detail: 'The request is not valid HTTP/1.1.', param: 'request' },
+    { detail: 'The request is not valid HTTP/1.1.', param: 'request', charged: null },
     request,
   )
 }

@@ -66,14 +66,41 @@ describe('on a real socket', () => {
     expect(reply).toMatch(/^HTTP\/1\.1 431 Request Header Fields Too Large\r\n/)
     expect(reply).toContain('content-type: application/problem+json')
     expect(reply).toContain('x-content-type-options: nosniff')
-    expect(bodyOf(reply)).toMatchObject({ code: 'header_too_large', charged: false })
+    expect(bodyOf(reply)).toMatchObject({ code: 'header_too_large', charged: null })
   })
 
   test('what is not HTTP is 400 with a problem body', async () => {
     const { app } = gatewayFixture()
     const reply = await exchange(app, '\x16\x03\x01 hello')
     expect(reply).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/)
-    expect(bodyOf(reply)).toMatchObject({ code: 'invalid_parameter', charged: false })
+    expect(bodyOf(reply)).toMatchObject({ code: 'invalid_parameter', charged: null })
+  })
+
+  test('an unknown expectation is ignored', async () => {
+    const { app } = gatewayFixture({ payment: quotingGate })
+    const reply = await exchange(app, 'GET /pulse/BTC HTTP/1.1\r\nHost: a\r\nExpect: foo')
+    expect(reply).toMatch(/^HTTP\/1\.1 402 /)
+    expect(reply).toContain('x-content-type-options: nosniff')
+  })
+
+  test.each([
+    [
+      'a POST whose body does not arrive is 408: nothing was begun',
+      'POST /mcp',
+      /^HTTP\/1\.1 408 /,
+    ],
+    ['a GET, which does not wait for its body, may be charged: no response', 'GET /slow', /^$/],
+  ])('%s', async (_what, line, expected) => {
+    const { app } = gatewayFixture()
+    app.get('/slow', () => new Promise(() => undefined))
+    app.server.on('request', ({ socket }) => {
+      const timedOut = Object.assign(new Error('late'), { code: 'ERR_HTTP_REQUEST_TIMEOUT' })
+      setImmediate(() => app.server.emit('clientError', timedOut, socket))
+    })
+    const lines = [`${line} HTTP/1.1`, 'Host: a', 'Content-Type: application/json']
+    expect(await exchange(app, [...lines, 'Content-Length: 99'].join('\r\n'), '{')).toMatch(
+      expected,
+    )
   })
 
   test.each([
@@ -107,7 +134,7 @@ describe('on a real socket', () => {
     const many = 'x: y\r\n'.repeat(150)
     const reply = await exchange(app, `GET /pulse/BTC HTTP/1.1\r\nHost: a\r\n${many}Host: b`)
     expect(reply).toMatch(/^HTTP\/1\.1 431 /)
-    expect(bodyOf(reply)).toMatchObject({ code: 'header_too_large', charged: false })
+    expect(bodyOf(reply)).toMatchObject({ code: 'header_too_large', charged: null })
   })
 
   test.each(['a', 'a.example:8402', '127.0.0.1', '[::1]:8402', ''])(

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import type { StoreHealth } from '../domain/history.ts'
-import { ENGINE_SILENCE_MS_MAX } from '../link/engine-replica.ts'
+import { ENGINE_SILENCE_MS_MAX, EngineReplica } from '../link/engine-replica.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
 import { FEED_UP, gatewayFixture } from './testing/gateway-fixture.ts'
+import { pulseLike } from './testing/pulse-like.ts'
 
 type Fixture = ReturnType<typeof gatewayFixture>
 
@@ -152,6 +153,19 @@ describe('free paths', () => {
     expect(response.statusCode).toBe(200)
     expect(response.json()).toMatchObject(expected)
     expect((await fixture.app.inject('/coins')).statusCode).toBe(200)
+  })
+
+  test('report an engine as unavailable if, and only if, paid paths answer 500', async () => {
+    const engine = new EngineReplica({ analysis: 'pulse', view: pulseLike.defaultView })
+    const { app } = gatewayFixture({ engine })
+    const seen = async () => [
+      (await app.inject('/health')).json().engine,
+      (await app.inject('/pulse/BTC')).statusCode,
+    ]
+    expect((await app.inject('/health')).json().status).toBe('degraded')
+    expect(await seen(), 'it starts').toEqual(['available', 503])
+    engine.disconnected()
+    expect(await seen()).toEqual(['unavailable', 500])
   })
 
   test('name every paid path with its price', async () => {

@@ -88,7 +88,7 @@ export function freeRoutes(app: FastifyInstance, options: FreeRoutesOptions): vo
   })
 }
 
-/** An engine that does not respond still has documents, which age visibly: degraded, not unavailable. */
+/** An engine that starts or does not respond is degraded: the documents of a silent one age visibly. */
 function health(options: FreeRoutesOptions, startedAtMs: number) {
   const { clock, engine, maintenance, mirror, readiness, version } = options
   const nowMs = clock.nowMs()
@@ -102,7 +102,8 @@ function health(options: FreeRoutesOptions, startedAtMs: number) {
     Object.values(checks).every((isOk) => isOk)
   return {
     status: isOk ? 'ok' : 'degraded',
-    engine: state === 'unavailable' ? 'unavailable' : 'available',
+    // As in the specification: unavailable where paid paths answer 500.
+    engine: state === 'unavailable' && !engine.isStarting ? 'unavailable' : 'available',
     kill_switch: maintenance.isOn ? 'disabled' : 'enabled',
     version,
     ...(readiness && { checks }),

@@ -1,12 +1,12 @@
-import type { PaymentPayload, PaymentRequired, SettleResponse } from '@x402/core/types'
+import type { PaymentRequired, SettleResponse } from '@x402/core/types'
 import type { FastifyInstance } from 'fastify'
 
 /** A call of a paid path through MCP or A2A. */
 export type InProcessCall = {
   /** Path and query. */
   readonly url: string
-  /** null for a quote. */
-  readonly payment: PaymentPayload | null
+  /** As received: a payload, or its base64 form as in the header of HTTP. null for a quote. */
+  readonly payment: unknown
   /** The caller's address, for the limits. */
   readonly address: string
 }
@@ -36,7 +36,7 @@ export async function callInProcess(
     method: 'GET',
     url,
     remoteAddress: address,
-    headers: payment === null ? {} : { 'payment-signature': base64(payment) },
+    headers: payment === null ? {} : { 'payment-signature': headerOf(payment) },
   })
   const body = JSON.parse(response.body) as Readonly<Record<string, unknown>>
   if (response.statusCode === 200) {
@@ -59,8 +59,11 @@ export async function callInProcess(
   return { kind: 'refused', problem: body }
 }
 
-function base64(value: unknown): string {
-  return Buffer.from(JSON.stringify(value)).toString('base64')
+/** The path refuses other values as malformed, and looks up those that it can read. */
+function headerOf(payment: unknown): string {
+  return typeof payment === 'string'
+    ? payment
+    : Buffer.from(JSON.stringify(payment)).toString('base64')
 }
 
 function parsed<T>(header: string | number | readonly string[]): T {

@@ -33,7 +33,7 @@ export function jsonRpcScope(
         reply.raw.once('close', leave)
         return
       }
-      const detail = `This IP address has ${JSON_RPC_CALLS_MAX} open calls, the maximum. Nothing was charged. Retry in ${RETRY_SECONDS} s.`
+      const detail = `This IP address has ${JSON_RPC_CALLS_MAX} open calls, the maximum. Nothing was charged for this one. Retry in ${RETRY_SECONDS} s.`
       void reply
         .code(429)
         .headers({ 'cache-control': 'no-store', 'retry-after': RETRY_SECONDS })

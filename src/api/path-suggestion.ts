@@ -13,7 +13,8 @@ export function unknownPathFacts(
   contracts: readonly AnalysisContract[],
   path: string,
 ): Pick<ProblemFacts, 'detail' | 'didYouMean'> {
-  const [first = ''] = path.split('/').filter((segment) => segment !== '')
+  const segments = path.split('/').filter((segment) => segment !== '')
+  const [first = ''] = segments
   const known = [
     ...contracts.map((contract) => ({ name: contract.id, template: pathTemplateOf(contract) })),
     ...freePaths,
@@ -25,12 +26,14 @@ export function unknownPathFacts(
   const meant = names.flatMap((name) => known.filter((one) => one.name === name))
   const [nearest] = meant
   if (nearest === undefined) return { detail: 'This path does not exist. GET / lists all paths.' }
-  const isPair =
-    nearest.name === first && path.split('/').length > nearest.template.split('/').length
+  const isPair = nearest.name === first && segments.length > 2
+  const advice = path.includes('//')
+    ? ' The path has an empty segment.'
+    : isPair && /\{(coin|token)\}/.test(nearest.template)
+      ? ' Write a pair as BTC-USDC.'
+      : ''
   return {
-    detail:
-      `This path does not exist. The path of ${nearest.name} is ${nearest.template}.` +
-      (isPair && nearest.template.includes('{') ? ' Write a pair as BTC-USDC.' : ''),
+    detail: `This path does not exist. The path of ${nearest.name} is ${nearest.template}.${advice}`,
     didYouMean: meant.map(({ template }) => template),
   }
 }

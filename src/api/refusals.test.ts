@@ -1,6 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { ENGINE_SILENCE_MS_MAX, EngineReplica } from '../link/engine-replica.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
+import { exactEvm } from '../payment/evm/exact-evm.ts'
+import { base } from '../payment/evm/networks.ts'
+import { SqliteLedger } from '../payment/ledger/sqlite-ledger.ts'
+import { payments } from '../payment/plugin.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../payment/testing/buyer.ts'
+import { newSecret } from '../payment/testing/new-secret.ts'
 import { expectProblem } from './testing/expect-problem.ts'
 import { gatewayFixture } from './testing/gateway-fixture.ts'
 import { gatedLikeDocument, pulseLike, pulseLikeDocument } from './testing/pulse-like.ts'
@@ -189,7 +195,40 @@ describe('a refusal', () => {
       more: { detail: 'This path does not exist. GET / lists all paths.' },
     },
     { url: '/pulse/', status: 404, code: 'not_found' },
-    { url: '/pulse/BTC//', status: 404, code: 'not_found' },
+    {
+      url: '/pulse/BTC//',
+      status: 404,
+      code: 'not_found',
+      more: {
+        detail:
+          'This path does not exist. The path of pulse is /pulse/{coin}. The path has an empty segment.',
+      },
+    },
+    ...['/sample//pulse', '//sample/pulse', '/sample/pulse//'].map((url) => ({
+      url,
+      status: 404,
+      code: 'not_found' as const,
+      more: {
+        detail:
+          'This path does not exist. The path of sample is /sample/{analysis}. The path has an empty segment.',
+      },
+    })),
+    {
+      url: '/sample/pulse/x',
+      status: 404,
+      code: 'not_found',
+      more: { detail: 'This path does not exist. The path of sample is /sample/{analysis}.' },
+    },
+    {
+      url: '/pulse/BTC?fields=nothing',
+      status: 400,
+      code: 'invalid_parameter',
+      more: {
+        detail: 'fields names "nothing", which is not a member of the answer.',
+        param: 'fields',
+        did_you_mean: [],
+      },
+    },
     { url: '/PULSE/BTC', status: 404, code: 'not_found' },
     { url: `/${'x'.repeat(300)}`, status: 404, code: 'not_found' },
     { url: '/pulse/%E0%A4%A', status: 400, code: 'invalid_parameter' },
@@ -236,4 +275,92 @@ describe('a refusal', () => {
     deliver({ kind: 'universe', listings: [] })
     expectProblem(await app.inject('/pulse/BTC'), 503, 'data_stale')
   })
+})
+
+describe('a refusal of a payment', () => {
+  const payTo = '0x00000000000000000000000000000000000000A1'
+
+  /** A gateway that sells, and a payment that bought `/pulse/BTC` for a caller whose proof is lost. */
+  async function sold() {
+    const ledger = new SqliteLedger(':memory:')
+    const facilitator = {
+      verify: async () => ({ kind: 'valid' }) as const,
+      settle: async () => ({ kind: 'settled', transaction: '0xabc' }) as const,
+      outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }) as const,
+    }
+    const methods = [exactEvm({ network: base, payTo, facilitator })]
+    const publicUrl = 'https://api.example.com'
+    const fixture = gatewayFixture({
+      payment: async (paid) => {
+        await paid.register(payments, {
+          ...{ methods, ledger, publicUrl, newSecret, clock: fixture.clock },
+        })
+      },
+      discovery: { publicUrl, waysToPay: methods },
+    })
+    const { app, clock } = fixture
+    onTestFinished(async () => {
+      await app.close()
+      await ledger.close()
+    })
+    const signed = async () => {
+      const amount = pulseLike.priceUsdcAtomic
+      return signedPayload(newBuyer(), { amount, payTo, nowMs: clock.nowMs() })
+    }
+    const ask = (payment: object, url: string, method: 'GET' | 'POST' = 'GET') =>
+      app.inject({ method, url, headers: { 'payment-signature': encodedPayment(payment) } })
+    const { extensions: secret, ...used } = await signed()
+    expect((await ask({ ...used, extensions: secret }, '/pulse/BTC')).statusCode).toBe(200)
+    const close = () => fixture.maintenance.set(true, clock.nowMs())
+    return { app, ask, close, used, fresh: await signed() }
+  }
+
+  test.each([
+    ['/pulse/BTC?x=1', 'unknown_parameter'],
+    ['/pulse/NOPE', 'invalid_coin'],
+    ['/pulse/NEWCOIN', 'data_stale'],
+    ['/liquidations/NOPE', 'invalid_coin'],
+  ])('that was used, for %s: %s denies no charge', async (url, code) => {
+    const { ask, used, fresh } = await sold()
+    const refused = (await ask(used, url)).json()
+    expect(refused).toMatchObject({ code, charged: null, payment_reusable: false })
+    expect(refused.detail).toContain(
+      'Nothing was charged for this request. An earlier request may have charged this payment.',
+    )
+    expect(refused.detail).not.toContain('Nothing was charged. ')
+    const other = (await ask(fresh, url)).json()
+    expect(other).toMatchObject({ code, charged: false, payment_reusable: true })
+    expect(other.detail).not.toContain('earlier request')
+  })
+
+  test('that was used denies no charge during maintenance', async () => {
+    const { ask, close, used, fresh } = await sold()
+    close()
+    const refused = (await ask(used, '/pulse/BTC')).json()
+    expect(refused).toMatchObject({
+      ...{ code: 'maintenance', charged: null, payment_reusable: false },
+      detail:
+        'Paid analyses are disabled for maintenance; /health and /coins remain available. Nothing was charged for ' +
+        'this request. An earlier request may have charged this payment.',
+    })
+    expect((await ask(fresh, '/pulse/BTC')).json()).toMatchObject({
+      ...{ code: 'maintenance', charged: false, payment_reusable: true },
+    })
+  })
+
+  test.each([
+    ['/pulses', 'GET', 'not_found'],
+    ['/pulse/BTC', 'POST', 'method_not_allowed'],
+    ['/pulse/%E0%A4%A', 'GET', 'invalid_parameter'],
+  ] as const)(
+    'for %s by %s, before its look-up, denies no charge: %s',
+    async (url, method, code) => {
+      const { ask, used, fresh } = await sold()
+      for (const payment of [used, fresh])
+        expect((await ask(payment, url, method)).json()).toMatchObject({
+          ...{ code, charged: null, payment_reusable: true },
+          detail: expect.stringContaining('An earlier request may have charged this payment.'),
+        })
+    },
+  )
 })

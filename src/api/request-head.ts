@@ -5,6 +5,11 @@ import { refusal } from './send-problem.ts'
 /** Node silently drops headers beyond its limit, so its limit is one higher. */
 export const HEADERS_MAX = 100
 
+export const malformedUrl = refusal('invalid_parameter', {
+  detail: 'The request target is not a valid URL, or its path has an invalid percent-encoding.',
+  param: 'path',
+})
+
 /** Characters of a name, an address or a port (RFC 3986 3.2.2 and 3.2.3); no user and no path. */
 const HOST = /^[\w.~!$&'()*+,;=%:[\]-]*$/
 
@@ -16,6 +21,8 @@ export function headRefusal({ rawHeaders, httpVersion }: IncomingMessage): Refus
   if (rawHeaders.length > 2 * HEADERS_MAX)
     return refusal('header_too_large', {
       detail: `A request may have at most ${HEADERS_MAX} header lines.`,
+      // A payment may be in a line that was dropped.
+      charged: null,
     })
   const [host, ...others] = rawHeaders.filter(
     (_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'host',

@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify'
 import type { ProblemCode, ProblemFacts } from '../domain/problem.ts'
 import { problem } from '../domain/problem.ts'
 import { hasPayment } from '../payment/payload.ts'
+import { aboutPayment } from '../payment/refusals.ts'
 import { requestPath } from '../payment/resource.ts'
 import { discoveryHeaders } from './response-headers.ts'
 
@@ -31,13 +32,13 @@ export function sentCodeOf(reply: FastifyReply): ProblemCode | undefined {
 export function sendProblem(reply: FastifyReply, code: ProblemCode, facts: ProblemFacts): void {
   const { request } = reply
   sentCodes.set(reply, code)
-  // A call that is refused here has not used its payment.
-  const paymentReusable = facts.paymentReusable ?? hasPayment(request.headers)
-  const { status, headers, body } = problem(
-    code,
-    { ...facts, paymentReusable },
-    { instance: requestPath(request.url), requestId: request.id },
-  )
+  const stated = hasPayment(request.headers)
+    ? aboutPayment(facts, request.isPaymentUsed ?? null)
+    : facts
+  const { status, headers, body } = problem(code, stated, {
+    instance: requestPath(request.url),
+    requestId: request.id,
+  })
   void reply
     .code(status)
     .headers({ ...headers, ...discoveryHeaders, 'x-request-id': request.id })

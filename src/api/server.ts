@@ -28,7 +28,7 @@ import { unknownPathFacts } from './path-suggestion.ts'
 import { proofRoutes } from './proof-routes.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { fastifyTrust } from './proxy-trust.ts'
-import { headRefusal } from './request-head.ts'
+import { headRefusal, malformedUrl } from './request-head.ts'
 import { crossOriginHeaders, preflightHeaders, securityHeaders } from './response-headers.ts'
 import { sendProblem, sendRefusal } from './send-problem.ts'
 import type { TrackRecordRouteOptions } from './track-record-routes.ts'
@@ -99,11 +99,13 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     frameworkErrors: (error, request, reply) => {
       // No hook runs for errors before routing.
       setCommonHeaders(request, reply)
-      if (error.code === 'FST_ERR_BAD_URL') refuseMalformedUrl(reply)
+      if (error.code === 'FST_ERR_BAD_URL') sendRefusal(reply, malformedUrl)
       else refuseUnknownPath(options.contracts, request, reply)
     },
   })
   endConnectionsWithTheirCalls(app)
+  // An unknown expectation is ignored (RFC 9110 10.1.1); Node would answer 417 without a body.
+  app.server.on('checkExpectation', (...call) => app.server.emit('request', ...call))
 
   const paths = new KnownPaths()
   app.addHook('onRoute', ({ url, method }) => paths.add(url, method))
@@ -191,13 +193,6 @@ function refuseUnknownPath(
   reply: FastifyReply,
 ): void {
   sendProblem(reply, 'not_found', unknownPathFacts(contracts, requestPath(request.url)))
-}
-
-function refuseMalformedUrl(reply: FastifyReply): void {
-  sendProblem(reply, 'invalid_parameter', {
-    detail: 'The request target is not a valid URL, or its path has an invalid percent-encoding.',
-    param: 'path',
-  })
 }
 
 /** One line per request, without query and headers: a payment must not reach a log. */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { describe, expect, test } from 'vitest'
+import { contracts } from '../compute/analyses/registry.ts'
 import { topNParameter, viewParameter } from '../compute/analyses/screener/screener-parameters.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import type { Document, View } from '../domain/document.ts'
@@ -54,6 +55,30 @@ describe('several parameters', () => {
     const body = { code: 'invalid_parameter', param, allowed, detail, charged: false }
     expect(response.json()).toMatchObject(body)
   })
+
+  test.each([
+    ['/pulse/BTC?fields=timeframes.15m', '"timeframes.15m"', ': add timeframes=15m'],
+    ['/pulse/BTC?timeframes=4h&fields=timeframes.1h', '"timeframes.1h"', ': add timeframes=1h'],
+    ['/pulse/BTC?view=compact&fields=meta.sources', '"meta.sources"', ': add view=full'],
+    ['/screener?view=compact&fields=coins.rsi_14', '"coins.rsi_14"', ': add view=full'],
+    ['/sentiment?fields=sentiment.sectors', '"sentiment.sectors"', ': add bucket=all'],
+    ['/bundle/BTC?fields=pulse.timeframes.15m', '"pulse.timeframes.15m"', ''],
+    ['/sample/pulse?fields=timeframes.15m', '"timeframes.15m"', ''],
+    ['/sample/screener?view=compact&fields=coins.rsi_14', '"coins.rsi_14"', ': add view=full'],
+  ])(
+    '%s is refused before any quote, with the parameter that adds the member',
+    async (url, member, advice) => {
+      const { app } = gatewayFixture({ contracts, payment: quotingGate })
+      const response = await app.inject(url)
+      expectProblem(response, 400, 'invalid_parameter')
+      expect(response.headers).not.toHaveProperty('payment-required')
+      expect(response.json()).toMatchObject({
+        param: 'fields',
+        detail: `fields names ${member}, which is not in this answer${advice}.`,
+        allowed: expect.arrayContaining(['meta']),
+      })
+    },
+  )
 
   test.each([
     ['/screener?topn=5', 'topn', ['top_n']],

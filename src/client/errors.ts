@@ -35,10 +35,12 @@ export type Diagnostics = {
   readonly expected: string | null
   readonly received: string | null
   readonly hint: string
+  /** null where its nonce was used: an earlier request may have charged the payment. Absent from older services. */
+  readonly charged?: false | null
 }
 
 /**
- * The payment was refused and, by the service's report, not charged. It counts against the budget until it cannot be
+ * The payment was refused and, by the service's report, not charged for this call. It counts against the budget until it cannot be
  * settled any more. The client does not sign another one by itself.
  */
 export class PaymentRefusedError extends Error {

@@ -12,7 +12,7 @@ export function readRefusal(body: unknown): RefusedError | PaymentRefusedError |
 
 /** By the service's report; false for an unknown outcome. */
 export function isUncharged(cause: unknown): boolean {
-  if (cause instanceof PaymentRefusedError) return true
+  if (cause instanceof PaymentRefusedError) return cause.diagnostics.charged !== null
   return cause instanceof RefusedError && cause.problem.charged === false
 }
 

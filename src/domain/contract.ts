@@ -67,6 +67,8 @@ export type AnalysisContract = DocumentContract & {
    * names `coin` or `token`. Without effect if the analysis has its own parameter `view`.
    */
   readonly compactOmits?: readonly string[]
+  /** Dotted paths, likewise, of members of the schema that no answer of the view with this key has. */
+  readonly viewOmits?: (view: string) => readonly string[]
   /** An older load-bearing input refuses the answer with 503; Infinity only warns. An input may have a stricter limit. */
   readonly inputAgeMsMax: number
   /** Checked for each view when the document is rendered. */

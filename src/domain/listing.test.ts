@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { TickerIndex, tickerName } from './listing.ts'
+import { similarCoins, TickerIndex, tickerName, unscaledToken } from './listing.ts'
 
 const UNIVERSE = join(
   import.meta.dirname,
@@ -20,6 +20,11 @@ const pairOf = [
   (coin: string) => `${coin}:USDC`,
   (coin: string) => `${coin}/USDC:USDC`,
   (coin: string) => `${coin}-USDT-SWAP`,
+  (coin: string) => `${coin}PERP`,
+  (coin: string) => `${coin}-PERPETUAL`,
+  (coin: string) => `${coin}.P`,
+  (coin: string) => `${coin}USDT.P`,
+  (coin: string) => `${coin}USDC.P`,
 ]
 
 describe('ticker index', () => {
@@ -36,6 +41,20 @@ describe('ticker index', () => {
 
   test('a pair of the plain token is the coin that is quoted in thousands', () => {
     expect(index.resolve('PEPEUSDT')).toEqual({ coin: 'kPEPE', unitMultiplier: 1000 })
+  })
+
+  test.each(['1000PEPE', '1000pepe', '1000PEPEUSDT', '1000PEPEUSDT.P', '1000PEPE-PERP'])(
+    '%s is the same unit as kPEPE',
+    (ticker) => {
+      expect(index.resolve(ticker)).toEqual({ coin: 'kPEPE' })
+    },
+  )
+
+  test('1000 before another name is not resolved', () => {
+    const listed = new TickerIndex(['BTC', 'KAITO', 'kFOO', '1000FOO'])
+    for (const ticker of ['1000BTC', '1000AITO', '1000KAITO', '1000kFOO', '100FOO', '1000'])
+      expect(listed.resolve(ticker), ticker).toBeUndefined()
+    expect(listed.resolve('1000FOO')).toEqual({ coin: '1000FOO' })
   })
 
   test('a name that is listed means itself, also where it ends like a pair', () => {
@@ -61,7 +80,10 @@ describe('ticker index', () => {
   })
 
   test('of any list, each coin means itself', () => {
-    const part = fc.constantFrom('A', 'k', 'B1', 'USD', 'USDT', 'USDC', 'PERP', '-', ':', '/', '_')
+    const part = fc.constantFrom(
+      ...['A', 'k', 'B1', '1000', 'USD', 'USDT', 'USDC', 'PERP', 'PERPETUAL', '.P'],
+      ...['-', ':', '/', '_'],
+    )
     const name = fc.array(part, { minLength: 1, maxLength: 5 }).map((parts) => parts.join(''))
     fc.assert(
       fc.property(
@@ -89,6 +111,9 @@ describe('ticker index', () => {
         for (const ticker of [coin, ...pairOf.map((pair) => pair(coin))]) {
           expect(real.resolve(ticker), ticker).toEqual({ coin })
           expect(tickerName(ticker), ticker).toBe(coin.toUpperCase())
+          const token = unscaledToken(coin)
+          if (token !== undefined)
+            expect(real.resolve(ticker.replace(coin, `1000${token}`)), ticker).toEqual({ coin })
         }
     },
   )
@@ -114,10 +139,33 @@ describe('ticker index', () => {
     'USDT',
     '/USDC',
     'BTCEUR',
+    'PERP',
+    '.P',
+    'BTC.PERP',
+    'BTC:PERP',
+    'xyz:BTC',
+    '1000BTC',
     'BTC/USDC/X',
     '__proto__',
     'constructor',
   ])('%j is nothing', (ticker) => {
     expect(index.resolve(ticker)).toBeUndefined()
+  })
+})
+
+describe('suggestions for an unlisted ticker', () => {
+  const coins = ['BTC', 'TSL', 'xyz:TSLA', 'flx:TSLA', 'xyz:BTC', 'TSLAX', 'ATSLA']
+
+  test.each([
+    ['TSLA', ['xyz:TSLA', 'flx:TSLA', 'TSL']],
+    ['tsla-usd', ['xyz:TSLA', 'flx:TSLA', 'TSL']],
+    ['BTCC', ['BTC']],
+    ['ZZZZ', []],
+  ])('%s: %j', (ticker, meant) => {
+    expect(similarCoins(ticker, coins)).toEqual(meant)
+  })
+
+  test('are not resolved', () => {
+    expect(new TickerIndex(['xyz:TSLA']).resolve('TSLA')).toBeUndefined()
   })
 })

@@ -1,3 +1,5 @@
+import { nearestNames, SUGGESTIONS_MAX } from './nearest-names.ts'
+
 /** The venue lists about 500 perpetuals; a longer list than this is invalid. */
 export const LISTINGS_MAX = 1_024
 
@@ -41,8 +43,12 @@ export type ResolvedTicker = {
   readonly unitMultiplier?: number
 }
 
-/** Suffixes of other venues and libraries: `BTC-PERP`, `BTC-USD`, `BTCUSDT`, `BTC_USDC`, `BTC-USDT-SWAP`, `BTC/USDC:USDC` (ccxt). */
-const PAIR_SUFFIX = /(?<=.)(?:[-_/:]?USD[CT]?(?::USD[CT])?(?:[-_](?:PERP|SWAP))?|[-_/]PERP)$/
+/**
+ * Suffixes of other venues and libraries: `BTC-PERP`, `BTC-USD`, `BTCUSDT`, `BTC_USDC`, `BTC-USDT-SWAP`, `BTC/USDC:USDC`
+ * (ccxt), `BTCPERP` (Bybit), `BTC-PERPETUAL` (Deribit), `BTCUSDT.P` (TradingView).
+ */
+const PAIR_SUFFIX =
+  /(?<=[^:])(?:[-_/:]?USD[CT]?(?::USD[CT])?(?:[-_](?:PERP|SWAP))?|[-_/]?PERP|[-_/]PERPETUAL)?(?:\.P)?$/
 const SCALED_NAME = /^k([A-Z0-9]+)$/
 const SCALED_UNIT_MULTIPLIER = 1000
 
@@ -57,8 +63,8 @@ export function unscaledToken(coin: string): string | undefined {
 }
 
 /**
- * Resolves tickers to the venue's spelling: a coin in any case, the unscaled token of a coin that is quoted in thousands,
- * or a USD pair of either. A listed name always means itself, even with a pair suffix (`SUSD` next to `S`).
+ * Resolves tickers to the venue's spelling: a coin in any case, a coin that is quoted in thousands by its unscaled token
+ * or as `1000PEPE`, or a USD pair of these. A listed name always means itself, even with a pair suffix (`SUSD` next to `S`).
  */
 export class TickerIndex {
   readonly #byName = new Map<string, ResolvedTicker>()
@@ -68,8 +74,10 @@ export class TickerIndex {
     for (const coin of coins) {
       this.#byName.set(coin.toUpperCase(), { coin })
       const token = unscaledToken(coin)
-      if (token !== undefined)
-        tokens.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
+      if (token === undefined) continue
+      tokens.push([token, { coin, unitMultiplier: SCALED_UNIT_MULTIPLIER }])
+      // The name of the same unit on Binance and Bybit.
+      tokens.push([`${SCALED_UNIT_MULTIPLIER}${token}`, { coin }])
     }
     for (const [token, resolved] of tokens)
       if (!this.#byName.has(token)) this.#byName.set(token, resolved)
@@ -79,4 +87,11 @@ export class TickerIndex {
   resolve(ticker: string): ResolvedTicker | undefined {
     return this.#byName.get(ticker.toUpperCase()) ?? this.#byName.get(tickerName(ticker))
   }
+}
+
+/** Suggestions for an unlisted ticker: the name on other dexes first, then similar names. */
+export function similarCoins(ticker: string, coins: readonly string[]): string[] {
+  const name = tickerName(ticker)
+  const elsewhere = coins.filter((coin) => coin.toUpperCase().endsWith(`:${name}`))
+  return [...new Set([...elsewhere, ...nearestNames(name, coins)])].slice(0, SUGGESTIONS_MAX)
 }

@@ -1,4 +1,4 @@
-const SUGGESTIONS_MAX = 3
+export const SUGGESTIONS_MAX = 3
 /** Two typing errors; with more, short names match everything. */
 const DISTANCE_MAX = 2
 

@@ -62,8 +62,8 @@ export type ProblemFacts = {
   /** The same signed payment can be sent again. */
   readonly paymentReusable?: boolean
   /**
-   * Default false; null while the outcome of the settlement is unknown or a limit prevents the look-up of a used payment,
-   * and for callers that cannot prove that the payment is theirs.
+   * Default false; null while the outcome of the settlement is unknown, for a payment that was not looked up, and for
+   * callers that cannot prove that the payment is theirs.
    */
   readonly charged?: boolean | null
   /** Members of single codes, such as `have` and `need`. */

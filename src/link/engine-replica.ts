@@ -26,7 +26,7 @@ export type EngineState = 'available' | 'silent' | 'unavailable'
 /** The gateway's read access to the state of the engine. */
 export interface EngineReader {
   state(nowMs: number): EngineState
-  /** No engine of this process has sent a message or has ended yet. */
+  /** The engine of this process has neither sent a message nor ended yet. */
   readonly isStarting: boolean
   document(key: DocumentKey): Document | undefined
   resolve(ticker: string): ReturnType<TickerIndex['resolve']>

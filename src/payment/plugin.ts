@@ -48,6 +48,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Extensions that the buyer echoes, unsigned; their owner checks them. */
     paymentExtensions?: Extensions | null
+    /** Whether an earlier request may have charged the payment; null before its look-up. */
+    isPaymentUsed?: boolean | null
   }
 }
 
@@ -160,6 +162,7 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
   const checkout = checkoutOf(options)
   const { quotes, delivery, answers, admission } = checkout
   app.decorateRequest('paymentExtensions', null)
+  app.decorateRequest('isPaymentUsed', null)
   const termsByRoute = new Map<PaidRoute, Terms>()
   const sold = new WeakMap<FastifyRequest, Sold>()
 

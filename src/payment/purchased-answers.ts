@@ -137,7 +137,10 @@ export class PurchasedAnswers {
     let presented: PresentedPayment
     try {
       const read = await readPayment(request, terms, terms.known, publicUrl)
-      if ('reason' in read) return null
+      if ('reason' in read) {
+        request.isPaymentUsed = false
+        return null
+      }
       presented = read.presented
     } catch (cause) {
       // Admission reports what is wrong with it.
@@ -145,6 +148,7 @@ export class PurchasedAnswers {
       throw cause
     }
     const before = await this.before(request, presented)
+    request.isPaymentUsed = before !== null && !isReleased(before)
     if (before?.payloadHash !== presented.payloadHash) return null
     if (isReleased(before) || !this.#isOfBuyer(presented, before)) return null
     const answer = await this.#again(request, presented, before)

@@ -14,6 +14,9 @@ const RETRY_SECONDS = 2
 /** For every response after which the buyer need not sign again. */
 const again = { retryAfterSeconds: RETRY_SECONDS, paymentReusable: true }
 
+const NOT_BY_THIS_REQUEST = 'Nothing was charged for this request.'
+const MAY_BE_CHARGED = `${NOT_BY_THIS_REQUEST} An earlier request may have charged this payment.`
+
 export function malformed(request: FastifyRequest, reason: string): BufferedResponse {
   return refuse(request, 'malformed_payment', {
     detail: `${reason}. Nothing was charged. Correct the payment header and send it again.`,
@@ -27,9 +30,9 @@ export function limited(
   allowance: RateAllowance,
   charged: false | null = false,
 ): BufferedResponse {
-  const before = charged === null ? ' An earlier request may have charged this payment.' : ''
+  const stated = charged === null ? MAY_BE_CHARGED : NOT_BY_THIS_REQUEST
   const answer = refuse(request, 'rate_limited', {
-    detail: `Too many payments. Nothing was charged for this request.${before} Send the same payment again in ${allowance.resetSeconds} s.`,
+    detail: `Too many payments. ${stated} Send the same payment again in ${allowance.resetSeconds} s.`,
     retryAfterSeconds: allowance.resetSeconds,
     paymentReusable: true,
     charged,
@@ -188,6 +191,7 @@ export function ledgerUnavailable(request: FastifyRequest): BufferedResponse {
       'The payment ledger cannot be reached. Nothing was charged for this request. Do not sign another payment: an ' +
       'earlier request may have charged this one. Send the same payment again in 2 s.',
     ...again,
+    charged: null,
   })
 }
 
@@ -235,11 +239,28 @@ export function chargedBefore(
   // A handler may also answer in another format.
   if (refusal === null || !isRecord(body) || typeof body['detail'] !== 'string')
     return internalError(request, true)
-  const [before, denied, stated] = [body['detail'], chargeOf(false), chargeOf(true)]
-  const detail = before.includes(denied) ? before.replace(denied, stated) : `${before} ${stated}`
+  const detail = withCharge(body['detail'], chargeOf(true))
   const facts = { detail, error: `${body['title']}: ${detail}` }
   const changed = { ...body, ...facts, charged: true, payment_reusable: true }
   return { ...refusal, body: Buffer.from(JSON.stringify(changed)) }
+}
+
+/**
+ * Facts of a refusal by the host of a request with a payment.
+ * @param isUsed whether an earlier request may have charged the payment; null if it was not looked up
+ */
+export function aboutPayment(facts: ProblemFacts, isUsed: boolean | null): ProblemFacts {
+  const { detail, paymentReusable = true } = facts
+  if (isUsed === false) return { ...facts, paymentReusable }
+  return {
+    ...{ ...facts, detail: withCharge(detail, MAY_BE_CHARGED), charged: null },
+    paymentReusable: paymentReusable && isUsed === null,
+  }
+}
+
+function withCharge(detail: string, stated: string): string {
+  const denied = chargeOf(false)
+  return detail.includes(denied) ? detail.replace(denied, stated) : `${detail} ${stated}`
 }
 
 function chargeOf(isCharged: boolean): string {

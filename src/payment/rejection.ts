@@ -1,6 +1,6 @@
 /**
- * Why a payment is invalid and how to correct it: the `diagnostics` member of a 402. Nothing was charged. It never
- * contains the signature.
+ * Why a payment is invalid and how to correct it: the `diagnostics` member of a 402. Nothing was charged for its request.
+ * It never contains the signature.
  */
 export type Rejection = {
   /** An x402 error code. */

@@ -3,7 +3,7 @@ import type { BufferedResponse } from './buffered-response.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import type { PaymentNetwork } from './evm/networks.ts'
 import { base, baseSepolia } from './evm/networks.ts'
-import { rejection } from './rejection.ts'
+import { facilitatorRejection, rejection } from './rejection.ts'
 import { RESOURCE_URL_CHARS_MAX, termsOf } from './terms.ts'
 
 const payTo = '0x00000000000000000000000000000000000000A1'
@@ -74,8 +74,24 @@ describe('a quote', () => {
   test('after a rejected payment adds why, beside the object of version 1', () => {
     const rejected = rejection('invalid_network', 'Pay on Base.')
     const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, rejected })
-    expect(bodyOf(quote)).toMatchObject({ error: 'payment_invalid', diagnostics: rejected })
+    expect(bodyOf(quote)).toMatchObject({
+      error: 'payment_invalid',
+      diagnostics: { ...rejected, charged: false },
+    })
     expect(decode(headerOf(quote))).toMatchObject({ error: 'invalid_network' })
+  })
+
+  test.each([
+    ['invalid_exact_evm_nonce_already_used', null],
+    ['nonce_already_used', null],
+    ['duplicate_settlement', null],
+    ['payment_expired', false],
+    ['insufficient_funds', false],
+    ['invalid_exact_evm_payload_signature', false],
+  ])('after %s states charged: %s', (reason, charged) => {
+    const rejected = facilitatorRejection(reason)
+    const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, rejected })
+    expect(bodyOf(quote).diagnostics).toMatchObject({ reason, charged })
   })
 
   test('names the parameters for catalogues in version 1', () => {

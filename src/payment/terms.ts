@@ -10,6 +10,7 @@ import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
 import { paymentIdentifierOffer } from './extensions/payment-identifier.ts'
 import type { CatalogueListing, PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
+import { saysNonceUsed } from './rejection.ts'
 
 /** Declared by a route as `config.x402`. */
 export type PaidRoute = {
@@ -259,7 +260,8 @@ function corrected(wire: PaymentRequirements, rejected?: Rejection): PaymentRequ
 }
 
 function diagnosticsOf({ correction: _correction, ...diagnostics }: Rejection) {
-  return diagnostics
+  // An earlier purchase, here or elsewhere, may have used the nonce.
+  return { ...diagnostics, charged: saysNonceUsed(diagnostics.reason) ? null : false }
 }
 
 function legacyRequirement({ method, amount }: Requirement, route: PaidRoute, resourceUrl: string) {

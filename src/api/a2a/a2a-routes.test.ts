@@ -7,7 +7,7 @@ import { base } from '../../payment/evm/networks.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { Settlement } from '../../payment/payment.ts'
 import { payments } from '../../payment/plugin.ts'
-import { newBuyer, signedPayload } from '../../payment/testing/buyer.ts'
+import { encodedPayment, newBuyer, signedPayload } from '../../payment/testing/buyer.ts'
 import { newSecret } from '../../payment/testing/new-secret.ts'
 import { gatewayFixture } from '../testing/gateway-fixture.ts'
 import { pulseLike } from '../testing/pulse-like.ts'
@@ -293,6 +293,40 @@ describe('the extension for payments', () => {
       'x402.payment.status': 'payment-failed',
       'x402.payment.receipts': [{ success: false, network: '', transaction: '' }],
     })
+  })
+
+  test.each([['eyJ'], ['{"x402Version":2}'], [5], [[]]])(
+    'reports the payment %j, which is no payment object, as failed',
+    async (payment) => {
+      const { quoted } = agent()
+      const { id: taskId } = await quoted()
+      const metadata = {
+        'x402.payment.status': 'payment-submitted',
+        'x402.payment.payload': payment,
+      }
+      const task = await quoted({ taskId, metadata })
+      expect(task.status.state).toBe('TASK_STATE_FAILED')
+      expect(metadataOf(task)).toMatchObject({
+        'x402.payment.status': 'payment-failed',
+        problem: { code: 'malformed_payment', charged: false },
+      })
+    },
+  )
+
+  test('takes a payment in its base64 form, and keeps it out of the history', async () => {
+    const { call, quoted, paid } = agent(async () => ({ kind: 'settled', transaction: '0xabc' }))
+    const { id: taskId } = await quoted()
+    const payment = encodedPayment((await paid())['x402.payment.payload'])
+    const task = await quoted({ taskId, metadata: { 'x402.payment.payload': payment } })
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+    const { result } = await call('GetTask', { id: taskId })
+    expect(JSON.stringify(result)).not.toContain(payment)
+  })
+
+  test('names the missing coin of a message', async () => {
+    const { send } = agent()
+    const task = taskOf(await send({ parts: [{ text: 'pulse' }] }))
+    expect(metadataOf(task)).toMatchObject({ problem: { code: 'invalid_coin', param: 'coin' } })
   })
 
   test('ends a task whose terms the client declines', async () => {

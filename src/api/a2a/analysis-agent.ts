@@ -2,9 +2,10 @@ import type { Message, Task } from '@a2a-js/sdk'
 import { Role, TaskState } from '@a2a-js/sdk'
 import type { AgentExecutor, ExecutionEventBus, RequestContext } from '@a2a-js/sdk/server'
 import { AgentEvent } from '@a2a-js/sdk/server'
-import type { PaymentPayload, SettleResponse } from '@x402/core/types'
+import type { SettleResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
 import { isoInstant } from '../../domain/instant.ts'
+import { isRecord } from '../../domain/json.ts'
 import type { CallResult, InProcessCall } from '../in-process-call.ts'
 import type { AnalysisTool } from '../mcp/mcp-tools.ts'
 import { requestedUrl } from './requested-analysis.ts'
@@ -129,7 +130,7 @@ export class AnalysisAgent implements AgentExecutor {
     context: RequestContext,
     bus: ExecutionEventBus,
     problem: Metadata,
-    payment: PaymentPayload | null,
+    payment: unknown,
     url: string,
   ): void {
     const isOpen = problem['retryable'] === true
@@ -219,13 +220,12 @@ function receiptsOf(task: Task | undefined): readonly SettleResponse[] {
   return (task?.metadata?.[RECEIPTS] as readonly SettleResponse[] | undefined) ?? []
 }
 
-function paymentIn({ metadata }: Message): PaymentPayload | null {
-  const payment: unknown = metadata?.['x402.payment.payload']
-  return typeof payment === 'object' && payment !== null ? (payment as PaymentPayload) : null
+function paymentIn({ metadata }: Message): unknown {
+  return metadata?.['x402.payment.payload'] ?? null
 }
 
 /** Metadata of a failed payment, as the x402 extension defines. */
-function failed(task: Task | undefined, payment: PaymentPayload, reason: string): Metadata {
+function failed(task: Task | undefined, payment: unknown, reason: string): Metadata {
   const network = networkOf(payment)
   return {
     [STATUS]: 'payment-failed',
@@ -238,11 +238,9 @@ function failed(task: Task | undefined, payment: PaymentPayload, reason: string)
 }
 
 /** Network of a payment of x402 version 2 or 1; untrusted input. */
-function networkOf(payment: {
-  readonly accepted?: { readonly network?: unknown } | null
-  readonly network?: unknown
-}): string {
-  const network = payment.accepted?.network ?? payment.network
+function networkOf(payment: unknown): string {
+  const { accepted, network: named } = isRecord(payment) ? payment : {}
+  const network = (isRecord(accepted) ? accepted['network'] : null) ?? named
   return typeof network === 'string' ? network.slice(0, NETWORK_CHARS_MAX) : ''
 }
 

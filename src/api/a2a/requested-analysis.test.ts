@@ -21,9 +21,9 @@ test.each([
   ['PULSE  btc-usdc', '/pulse/btc-usdc'],
   ['pulse BTC/USDC', '/pulse/BTC%2FUSDC'],
   ['pulse/BTC/USDC:USDC', '/pulse/BTC%2FUSDC%3AUSDC'],
-  // The path refuses what names no coin, with the path that was meant.
-  ['pulse', '/pulse/'],
-  ['{"analysis":"pulse"}', '/pulse/'],
+  // The path refuses what names no coin. With an empty segment it would be another path.
+  ['pulse', '/pulse/%20'],
+  ['{"analysis":"pulse"}', '/pulse/%20'],
 ])('%s asks for %s', (words, path) => {
   expect(asked(words)?.split('?')[0]).toBe(path)
 })

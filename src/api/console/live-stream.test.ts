@@ -65,6 +65,19 @@ describe('the live stream of the public port', () => {
     expect(stream.documents(), 'it waits for the first answer').toEqual([])
   })
 
+  test('takes the whole name, with a question mark that is not encoded', async () => {
+    const gateway = await listening()
+    const name = '/pulse/kPEPE?timeframes=15m,1h'
+    const stream = await gateway.open(name, {}, decodeURIComponent(gateway.urlOf(name)))
+    expect(await stream.next()).toMatchObject({ name })
+  })
+
+  test('refuses another parameter', async () => {
+    const gateway = await listening()
+    const response = await gateway.app.inject('/console/live?doc=/pulse/BTC')
+    expect(response.json()).toMatchObject({ code: 'unknown_parameter', did_you_mean: [] })
+  })
+
   test('refuses more documents than a page shows', async () => {
     const gateway = await listening()
     const names = Array.from({ length: 33 }, (_, at) => `document=/pulse/${at}`).join('&')
@@ -237,9 +250,9 @@ async function listening(sampleCoin = 'BTC', trustProxy: readonly string[] = [])
       })
     },
     urlOf,
-    open: async (name: string, headers = {}) => {
+    open: async (name: string, headers = {}, url = urlOf(name)) => {
       const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
-      get(urlOf(name), { headers }, resolve).once('error', reject)
+      get(url, { headers }, resolve).once('error', reject)
       return events(await promise)
     },
   }

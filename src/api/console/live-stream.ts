@@ -5,6 +5,7 @@ import type { EngineReader } from '../../link/engine-replica.ts'
 import { callerKey } from '../../payment/rate-limit.ts'
 import type { Refusal } from '../send-problem.ts'
 import { refusal, sendRefusal } from '../send-problem.ts'
+import { unknownQueryParameter } from '../unknown-parameter.ts'
 import { CONSOLE_PATH } from './console-page.ts'
 import type { LiveDocument, LiveSource, LiveVersion } from './live-source.ts'
 import { refusedVersion } from './live-source.ts'
@@ -127,7 +128,10 @@ function tooMany(): Refusal {
 }
 
 function openAll(request: FastifyRequest, source: LiveSource): Stream['documents'] | Refusal {
-  const names = new URLSearchParams(request.url.split('?')[1]).getAll('document')
+  const unknown = unknownQueryParameter(request.query, ['document'])
+  if (unknown !== null) return unknown
+  const { document = [] } = request.query as { readonly document?: string | readonly string[] }
+  const names = [document].flat()
   if (names.length > DOCUMENTS_MAX)
     return refusal('invalid_parameter', {
       detail: `document may occur at most ${DOCUMENTS_MAX} times.`,

@@ -98,6 +98,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     meaning: 'The request line and headers exceed 16 KB or 100 lines.',
     example: {
       detail: 'The request line and headers exceed 16 KB. Send fewer or shorter headers.',
+      charged: null,
     },
   },
   rate_limited: {

@@ -36,27 +36,27 @@ export const jsonRpcResponseSchema: JsonSchema = {
 /** The body of a 402: x402 version 1. Version 2 is in the header. */
 export const paymentRequiredSchema: JsonSchema = {
   type: 'object',
-  description: 'Payment terms, x402 version 1; the PAYMENT-REQUIRED header has version 2.',
+  description: 'x402 version 1; version 2 is in PAYMENT-REQUIRED.',
   properties: {
     x402Version: { const: 1 },
     error: {
       type: 'string',
       enum: ['payment_required', 'payment_invalid'],
-      description: 'payment_invalid: the payment was refused; see diagnostics.',
+      description: 'payment_invalid: see diagnostics.',
     },
     accepts: listOf({
       type: 'object',
       properties: {
         scheme: textSchema('x402 scheme.'),
-        network: textSchema('Network by its version 1 name.'),
+        network: textSchema('Version 1 name.'),
         maxAmountRequired: {
           type: 'string',
           pattern: '^[0-9]+$',
-          description: 'Price in atomic units of the asset; USDC has six decimals.',
+          description: 'Price in atomic units; USDC has 6 decimals.',
         },
-        resource: textSchema('URL of the purchased resource.'),
+        resource: textSchema('Purchased URL.'),
         description: textSchema('Description of the resource.'),
-        mimeType: textSchema('Media type of the answer.'),
+        mimeType: textSchema('Media type.'),
         payTo: textSchema('Payee.'),
         maxTimeoutSeconds: {
           type: 'integer',
@@ -64,8 +64,8 @@ export const paymentRequiredSchema: JsonSchema = {
           'x-unit': 'seconds',
         },
         asset: textSchema('Token address.'),
-        outputSchema: { type: 'object', description: 'Input and output of the call.' },
-        extra: { type: 'object', description: 'Further data for the signature.' },
+        outputSchema: { type: 'object', description: 'Input and output.' },
+        extra: { type: 'object', description: 'Data for the signature.' },
       },
       required: [
         ...['scheme', 'network', 'maxAmountRequired', 'resource', 'description', 'mimeType'],
@@ -74,15 +74,16 @@ export const paymentRequiredSchema: JsonSchema = {
     }),
     diagnostics: {
       type: 'object',
-      description: 'Why the payment was refused; without the signature.',
+      description: 'Why the payment was refused.',
       properties: {
         reason: textSchema('x402 error code.'),
-        field: nullableSchema('string', 'Path of the invalid field.'),
+        field: nullableSchema('string', 'Invalid field.'),
         expected: { type: ['string', 'null'] },
         received: { type: ['string', 'null'] },
         hint: textSchema('How to correct it.'),
+        charged: nullableSchema('boolean', 'null if the nonce was used before.'),
       },
-      required: ['reason', 'field', 'expected', 'received', 'hint'],
+      required: ['reason', 'field', 'expected', 'received', 'hint', 'charged'],
     },
   },
   required: ['x402Version', 'error', 'accepts'],

@@ -18,6 +18,16 @@ export function hasPath(schema: JsonSchema, path: readonly string[]): boolean {
   return isSchema(member) && hasPath(member, rest)
 }
 
+/** Names of the members below a dotted path; through lists, maps and alternatives. */
+export function memberNames(schema: JsonSchema, path: readonly string[] = []): string[] {
+  const inner = [schema.items, ...(schema.prefixItems ?? []), ...(schema.anyOf ?? [])]
+  const below = inner.filter(isSchema).flatMap((one) => memberNames(one, path))
+  const [name, ...rest] = path
+  if (name === undefined) return [...new Set([...Object.keys(schema.properties ?? {}), ...below])]
+  const member = ownMember(schema.properties, name) ?? schema.additionalProperties
+  return [...new Set([...below, ...(isSchema(member) ? memberNames(member, rest) : [])])]
+}
+
 /** The schema of the compact view. */
 export function compactSchema(
   schema: JsonSchema,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { CallToolRequest, CallToolResult, Tool } from '@modelcontextprotocol/server'
 import { createMcpHandler, Server } from '@modelcontextprotocol/server'
-import type { PaymentPayload } from '@x402/core/types'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { problem } from '../../domain/problem.ts'
+import { aboutPayment } from '../../payment/refusals.ts'
 import { offerOf } from '../discovery/analysis-offer.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
@@ -90,21 +90,15 @@ export function mcpRoutes(
       return failure(`Unknown tool ${params.name}. tools/list returns all tools.`)
     const args = params.arguments ?? {}
     const { properties } = (tool ?? free)?.inputSchema ?? {}
-    const payment = params._meta?.[PAYMENT]
+    const payment = params._meta?.[PAYMENT] ?? null
     // A tool takes fewer parameters than its path, and ignores none.
     const unknown = unknownParameter(Object.keys(args), Object.keys(properties ?? {}))
     if (unknown !== null) {
-      const facts = { ...unknown.facts, paymentReusable: payment !== undefined }
+      const facts = payment === null ? unknown.facts : aboutPayment(unknown.facts, null)
       return failure(problem(unknown.code, facts, { instance: '/mcp', requestId }).body)
     }
     const url = tool === undefined ? (free?.path ?? '') : tool.urlOf(args)
-    if (payment !== undefined && (typeof payment !== 'object' || payment === null))
-      return failure(`_meta["${PAYMENT}"] must be an x402 PaymentPayload.`)
-    const result = await callInProcess(app, {
-      url,
-      payment: (payment as PaymentPayload | undefined) ?? null,
-      address,
-    })
+    const result = await callInProcess(app, { url, payment, address })
     switch (result.kind) {
       case 'answer':
         return {

@@ -5,7 +5,7 @@ import { toolOf } from './mcp-tools.ts'
 
 const { urlOf } = toolOf(offerOf(pulse.contract, { exampleCoin: 'BTC' }))
 
-test.each(['.', '..', '../..', '%2e%2e', 'BTC/../..', '\ud800'])(
+test.each(['', '.', '..', '../..', '%2e%2e', 'BTC/../..', '\ud800'])(
   'the coin %j stays in the path of its analysis',
   (coin) => {
     const { pathname } = new URL(urlOf({ coin }), 'http://service')

@@ -34,9 +34,10 @@ export function toolOf(offer: AnalysisOffer): AnalysisTool {
     },
     outputSchema: outline(offer.compactSchema),
     urlOf: (args) => {
-      // JSON may have a lone surrogate, which no URL can encode. A URL takes `.` and `..` for its own folders.
+      // JSON may have a lone surrogate, which no URL can encode. A URL takes `.` and `..` for its own folders, and with
+      // an empty segment it is another path.
       const named = text(args['coin'] ?? '').toWellFormed()
-      const coin = encodeURIComponent(/^\.{1,2}$/.test(named) ? `${named} ` : named)
+      const coin = encodeURIComponent(/^\.{0,2}$/.test(named) ? `${named} ` : named)
       const isShort = isCompactable && !Object.hasOwn(args, 'fields')
       const path = offer.path.replace('{coin}', () => coin)
       const query = new URLSearchParams(isShort ? { view: 'compact' } : {})

@@ -173,10 +173,13 @@ export class StatusHistory {
     }
   }
 
-  /** Those in use first, then those of earlier days. */
+  /** Those in use first, then those that were in use. One that is off for want of a key was never up. */
   #sources(): readonly string[] {
     const present = this.#present?.sources.map(({ source }) => source) ?? []
-    return [...new Set([...present, ...this.#days.flatMap(({ sources }) => Object.keys(sources))])]
+    const earlier = this.#days.flatMap(({ sources }) =>
+      Object.keys(sources).filter((source) => (sources[source] ?? NO_TIME).upMs > 0),
+    )
+    return [...new Set([...present, ...earlier])]
   }
 
   /** Adds the time since the last observation, by the state that is observed at its end. */

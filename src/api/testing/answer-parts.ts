@@ -1,6 +1,6 @@
 import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
-import { viewOf } from '../../domain/document.ts'
+import { viewOf, viewsOf } from '../../domain/document.ts'
 import { isRecord } from '../../domain/json.ts'
 import { selectionReader } from '../answer-selection.ts'
 import { fillDocument } from '../fill-document.ts'
@@ -9,10 +9,22 @@ const SUBJECTS = ['coin', 'token'] as const
 const requestedCoins = [undefined, { ticker: 'PEPE', unitMultiplier: 1_000 }]
 
 /**
- * Asks for every member of an answer by itself, by a caller of its own name of the coin and by one of another.
+ * Asks for every member of an answer by itself, by a caller of its own name of the coin and by one of another, in one
+ * view of each kind.
  * @returns what is wrong with what they would be sent
  */
 export function unsoundParts(
+  contract: AnalysisContract,
+  document: Document,
+  nowMs: number,
+): readonly string[] {
+  const kinds = new Map(
+    Object.keys(viewsOf(document)).map((view) => [String(contract.viewOmits?.(view)), view]),
+  )
+  return [...kinds.values()].flatMap((view) => unsoundPartsOf(contract, document, view, nowMs))
+}
+
+function unsoundPartsOf(
   contract: AnalysisContract,
   document: Document,
   view: string,
@@ -24,8 +36,11 @@ export function unsoundParts(
   return requestedCoins.flatMap((requested) => {
     const facts = { nowMs, executionMs: 0.1, coinsAvailable: 1, requested }
     const whole: unknown = JSON.parse(fillDocument(document, answer, facts).toString())
-    return [...new Set(pathsOf(whole))].flatMap((path) => {
-      const selection = read({ fields: path, view: undefined })
+    const paths = new Set(pathsOf(whole))
+    const wrong = (contract.viewOmits?.(view) ?? []).filter((path) => paths.has(path))
+    if (wrong.length > 0) return [`view ${view} has ${wrong.join()}`]
+    return [...paths].flatMap((path) => {
+      const selection = read({ fields: path, view: undefined }, view)
       if (selection === null || 'rule' in selection) return [`${path}: is refused`]
       const text = fillDocument(document, answer, facts, selection).toString()
       try {

@@ -6,7 +6,7 @@ export function expectProblem(
   response: LightMyRequestResponse,
   status: number,
   code: string,
-  { paymentReusable = false } = {},
+  { paymentReusable = false, charged = false as boolean | null } = {},
 ): void {
   expect(response.statusCode, response.body).toBe(status)
   const body = response.json()
@@ -19,7 +19,7 @@ export function expectProblem(
     code,
     error: expect.any(String),
     retryable: expect.any(Boolean),
-    charged: false,
+    charged,
     payment_reusable: paymentReusable,
     request_id: response.headers['x-request-id'],
   })

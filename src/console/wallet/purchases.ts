@@ -243,8 +243,10 @@ function openText(cause: unknown): string {
 function failureOf(cause: unknown): PurchaseFailure {
   if (cause instanceof RefusedError)
     return { text: cause.problem.detail, charged: cause.problem.charged }
-  if (cause instanceof PaymentRefusedError)
-    return { text: `The service refused the payment. ${cause.diagnostics.hint}`, charged: false }
+  if (cause instanceof PaymentRefusedError) {
+    const { hint, charged = false } = cause.diagnostics
+    return { text: `The service refused the payment. ${hint}`, charged }
+  }
   if (cause instanceof UnansweredError) return { text: lostPayment, charged: null }
   return { text: cause instanceof Error ? cause.message : String(cause), charged: false }
 }

@@ -50,6 +50,7 @@ test('follows a broker whose epochs began again, and no document gets older', as
     onNotice: () => {},
   })
   mirror.start()
+  expect(replica.isStarting, 'whether an engine of another process starts is unknown').toBe(false)
   store(500)
   await pass(2)
   expect([mirror.isReady, rendered()]).toEqual([true, 500])

@@ -61,6 +61,8 @@ export class Mirror {
   }
 
   start(): void {
+    // The engine does not start with this process.
+    this.#options.replica.disconnected()
     this.#cancelWatch = this.#options.clock.every(WATCH_PERIOD_MS, () => this.#watch())
     this.#connect()
   }

@@ -1,3 +1,4 @@
+import { shellWord } from '../../../domain/shell-word.ts'
 import { CommandLine } from '../../components/command-line.tsx'
 
 /** How a program buys the same answer. */
@@ -11,10 +12,10 @@ export function AgentWays({ path }: { readonly path: string }) {
         A program sends the call, signs the terms of the 402 response, and sends the call again with
         the payment. Every x402 client does this.
       </p>
-      <CommandLine label="Read the quote" text={`curl -s ${quoted(location.origin + path)}`} />
+      <CommandLine label="Read the quote" text={`curl -s ${shellWord(location.origin + path)}`} />
       <CommandLine
         label="Buy in a terminal"
-        text={`npx perpscope buy ${quoted(path)} --url ${location.origin} --key-file wallet.key`}
+        text={`npx perpscope buy ${shellWord(path)} --url ${location.origin} --key-file wallet.key`}
       />
       <p class="fine">
         MCP clients call <code>/mcp</code>; the <a href="/llms.txt">guide for agents</a> and the{' '}
@@ -22,9 +23,4 @@ export function AgentWays({ path }: { readonly path: string }) {
       </p>
     </section>
   )
-}
-
-/** One word for a shell: the path can come from a hostile link. */
-function quoted(text: string): string {
-  return /^[\w./:%=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { pythEvents } from './pyth-events.ts'
+import { missingFeeds, pythEvents } from './pyth-events.ts'
 import { pythFeeds } from './pyth-feeds.ts'
 import type { FeedPrices } from './pyth-query.ts'
 
@@ -51,6 +51,13 @@ describe('Pyth prices', () => {
     expect(eventsOf([{ spot: priceOf({}), ema: priceOf({ price: 0n }) }]).events).toMatchObject([
       { ema: null },
     ])
+  })
+
+  test('a feed is missing only if the venue lists its asset', () => {
+    const { events } = eventsOf([{ spot: priceOf({}), ema: null }])
+    expect(missingFeeds(events, ['BTC', 'ETH', 'kUNKNOWN'])).toBe(1)
+    expect(missingFeeds(events, ['BTC'])).toBe(0)
+    expect(missingFeeds([], [])).toBe(0)
   })
 
   test('a feed that no contract has gives no event', () => {

@@ -2,7 +2,7 @@ import type { OraclePriceEvent } from '../../../domain/external.ts'
 import { isPlausibleTime } from '../plausible.ts'
 import { pythPrice } from '../pyth-price.ts'
 import type { OnRefused } from './chain-events.ts'
-import { PYTH_PUSH_HEARTBEAT_MS } from './pyth-feeds.ts'
+import { PYTH_PUSH_HEARTBEAT_MS, pythFeeds } from './pyth-feeds.ts'
 import type { FeedPrices, PythReading } from './pyth-query.ts'
 
 const SECOND_MS = 1_000
@@ -37,6 +37,15 @@ export function pythEvents(
       },
     ]
   })
+}
+
+/** Number of feeds of these assets that have no price. */
+export function missingFeeds(
+  prices: readonly OraclePriceEvent[],
+  assets: readonly string[],
+): number {
+  const priced = new Set(prices.map(({ asset }) => asset))
+  return pythFeeds.filter(({ asset }) => assets.includes(asset) && !priced.has(asset)).length
 }
 
 function publishedOf({ spot, ema }: FeedPrices, readMs: number): Published | null {

@@ -10,12 +10,11 @@ import type { ExternalSource, SourceAddress, SourceContext } from '../source.ts'
 import { SourceStatus } from '../source-status.ts'
 import { queryBlock } from './block-query.ts'
 import { evmChains } from './evm-chains.ts'
-import { pythEvents } from './pyth-events.ts'
-import { pythFeeds } from './pyth-feeds.ts'
+import { missingFeeds, pythEvents } from './pyth-events.ts'
 import { pythQuery } from './pyth-query.ts'
 
 const STAGGER_MS = 1_000
-/** The source is degraded if a larger share of its feeds has no price. */
+/** The source is degraded if a larger share of the feeds of listed assets has no price. */
 const MISSING_SHARE_MAX = 0.5
 
 /** Pyth's sponsored push feeds on Monad, which any node returns without a key. */
@@ -52,18 +51,18 @@ class PythReader implements ChainReader {
         const nowMs = scheduler.now()
         const readMs = readMsOf(value, isLate, nowMs)
         const prices = pythEvents(value, readMs, (kind, detail) => this.#note(kind, detail))
-        const missing = pythFeeds.length - prices.length
-        return [...this.#statusOf(isLate, missing, nowMs), ...prices]
+        const missing = missingFeeds(prices, this.#context.assets())
+        return [...this.#statusOf(isLate, prices.length, missing, nowMs), ...prices]
       }),
     )
   }
 
-  #statusOf(isLate: boolean, missing: number, nowMs: number): Batch {
+  #statusOf(isLate: boolean, priced: number, missing: number, nowMs: number): Batch {
     if (isLate) return this.#status.set('degraded', 'no new blocks on Monad', nowMs)
-    if (missing === pythFeeds.length)
-      return this.#status.set('down', 'no feed has a plausible price', nowMs)
-    if (missing > MISSING_SHARE_MAX * pythFeeds.length)
-      return this.#status.set('degraded', `${missing} of ${pythFeeds.length} feeds missing`, nowMs)
+    if (priced === 0) return this.#status.set('down', 'no feed has a plausible price', nowMs)
+    const feeds = priced + missing
+    if (missing > MISSING_SHARE_MAX * feeds)
+      return this.#status.set('degraded', `${missing} of ${feeds} feeds missing`, nowMs)
     return this.#status.set('up', '', nowMs)
   }
 
