@@ -39,7 +39,7 @@ import { simulateOptions } from './config/simulate.ts'
 import type { TrackRecordOptions } from './config/track-record.ts'
 import { trackRecordOptions } from './config/track-record.ts'
 import { EXIT_CODES, exitAfterUsage, unknownVariables, variablesOf } from './config/usage.ts'
-import { baseUrl } from './config/values.ts'
+import { baseUrl, path } from './config/values.ts'
 import type { VerifyOptions } from './config/verify.ts'
 import { verifyOptions } from './config/verify.ts'
 import { becomeLean } from './roles/lean-process.ts'
@@ -137,7 +137,7 @@ command(
 )
   .argument(
     '<file>',
-    'candles, optionally gzipped: CSV with a header (timestamp, time or date, then open,high,low,close,volume; other columns are ignored), an exchange archive without a header, or the JSON of candleSnapshot; times in s, ms, µs or ISO 8601',
+    'candles, oldest or newest first, optionally gzipped: CSV with a header (timestamp, time or date, then open,high,low,close,volume; other columns are ignored), an exchange archive of 6, 7, 9 or 12 columns without a header, or JSON (a list of objects such as those of candleSnapshot, a list of lists, or one a line); times in s, ms, µs or ISO 8601',
   )
   .action(async (file: string, options: IndicatorsOptions) => {
     const { printIndicators } = await import('./roles/indicators.ts')
@@ -202,14 +202,18 @@ command(
   'mcp',
   'offer the tools of a service to a desktop client over stdio, and pay for the calls',
   mcpOptions,
-).action(async (options: McpOptions) => (await import('./roles/mcp.ts')).mcp(options, tell))
+).action(async (options: McpOptions) => {
+  const code = await (await import('./roles/mcp.ts')).mcp(options, tell)
+  // Retries of payments without an answer would keep the process running.
+  process.stdout.write('', () => process.exit(code))
+})
 
 command(
   'backup',
   'copy every file of the data directory to DIR and verify the copies; the service may run',
   backupOptions,
 )
-  .argument('<dir>', 'a new or empty folder, or an earlier backup, which is replaced')
+  .argument('<dir>', 'a new or empty folder, or an earlier backup, which is replaced', path)
   .action(async (dir: string, options: BackupOptions) => {
     const { backup } = await import('./roles/backup.ts')
     // The service has priority.
@@ -222,7 +226,7 @@ command(
   'replace the data directory of a stopped service by a backup; the replaced files are kept',
   restoreOptions,
 )
-  .argument('<dir>', 'folder of perpscope backup')
+  .argument('<dir>', 'folder of perpscope backup', path)
   .action(async (dir: string, options: BackupOptions) => {
     const { restore } = await import('./roles/restore.ts')
     await restore(dir, options, { write, progress: await progressOf(process.stderr) })
@@ -285,17 +289,18 @@ const initCommand = command(
   initOptions,
 )
 initCommand
-  .argument('[file]', 'a new file', 'perpscope.toml')
-  .action(async (path: string, options: InitOptions) => {
+  .argument('[file]', 'a new file', path, 'perpscope.toml')
+  .action(async (file: string, options: InitOptions) => {
     const { stdin, stdout } = process
     const { init } = await import('./roles/init.ts')
     const canAsk = stdin.isTTY && stdout.isTTY
-    process.exitCode = await init(path, options, givenTexts(initCommand), { write, canAsk })
+    process.exitCode = await init(file, options, givenTexts(initCommand), { write, canAsk })
   })
 
 function terminal() {
   const { stdout } = process
-  return { columns: stdout.isTTY ? stdout.columns : null, hasColor: mayColor(stdout) }
+  // A terminal can report 0 columns.
+  return { columns: (stdout.isTTY && stdout.columns) || null, hasColor: mayColor(stdout) }
 }
 
 async function progressOf(stream: NodeJS.WriteStream) {

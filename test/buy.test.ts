@@ -200,8 +200,7 @@ describe('perpscope buy', () => {
     proxy.close()
     expect({ code: lost.code, output: lost.output }).toEqual({ code: 3, output: '' })
     expect(await spent()).toBe(0n)
-    const [, payment = ''] =
-      /^perpscope buy '\/oi\/BTC' .* --resume (\S+)$/m.exec(lost.errors) ?? []
+    const [, payment = ''] = /^perpscope buy \/oi\/BTC .* --resume (\S+)$/m.exec(lost.errors) ?? []
     const found = await buy(['/oi/BTC', '--resume', payment])
     expect(found.code, found.errors).toBe(0)
     expect(JSON.parse(found.output)).toMatchObject({ coin: 'BTC' })

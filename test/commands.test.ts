@@ -80,7 +80,10 @@ describe('perpscope indicators', () => {
   test.each([
     ['a time of no unit', 'time,open,high,low,close,volume\n1,1,1,1,1,1'],
     ['a row that is not numbers', 't,o,h,l,c,v\n1,1,1,1,x,1'],
-    ['bars out of order', 't,o,h,l,c,v\n2,1,1,1,1,1\n1,1,1,1,1,1'],
+    ['bars out of order', 't,o,h,l,c,v\n1,1,1,1,1,1\n3,1,1,1,1,1\n2,1,1,1,1,1'],
+    ['no candle', 't,o,h,l,c,v\n'],
+    ['no candle in JSON', '[]'],
+    ['the forming bar alone', 't,o,h,l,c,v\n2082758400,1,1,1,1,1'],
     ['a high below the low', 't,o,h,l,c,v\n1,1,1,2,1,1'],
     ['an open above the high', 't,o,h,l,c,v\n1,9,2,1,1,1'],
   ])('says what is wrong with %s', async (_what, text) => {
@@ -105,6 +108,24 @@ describe('perpscope indicators', () => {
     expect(refused.errors).toContain('missing: 3')
     await writeFile(path, lines.join('\n'))
     expect(printed(path, 'refuse').errors).toBe('')
+  })
+
+  test('refuses bars in the future, but for the forming one', async () => {
+    const path = join(folder, 'future.csv')
+    const nowSeconds = Math.floor(systemClock.nowMs() / 1_000)
+    const bars = (untilSeconds: number) =>
+      Array.from({ length: 30 }, (_, at) => `${untilSeconds - 60 * (29 - at)},1,1,1,1,1`)
+    const write = (untilSeconds: number) =>
+      writeFile(path, ['t,o,h,l,c,v', ...bars(untilSeconds)].join('\n'))
+    await write(nowSeconds - 30)
+    const forming = printed(path)
+    expect(forming.output.trim().split('\n')).toHaveLength(29)
+    expect(forming.errors).toContain('the last bar is still forming')
+    await write(Date.UTC(2_035, 0) / 1_000)
+    expect(refusalOf(path)).toHaveProperty(
+      'message',
+      expect.stringContaining('30 bars are in the future: check the unit of the time column'),
+    )
   })
 
   test.skipIf(!existsSync(SHARED))('reads real candles (needs ../shared/data)', async () => {
@@ -162,6 +183,7 @@ describe('a command line that is not understood', () => {
     [['record'], "required option '--out <file>' not specified"],
     [['maintenance', 'maybe'], "command-argument value 'maybe' is invalid"],
     [['demo', '--onec'], "unknown option '--onec'"],
+    [['ledger', '--eth-usd', '0'], 'not above zero'],
     [['probe', 'api.example.com'], "command-argument value 'api.example.com' is invalid"],
   ])('%j ends with 2', async (args, says) => {
     const { code, output, errors } = await parsed(args)

@@ -62,13 +62,13 @@ describe('perpscope doctor', () => {
       ...['venue, requests', 'venue, websocket', 'clock', 'weight'],
     ])
     expect(found(findings, 'checkpoint')).toMatch(
-      /^schema 1, .* MB, 1 coins, whole, written \d+ s ago$/,
+      /^schema 1, .* MB, 1 coins, whole, file modified \d+ s ago$/,
     )
     expect(found(findings, 'history')).toMatch(
       /^schema 4, .* MB, 1 coins, 0 measures, 100 rows from 2026-01-01T00:00:00\.000Z to 2026-01-05T03:00:00\.000Z, whole$/,
     )
     expect(found(findings, 'documents')).toMatch(
-      /^schema 1, .* MB, 1 documents, written \d+ s ago$/,
+      /^schema 1, .* MB, 1 documents, the newest rendered \d+ (s|min|h) ago$/,
     )
     expect(found(findings, 'weight')).toMatch(/1000 of the venue's 1200 .* 4 coins takes 1 min/)
   })
@@ -205,6 +205,7 @@ describe('perpscope doctor', () => {
   })
 
   test('reads the files of a running service without disturbing it', async () => {
+    const lock = lockDataDir(dataDir)
     const { db } = CheckpointDb.open(join(dataDir, 'engine.db'), START_MS)
     const store = historyAt(dataDir)
     const { isWell, findings } = await examined({
@@ -218,11 +219,24 @@ describe('perpscope doctor', () => {
     expect(store.health.state).toBe('ok')
     store.close(START_MS)
     db.close()
+    lock.close()
+  })
+
+  test('does not take a service with another data directory for its own', async () => {
+    const store = { state: 'degraded', reason: 'SQLITE_FULL', since_iso: '', dropped_rows: 7 }
+    const adminPort = await serving({ ready: true, reasons: [], store })
+    const { isWell, findings } = await examined({ adminPort })
+    expect(isWell).toBe(false)
+    expect(found(findings, 'service')).toMatch(/^not running; .* with another data directory$/)
+    expect(found(findings, 'ports')).toContain('held by a perpscope with another data directory')
+    expect(findings.map(({ check }) => check)).not.toContain('history at work')
   })
 
   test('states why a running service is not ready', async () => {
     const adminPort = await serving({ ready: false, reasons: ['coin_ready'] })
+    const lock = lockDataDir(dataDir)
     const { isWell, findings } = await examined({ adminPort })
+    lock.close()
     expect(isWell).toBe(true)
     expect(statusOf(findings, 'service')).toBe('warn')
     expect(found(findings, 'service')).toContain('not ready: coin_ready')
@@ -244,7 +258,9 @@ describe('perpscope doctor', () => {
       ...{ dropped_rows: 0, damaged_blocks: 0, set_aside_files: 0, ...other },
     }
     const adminPort = await serving({ ready: true, reasons: [], store })
+    const lock = lockDataDir(dataDir)
     const { isWell, findings } = await examined({ adminPort })
+    lock.close()
     expect(isWell).toBe(true)
     expect(statusOf(findings, 'history at work')).toBe(status)
     expect(found(findings, 'history at work')).toMatch(words)
@@ -260,9 +276,11 @@ describe('perpscope doctor', () => {
     ],
   ])('reports a service whose recording %s', async (_what, state, status, words) => {
     const recording = { ...state, since_iso: '2026-01-01T00:00:00.000Z' }
+    const lock = lockDataDir(dataDir)
     const { isWell, findings } = await examined({
       adminPort: await serving({ ready: true, reasons: [], store: null, recording }),
     })
+    lock.close()
     expect(isWell).toBe(true)
     expect(statusOf(findings, 'recording at work')).toBe(status)
     expect(found(findings, 'recording at work')).toMatch(words)

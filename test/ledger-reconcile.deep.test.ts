@@ -88,7 +88,7 @@ type Report = {
   readonly differences: readonly Record<string, string>[]
 }
 
-const place = { network: 'base', solanaNetwork: 'mainnet', json: true } as const
+const place = { network: 'base', solanaNetwork: 'mainnet' } as const
 const newHash = () => toHex(randomBytes(32))
 
 describe('on a local Base', () => {
@@ -181,12 +181,20 @@ describe('on a local Base', () => {
     rpcUrl = chain.rpcUrl,
     sinceMs?: number,
   ): Promise<Report & { readonly isEqual: boolean }> {
+    const { text, isEqual } = await reconciled({ rpcUrl, json: true }, sinceMs)
+    return { ...(JSON.parse(text) as Report), isEqual }
+  }
+
+  async function reconciled(
+    how: { readonly rpcUrl: string; readonly json?: true },
+    sinceMs?: number,
+  ): Promise<{ readonly text: string; readonly isEqual: boolean }> {
     let text = ''
     const write = (piece: string) => {
       text += piece
     }
     const payTo = chain.accounts.merchant.address
-    const options = { ...place, dataDir: folder, payTo, rpcUrl, until: Date.now() + 3_600_000 }
+    const options = { ...place, dataDir: folder, payTo, ...how, until: Date.now() + 3_600_000 }
     const isEqual = await reconcile(
       {
         ...{ ...options, csv: join(folder, 'differences.csv') },
@@ -194,7 +202,7 @@ describe('on a local Base', () => {
       },
       { write, hasColor: false },
     )
-    return { ...(JSON.parse(text) as Report), isEqual }
+    return { text, isEqual }
   }
 
   test('a sale of the day before explains a transfer of the period', async () => {
@@ -204,6 +212,19 @@ describe('on a local Base', () => {
     const { differences, compared } = await report(chain.rpcUrl, sinceMs)
     expect(differences).toEqual([])
     expect(compared, 'and is not of the period').toMatchObject([{ equal: 0 }])
+  })
+
+  test('a period after the last final block is not equal but refused', async () => {
+    await expect(report(chain.rpcUrl, Date.now() + 3_500_000)).rejects.toThrow(
+      /^nothing can be compared on eip155:8453: the period begins at .*, after the last final block/,
+    )
+  })
+
+  test('settled payments on a network without its payee are named with the options', async () => {
+    await write({ payer: 'x', nonce: newHash(), network: solanaMainnet.network, transaction: 'x' })
+    await expect(report()).rejects.toThrow(
+      /1 settled payments on solana:.*: give --solana-pay-to and --solana-rpc-url/,
+    )
   })
 
   test(`no difference among ${SALES} sales, then every planted one`, async () => {
@@ -217,7 +238,10 @@ describe('on a local Base', () => {
     await writeAll(await paid(3))
     const equal = await report()
     expect(equal.differences).toEqual([])
-    expect(equal).toMatchObject({ isEqual: true, result: 'equal' })
+    expect(equal).toMatchObject({ isEqual: true, result: 'incomplete' })
+    expect((await reconciled({ rpcUrl: chain.rpcUrl })).text).toMatch(
+      /\nno differences; 3 payments are not final yet\n$/,
+    )
     expect(equal.compared).toMatchObject([
       { equal: SALES + 10, equal_usdc: '25.250000', not_final: 3, vouchers: 10 },
     ])
@@ -335,7 +359,8 @@ describe('on a local Solana', () => {
       text += piece
     }
     const payee = { solanaPayTo: chain.accounts.merchant.address, solanaRpcUrl: chain.rpcUrl }
-    const options = { ...place, ...payee, dataDir: folder, until: Date.now() + 3_600_000 }
+    const how = { ...place, json: true } as const
+    const options = { ...how, ...payee, dataDir: folder, until: Date.now() + 3_600_000 }
     await reconcile(options, { write, hasColor: false })
     return JSON.parse(text) as Report
   }
@@ -344,7 +369,10 @@ describe('on a local Solana', () => {
     await writeAll(await paid(sales))
     shiftMs += 120_000
     const equal = await report()
-    expect(equal).toMatchObject({ differences: [], compared: [{ equal: sales }] })
+    expect(equal).toMatchObject({
+      ...{ result: 'equal', differences: [] },
+      compared: [{ equal: sales, not_final: 0 }],
+    })
 
     await writeAll(await paid(5, 0n))
     for (let at = 0; at < 5; at += 1)

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
+import { promisify } from 'node:util'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { parseUnits } from 'viem'
@@ -145,6 +146,42 @@ describe('perpscope mcp', () => {
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
+  test('answers the calls that are being paid when its input ends, and then ends', async () => {
+    const [held, release] = gate()
+    const { payments } = road.begin((_payment, reply) => held.then(() => reply), Promise.resolve())
+    const { child, spent, output, exit } = await calling()
+    await expect.poll(() => payments.length).toBe(1)
+    child.stdin.end(release)
+    expect(await exit).toEqual([0, null])
+    expect(answerIn(await output)).toMatchObject({ structuredContent: { coin: 'BTC' } })
+    expect(payments).toHaveLength(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+  })
+
+  test('ends without a payment when signals end it before the quote', async () => {
+    const [held, release] = gate()
+    const { payments, quotes } = road.begin((_payment, reply) => reply, held)
+    const { spent, endBySignals, errors } = await calling()
+    await expect.poll(quotes).toBe(1)
+    expect(await endBySignals()).toEqual([0, null])
+    release()
+    expect(await errors).not.toContain('--resume')
+    expect(payments).toEqual([])
+    expect(await spent()).toBe(0n)
+  })
+
+  test('names the command that fetches the answer of a payment whose outcome it could not await', async () => {
+    const { payments } = road.begin(() => null, Promise.resolve())
+    const { spent, endBySignals, errors } = await calling()
+    await expect.poll(() => payments.length).toBeGreaterThan(0)
+    expect(await endBySignals()).toEqual([3, null])
+    const [, words] = /^perpscope (buy \S+ --url \S+ --resume \S+)$/m.exec(await errors) ?? []
+    const command = `"$0" "$1" ${words}`
+    const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, MAIN])
+    expect(JSON.parse(stdout)).toMatchObject({ coin: 'BTC' })
+    expect(await spent()).toBe(PULSE_PRICE)
+  })
+
   test('answers invalid messages and continues', async () => {
     const gateway = await ground.gateway()
     const child = spawn(process.execPath, [MAIN, 'mcp', '--url', gateway.url], {
@@ -211,6 +248,54 @@ async function started(url: string, funds = FUNDS) {
   }
 }
 
+/** A command of its own that has received one call, and everything that it writes. */
+async function calling() {
+  const key = generatePrivateKey()
+  const { address } = privateKeyToAccount(key)
+  await putUsdc(ground.chain, address, FUNDS)
+  const child = spawn(process.execPath, [MAIN, 'mcp', '--url', road.url], {
+    env: { ...inheritedEnv(), PERPSCOPE_WALLET_KEY: key },
+  })
+  const exit = once(child, 'exit')
+  opened.push({
+    close: async () => {
+      child.kill('SIGKILL')
+      await exit
+    },
+  })
+  const clientInfo = { name: 'test', version: '1.0.0' }
+  const frames = [
+    {
+      id: 0,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo },
+    },
+    { method: 'notifications/initialized' },
+    { id: 1, method: 'tools/call', params: { name: 'get_pulse', arguments: { coin: 'BTC' } } },
+  ]
+  for (const frame of frames) child.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', ...frame })}\n`)
+  return {
+    child,
+    /** The first lets it wait for answers, the next one ends it. */
+    endBySignals: async () => {
+      await expect
+        .poll(() => child.kill('SIGTERM') && child.exitCode === null && child.signalCode === null)
+        .toBe(false)
+      return exit
+    },
+    exit,
+    output: textOf(child.stdout),
+    errors: textOf(child.stderr),
+    spent: async () => FUNDS - (await ground.chain.balanceOf(address)),
+  }
+}
+
+/** The result of the call of `calling`. */
+function answerIn(output: string): unknown {
+  const frames = output.trim().split('\n')
+  return frames.map((frame) => JSON.parse(frame)).find(({ id }) => id === 1)?.result
+}
+
 /** Purchases by the command from here on, and what becomes of their payments. */
 async function trip(meddle: Meddle, quotesHeld: Promise<void> = Promise.resolve()) {
   const { client, buy, balance, logged } = command
@@ -267,6 +352,7 @@ async function roadTo(): Promise<Road> {
       type: answer.headers.get('content-type') ?? '',
       body: await answer.text(),
     }
+    const receipt = answer.headers.get('payment-response')
     const message = sent === '' ? {} : JSON.parse(sent)
     const payment = message.params?._meta?.['x402/payment']
     if (payment !== undefined) payments.push(JSON.stringify(payment))
@@ -277,7 +363,13 @@ async function roadTo(): Promise<Road> {
     }
     const carried = payment === undefined ? reply : await meddle(payments.length, reply)
     if (carried === null) response.destroy()
-    else response.writeHead(carried.status, { 'content-type': carried.type }).end(carried.body)
+    else
+      response
+        .writeHead(carried.status, {
+          'content-type': carried.type,
+          ...(receipt !== null && { 'payment-response': receipt }),
+        })
+        .end(carried.body)
     if (isQuote) quotesAnswered += 1
   }
 

@@ -1,7 +1,7 @@
 import { buyer, priceLimit } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { baseUrl, key } from './values.ts'
+import { baseUrl, key, path } from './values.ts'
 
 const settings = {
   url: setting('--url <url>', 'PERPSCOPE_URL', 'URL of the service')
@@ -18,7 +18,9 @@ const settings = {
     '--key-file <file>',
     null,
     'file with a key of Base or Solana; - reads standard input',
-  ).conflicts(['key', 'solanaKey']),
+  )
+    .argParser(path)
+    .conflicts(['key', 'solanaKey']),
   ...buyer,
   maxUsd: priceLimit('--max-usd <usdc>'),
   yes: flag('--yes', null, 'pay without confirmation; required without a terminal'),

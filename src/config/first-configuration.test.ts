@@ -76,6 +76,8 @@ describe('questions', () => {
     expect(text).not.toContain(KEY)
     expect(text).toContain('PERPSCOPE_SOLANA_FACILITATOR_KEY')
     expect(text).not.toMatch(/PERPSCOPE_FACILITATOR_KEY/)
+    const uncommented = text.replace('#solana-facilitator-key-file', 'solana-facilitator-key-file')
+    expect(settingsOf(uncommented)).toHaveProperty('solana-facilitator-key-file', '<path>')
   })
 
   test.each([

@@ -39,7 +39,10 @@ export function firstConfiguration(given: SettingTexts): string {
   const keyNotes = keys
     .filter(({ of, key }) => isSettling(answers, of) && !answers.has(`${key}-file`))
     .map(({ key, variable }) =>
-      tomlComment(`The key is in the variable ${variable}, or in a file: ${key}-file = "<path>"`),
+      [
+        tomlComment(`The key is in the variable ${variable}, or in a file that this line names:`),
+        `#${key}-file = "<path>"`,
+      ].join('\n'),
     )
   const head = tomlComment(
     'Options of perpscope serve; perpscope serve --help and docs/configuration-reference.md have all of them.',

@@ -1,6 +1,7 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
 import { serveSettings as serve } from './serve.ts'
+import { path } from './values.ts'
 
 /** Keys are named by their files and never written. */
 const keyFileSettings = {
@@ -8,17 +9,17 @@ const keyFileSettings = {
     '--facilitator-auth-file <path>',
     null,
     'file with the Authorization header for the facilitator',
-  ),
+  ).argParser(path),
   facilitatorKeyFile: setting(
     '--facilitator-key-file <path>',
     null,
     'file with the key that pays the gas',
-  ),
+  ).argParser(path),
   solanaFacilitatorKeyFile: setting(
     '--solana-facilitator-key-file <path>',
     null,
     'file with the key that pays the fees on Solana',
-  ),
+  ).argParser(path),
 }
 
 const settings = {

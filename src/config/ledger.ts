@@ -1,10 +1,11 @@
+import { InvalidArgumentError } from 'commander'
 import type { ReportDimension } from '../payment/ledger/ledger-books.ts'
 import { reportDimensions } from '../payment/ledger/ledger-books.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting, shared } from './option.ts'
 import { ledgerSettings, payeeSettings } from './payment.ts'
 import { EXIT_UNAVAILABLE } from './usage.ts'
-import { dayOrInstantMs, listOf, trimmed, usdcAtomic } from './values.ts'
+import { dayOrInstantMs, listOf, path, trimmed, usdcAtomic } from './values.ts'
 
 const bookSettings = {
   ...shared,
@@ -28,17 +29,17 @@ const bookSettings = {
     '--eth-usd <usd>',
     'PERPSCOPE_LEDGER_ETH_USD',
     'price of ETH, for the net sum of Base (default: none, fees stay in ETH)',
-  ).argParser(usdcAtomic),
+  ).argParser(price),
   solUsd: setting(
     '--sol-usd <usd>',
     'PERPSCOPE_LEDGER_SOL_USD',
     'price of SOL, for the net sum of Solana (default: none, fees stay in SOL)',
-  ).argParser(usdcAtomic),
+  ).argParser(price),
   csv: setting(
     '--csv <file>',
     'PERPSCOPE_LEDGER_CSV',
     'also write the rows to this CSV file: all payments; with reconcile the differences, with refunds the refunds',
-  ),
+  ).argParser(path),
   json: flag('--json', 'PERPSCOPE_LEDGER_JSON', 'print the result as one JSON object'),
 }
 
@@ -57,11 +58,18 @@ const settings = {
 export const LEDGER_ACTIONS = ['reconcile', 'refunds', 'move'] as const
 
 export const LEDGER_HELP = `
-reconcile exits with 0 if ledger and chain are equal, 1 if they differ, ${EXIT_UNAVAILABLE} if a node does not answer.`
+reconcile exits with 0 if ledger and chain are equal in all final blocks (result incomplete: some payments are not final
+yet), 1 if they differ, ${EXIT_UNAVAILABLE} if a node does not answer.`
 
 /** The ledger, a period and the form of the result. */
 export type BookOptions = ValuesOf<typeof bookSettings>
 
 export type LedgerOptions = ValuesOf<typeof settings>
+
+function price(text: string): bigint {
+  const atomic = usdcAtomic(text)
+  if (atomic === 0n) throw new InvalidArgumentError('not above zero')
+  return atomic
+}
 
 export const ledgerOptions = optionsOf(settings)

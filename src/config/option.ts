@@ -1,5 +1,5 @@
 import { Option } from 'commander'
-import { historyDays, host, port } from './values.ts'
+import { historyDays, host, path, port } from './values.ts'
 
 /** How a value is written in a configuration file; a list also as one string or number. */
 export type FileForm = 'string' | 'number' | 'boolean' | 'list' | 'table'
@@ -173,10 +173,10 @@ export const shared = section('Files', {
     '--config <file>',
     'PERPSCOPE_CONFIG',
     'TOML file with options of serve, such as the one that perpscope init writes; a variable replaces its values, a flag both',
-  ),
-  dataDir: setting('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'directory of the databases').default(
-    DATA_DIR,
-  ),
+  ).argParser(path),
+  dataDir: setting('--data-dir <dir>', 'PERPSCOPE_DATA_DIR', 'directory of the databases')
+    .argParser(path)
+    .default(DATA_DIR),
 })
 
 export const historySettings = section('History', {
@@ -204,7 +204,7 @@ export const adminSettings = section('Admin port', {
     '--admin-token-file <file>',
     'PERPSCOPE_ADMIN_TOKEN_FILE',
     'file with the token that clients of the admin port present as Authorization: Bearer (default: none, loopback only)',
-  ),
+  ).argParser(path),
 })
 
 export type AdminOptions = ValuesOf<typeof adminSettings>

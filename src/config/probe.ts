@@ -1,16 +1,20 @@
 import { buyer } from './buyer.ts'
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { host, port, positive, usdcNumber } from './values.ts'
+import { host, path, port, positive, usdcNumber } from './values.ts'
 
 const settings = {
-  quote: setting('--quote <path>', null, 'paid path whose quote is checked').default('/pulse/BTC'),
+  quote: setting(
+    '--quote <path>',
+    null,
+    'paid path whose quote is checked; off checks none, for a service that sells nothing',
+  ).default('/pulse/BTC'),
   buy: setting('--buy <path>', null, 'path that is bought at each check; needs --key-file'),
   keyFile: setting(
     '--key-file <file>',
     null,
     'file with a key of Base or Solana; - reads standard input',
-  ),
+  ).argParser(path),
   budget: setting(
     '--budget <usdc>',
     null,

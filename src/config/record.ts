@@ -8,10 +8,12 @@ import {
   setting,
   shared,
 } from './option.ts'
-import { positive } from './values.ts'
+import { path, positive } from './values.ts'
 
 const settings = {
-  out: setting('--out <file>', 'PERPSCOPE_RECORD_OUT', 'file to append to').makeOptionMandatory(),
+  out: setting('--out <file>', 'PERPSCOPE_RECORD_OUT', 'file to append to')
+    .argParser(path)
+    .makeOptionMandatory(),
   maxBytes: setting(
     '--max-bytes <bytes>',
     'PERPSCOPE_RECORD_MAX_BYTES',

@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { instantMs } from './values.ts'
+import { instantMs, path } from './values.ts'
 
 const settings = {
   until: setting(
@@ -27,7 +27,7 @@ const settings = {
     '--documents <dir>',
     'PERPSCOPE_REPLAY_DOCUMENTS',
     'write the last documents of all coins to this directory, one file per view',
-  ),
+  ).argParser(path),
   hash: flag(
     '--hash',
     'PERPSCOPE_REPLAY_HASH',

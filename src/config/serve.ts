@@ -12,7 +12,7 @@ import {
   shared,
 } from './option.ts'
 import { paymentSettings } from './payment.ts'
-import { baseUrl, host, port, positive, proxies } from './values.ts'
+import { baseUrl, host, path, port, positive, proxies } from './values.ts'
 
 const publicSettings = section('Public port', {
   host: setting('--host <host>', 'PERPSCOPE_HOST', 'address to listen on')
@@ -57,7 +57,7 @@ const recordingSettings = section('Recording', {
     '--record <file>',
     'PERPSCOPE_RECORD',
     'append every input of the engine to this file, for perpscope replay',
-  ),
+  ).argParser(path),
   recordMaxBytes: setting(
     '--record-max-bytes <bytes>',
     'PERPSCOPE_RECORD_MAX_BYTES',

@@ -3,12 +3,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommanderError } from 'commander'
 import { afterAll, describe, expect, test } from 'vitest'
+import { buyOptions } from './buy.ts'
 import { effectiveConfiguration } from './effective.ts'
 import { ledgerOptions } from './ledger.ts'
+import { mcpOptions } from './mcp.ts'
 import { recordOptions } from './record.ts'
 import { serveOptions } from './serve.ts'
 import { SettingsCommand } from './settings-command.ts'
 import type { Variables } from './sources.ts'
+import { verifyOptions } from './verify.ts'
 
 const KEY = `0x${'1'.repeat(64)}`
 const folder = mkdtempSync(join(tmpdir(), 'perpscope-settings-'))
@@ -141,6 +144,52 @@ describe('problems', () => {
       `${config}:4: receipt-key: not a 0x private key of 32 bytes`,
     ])
     expect([...unread]).toContain('--pay-to')
+  })
+
+  test.each([
+    ...new Map(
+      [...serveOptions, ...buyOptions, ...mcpOptions, ...ledgerOptions, ...verifyOptions]
+        .filter(({ mask, parseArg }) => mask !== null && parseArg !== undefined)
+        .map((option) => [option.flags, option]),
+    ),
+  ])('of the secret flag %s do not show it', (_flags, option) => {
+    // No masked option accepts it: neither a key nor a URL nor a header value.
+    const secret = 'hidden\u00a0word'
+    let shown = ''
+    const command = new SettingsCommand('x', { variables: {}, fileOptions: [] })
+      .addOption(option)
+      .exitOverride()
+      .configureOutput({ writeErr: (text) => (shown += text) })
+    try {
+      command.parse([option.long ?? '', secret], { from: 'user' })
+      // The databases are checked by their role.
+      expect(option.long).toMatch(/^--(ledger|broker|to)$/)
+    } catch (cause) {
+      if (!(cause instanceof CommanderError)) throw cause
+      expect(shown).toContain(`error: the value of option '${option.flags}' is invalid.`)
+      expect(shown + cause.message).not.toContain('hidden')
+    }
+  })
+
+  test('are an empty path, which would be the working directory', () => {
+    expect(parsed([], { PERPSCOPE_DATA_DIR: ' ', PERPSCOPE_CONFIG: '' }).problems).toEqual([
+      'PERPSCOPE_CONFIG = : not a path',
+      'PERPSCOPE_DATA_DIR = : not a path',
+    ])
+    expect(() => parsed(['--data-dir', ''])).toThrow(/argument '' is invalid. not a path/)
+  })
+
+  test('are not the space and the Windows line ends around a variable', () => {
+    const variables = { PERPSCOPE_PORT: '80\r', PERPSCOPE_RECEIPT_KEY_FILE: `${keyFile}\r` }
+    const command = parsed([], variables)
+    expect(command.problems).toEqual([])
+    expect(command.opts()).toMatchObject({ port: 80, receiptKey: KEY })
+  })
+
+  test('show control characters', () => {
+    expect(parsed([], { PERPSCOPE_PAY_TO: '0x1\r2' }).problems).toEqual([
+      'PERPSCOPE_PAY_TO = "0x1\\r2": not a 0x address',
+    ])
   })
 
   test('are a value and its file in one place', () => {

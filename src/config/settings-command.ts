@@ -1,4 +1,4 @@
-import type { Option } from 'commander'
+import type { Argument, Option } from 'commander'
 import { Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from './config-error.ts'
 import type { ConfigFile } from './config-file.ts'
@@ -72,6 +72,25 @@ export class SettingsCommand extends Command {
     if (file) this.files.push({ path: file.path, hasSecret: this.#hasSecret(file) })
   }
 
+  /** Overrides how commander reports an invalid value, which may be a secret. */
+  _callParseArg(
+    target: Option | Argument,
+    value: string,
+    previous: unknown,
+    invalidArgumentMessage: string,
+  ): unknown {
+    try {
+      return target.parseArg?.(value, previous)
+    } catch (cause) {
+      if (!(cause instanceof InvalidArgumentError)) throw cause
+      const isSecret = target instanceof SettingOption && target.mask !== null
+      const fault = isSecret
+        ? `error: the value of option '${target.flags}' is invalid.`
+        : invalidArgumentMessage
+      this.error(`${fault} ${cause.message}`, { exitCode: cause.exitCode, code: cause.code })
+    }
+  }
+
   #apply(option: SettingOption, file: ConfigFile | null): void {
     const name = option.attributeName()
     const { found, problems } = sourcesOf(option, this.#context.variables, file)
@@ -125,7 +144,7 @@ export function givenTexts(command: SettingsCommand): ReadonlyMap<string, string
 function isOn(text: string, { place }: Source): boolean {
   if (/^(|0|false|off|no)$/i.test(text)) return false
   if (/^(1|true|on|yes)$/i.test(text)) return true
-  throw new ConfigError(`${place} = ${text}: not on or off`)
+  throw new ConfigError(`${place} = ${shownText(text)}: not on or off`)
 }
 
 /** @throws ConfigError, which shows the value only if it is no secret */
@@ -136,9 +155,14 @@ function parsedValue(option: SettingOption, texts: readonly string[], { place }:
     return texts.reduce<unknown>((before, text) => parseArg(text, before), option.defaultValue)
   } catch (cause) {
     if (!(cause instanceof InvalidArgumentError)) throw cause
-    const shown = mask === null ? ` = ${texts.join(' ')}` : ''
+    const shown = mask === null ? ` = ${shownText(texts.join(' '))}` : ''
     throw new ConfigError(`${place}${shown}: ${cause.message}`)
   }
+}
+
+/** Control characters would be invisible, or would move the cursor. */
+function shownText(text: string): string {
+  return /\p{Cc}/u.test(text) ? JSON.stringify(text) : text
 }
 
 function placeOf({ origin, place, content }: Source): string | null {

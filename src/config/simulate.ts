@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { optionsOf, setting } from './option.ts'
-import { count, integer, port, positive } from './values.ts'
+import { count, integer, path, port, positive } from './values.ts'
 
 const settings = {
   port: setting('--port <port>', 'PERPSCOPE_SIMULATOR_PORT', 'port of the venue, 0 for any')
@@ -28,33 +28,39 @@ const settings = {
     '--candles <dir>',
     'PERPSCOPE_CANDLES',
     'replay recorded candles: coins/<COIN>/{15m,1h,4h}.csv.gz in this directory',
-  ),
+  ).argParser(path),
   recording: setting(
     '--recording <dir>',
     'PERPSCOPE_RECORDING',
     'replay recorded books and trades: orderbooks_<COIN>.csv.gz and trades_<COIN>.csv.gz in this directory',
-  ),
+  ).argParser(path),
   frames: setting(
     '--frames <file>',
     'PERPSCOPE_FRAMES',
     'replay the books and trades of a file of perpscope record (docs/recording.md)',
-  ).conflicts('recording'),
-  faults: setting('--faults <file>', 'PERPSCOPE_FAULTS', 'script of faults (docs/faults.md)'),
+  )
+    .argParser(path)
+    .conflicts('recording'),
+  faults: setting(
+    '--faults <file>',
+    'PERPSCOPE_FAULTS',
+    'script of faults (docs/faults.md)',
+  ).argParser(path),
   world: setting(
     '--world <file>',
     'PERPSCOPE_WORLD',
     'script of external events: depegs, price gaps, failing sources (docs/simulated-world.md)',
-  ),
+  ).argParser(path),
   chain: setting(
     '--chain <dir>',
     'PERPSCOPE_SIMULATOR_CHAIN',
     'start a local Base as well, and write the keys gas.key and wallet.key of funded accounts to this directory; the first line names both',
-  ),
+  ).argParser(path),
   past: setting(
     '--past <dir>',
     'PERPSCOPE_PAST',
     'write the open interest of the last minutes to history.db in this directory, so that a new service reports its changes from the start',
-  ),
+  ).argParser(path),
   weightPerMinute: setting(
     '--weight-per-minute <weight>',
     'PERPSCOPE_SIMULATOR_WEIGHT_PER_MINUTE',

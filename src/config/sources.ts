@@ -36,10 +36,11 @@ export function sourcesOf(
 
 function inVariables({ envVar, fileVariable }: SettingOption, variables: Variables): Source[] {
   const found: Source[] = []
-  const text = envVar === undefined ? undefined : variables[envVar]
+  // Files of variables may have Windows line ends.
+  const text = envVar === undefined ? undefined : variables[envVar]?.trim()
   if (envVar !== undefined && text !== undefined)
     found.push({ origin: 'variable', place: envVar, content: { texts: [text] } })
-  const secretPath = fileVariable === null ? undefined : variables[fileVariable]
+  const secretPath = fileVariable === null ? undefined : variables[fileVariable]?.trim()
   if (fileVariable !== null && secretPath !== undefined)
     found.push({ origin: 'file', place: fileVariable, content: { secretPath } })
   return found

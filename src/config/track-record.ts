@@ -1,23 +1,23 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { count, instantMs } from './values.ts'
+import { count, instantMs, path } from './values.ts'
 
 const settings = {
   candles: setting(
     '--candles <dir>',
     'PERPSCOPE_TRACK_RECORD_CANDLES',
     'folder with coins/<COIN>/{15m,1h,4h}.csv.gz and funding_1h.csv.gz',
-  ),
+  ).argParser(path),
   recording: setting(
     '--recording <file>',
     'PERPSCOPE_TRACK_RECORD_RECORDING',
     'file of perpscope record or of serve --record',
-  ),
+  ).argParser(path),
   claims: setting(
     '--claims <file>',
     'PERPSCOPE_TRACK_RECORD_CLAIMS',
     'claims with their outcomes, one JSON object a line, as --write writes them',
-  ),
+  ).argParser(path),
   cells: setting(
     '--cells <n>',
     'PERPSCOPE_TRACK_RECORD_CELLS',
@@ -37,7 +37,7 @@ const settings = {
     '--write <file>',
     'PERPSCOPE_TRACK_RECORD_WRITE',
     'write every claim with its outcome to this file, one JSON object a line',
-  ),
+  ).argParser(path),
   json: flag('--json', 'PERPSCOPE_TRACK_RECORD_JSON', 'print the table as one JSON object'),
 }
 

@@ -193,6 +193,12 @@ export function trimmed(text: string): string {
   return text.trim()
 }
 
+/** Of a file or a folder. An empty one would be the working directory. */
+export function path(text: string): string {
+  if (text.trim() === '') throw new InvalidArgumentError('not a path')
+  return text
+}
+
 /** An address or a name to listen on. In a URL an IPv6 address has brackets. */
 export function host(text: string): string {
   const name = text.trim().replace(/^\[(.*)\]$/, '$1')
@@ -264,6 +270,9 @@ export function keyBytes(text: string): Uint8Array {
 }
 
 export function key(text: string): `0x${string}` {
-  if (!HEX_KEY.test(text)) throw new InvalidArgumentError('not a 0x private key of 32 bytes')
+  if (!HEX_KEY.test(text)) {
+    const hint = HEX_KEY.test(`0x${text}`) ? '; is 0x missing at its start?' : ''
+    throw new InvalidArgumentError(`not a 0x private key of 32 bytes${hint}`)
+  }
   return text as `0x${string}`
 }

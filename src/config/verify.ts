@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { baseUrl, url } from './values.ts'
+import { baseUrl, path, url } from './values.ts'
 
 const settings = {
   receipt: setting(
@@ -22,12 +22,14 @@ const settings = {
     '--rpc-url <url>',
     null,
     'node of the chain on which the proof is anchored: the transaction is compared (default: not asked)',
-  ).argParser(url),
+  )
+    .argParser(url)
+    .masked('url'),
   recording: setting(
     '--recording <file>',
     null,
     'recording of the service (serve --record): the answer is computed again from it and compared byte by byte',
-  ),
+  ).argParser(path),
   json: flag('--json', null, 'print one JSON object'),
 }
 

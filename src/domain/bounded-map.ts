@@ -11,6 +11,10 @@ export class BoundedMap<Key, Value> {
     return this.#values.get(key)
   }
 
+  values(): IterableIterator<Value> {
+    return this.#values.values()
+  }
+
   set(key: Key, value: Value): void {
     this.#values.delete(key)
     // A new iterator each time: a long-lived one would retain old hash tables.

@@ -12,6 +12,34 @@ const accepted = {
 }
 const quote = btoa(JSON.stringify({ x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }))
 
+test.each([
+  [null, 3, 'An earlier request may have charged it.'],
+  [false, 1, 'Nothing was charged.'],
+  [undefined, 1, 'Nothing was charged.'],
+])('a refused payment whose 402 says charged: %j exits with %i', async (charged, code, says) => {
+  const diagnostics = { reason: 'x', field: null, expected: null, received: null, hint: 'y' }
+  const refused = { ...diagnostics, ...(charged !== undefined && { charged }) }
+  const fetched = vi.fn(
+    async () =>
+      new Response(JSON.stringify(fetched.mock.calls.length > 1 ? { diagnostics: refused } : {}), {
+        status: 402,
+        headers: { 'payment-required': quote },
+      }),
+  )
+  vi.stubGlobal('fetch', fetched)
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const tell = vi.fn()
+  const shell = { write: vi.fn(), tell, isPretty: false, canAsk: false }
+  const options = {
+    url: 'http://127.0.0.1:1',
+    maxUsd: 0.1,
+    key: generatePrivateKey(),
+    yes: true as const,
+  }
+  expect(await buy('/pulse/BTC', options, shell)).toBe(code)
+  expect(tell.mock.lastCall?.[0]).toContain(says)
+})
+
 test('a declined payment is wrong usage, as the help says, and is not sent', async () => {
   const fetched = vi.fn(
     async () => new Response('{}', { status: 402, headers: { 'payment-required': quote } }),

@@ -12,6 +12,7 @@ import {
 import type { BuyOptions } from '../config/buy.ts'
 import { UsageError } from '../config/usage.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
+import { shellWord } from '../domain/shell-word.ts'
 import { usdcDecimal } from '../domain/usdc.ts'
 import { described, keysIn, payableBy } from './buyer-keys.ts'
 import { buyerWallet } from './buyer-wallet.ts'
@@ -19,7 +20,7 @@ import { systemClock } from './system-clock.ts'
 
 const EXIT_REFUSED = 1
 /** The payment may have been charged. */
-const EXIT_OPEN = 3
+export const EXIT_OPEN = 3
 
 export type Shell = {
   readonly write: (text: string) => void
@@ -154,8 +155,12 @@ function failureOf(cause: unknown, call: { readonly path: string; readonly url: 
   }
   if (cause instanceof PaymentRefusedError) {
     const { diagnostics } = cause
-    const text = `the payment was refused: ${cause.message}\nNothing was charged.`
-    return { text, report: { charged: false, diagnostics }, exitCode: EXIT_REFUSED }
+    const { charged = false } = diagnostics
+    const stated =
+      charged === null ? 'An earlier request may have charged it.' : 'Nothing was charged.'
+    const text = `the payment was refused: ${cause.message}\n${stated}`
+    const exitCode = charged === null ? EXIT_OPEN : EXIT_REFUSED
+    return { text, report: { charged, diagnostics }, exitCode }
   }
   if (cause instanceof UnpayableError || cause instanceof IntermediaryError) {
     const text = `not bought: ${cause.message.replace(/\.$/, '')}.\nNothing was charged.`
@@ -166,7 +171,7 @@ function failureOf(cause: unknown, call: { readonly path: string; readonly url: 
     const text =
       `no answer came for a payment that may have been charged: ${reasonOf(cause.cause)}\n` +
       `Send the same payment again; it is not charged twice:\n` +
-      `perpscope buy '${call.path}' --url ${call.url} --resume ${header}`
+      resumeCommand(call, header)
     return { text, report: { charged: null, payment: cause.payment }, exitCode: EXIT_OPEN }
   }
   // `fetch` throws it before anything is signed.
@@ -177,6 +182,14 @@ function failureOf(cause: unknown, call: { readonly path: string; readonly url: 
       { cause: cause.cause },
     )
   throw cause
+}
+
+/** Sends a payment again whose answer is missing. */
+export function resumeCommand(
+  { path, url }: { readonly path: string; readonly url: string },
+  header: string,
+): string {
+  return `perpscope buy ${shellWord(path)} --url ${shellWord(url)} --resume ${header}`
 }
 
 function problemText(problem: ProblemBody): string {

@@ -1,8 +1,10 @@
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
+import { finished } from 'node:stream/promises'
 import { describe, expect, test } from 'vitest'
 import { checkedFrames } from './checked-frames.ts'
 
+const MIB = 1_024 * 1_024
 const call = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
 /** What passes of these chunks, and what their sender is told. */
@@ -49,8 +51,47 @@ describe('frames on standard input', () => {
     expect(await checked('\n\r\n', '\n')).toEqual({ passed: '', errors: [] })
   })
 
-  test('that never end are given up', async () => {
-    const endless = Array.from({ length: 11 }, () => 'x'.repeat(1_024 * 1_024))
-    await expect(checked(...endless)).rejects.toThrow('too long')
+  test.each([
+    ['in one chunk', [`${'x'.repeat(11 * MIB)}\n`]],
+    ['in many chunks', [...Array.from({ length: 24 }, () => 'x'.repeat(MIB)), 'x\n']],
+    ['of few characters with many bytes', [`"${'€'.repeat(4 * MIB)}"\n`]],
+  ])('above 10 MiB %s are answered once, and the frame after them passes', async (_how, long) => {
+    const { passed, errors } = await checked(...long, `${JSON.stringify(call)}\n`)
+    expect(errors).toEqual([
+      { jsonrpc: '2.0', id: null, error: { code: -32600, message: 'The message exceeds 10 MiB.' } },
+    ])
+    expect(passed).toBe(`${JSON.stringify(call)}\n`)
+  })
+
+  test('pass one by one, however many bytes they have together', async () => {
+    const line = `${JSON.stringify({ ...call, params: { text: 'x'.repeat(6 * MIB) } })}\n`
+    const input = new PassThrough()
+    const sizes: number[] = []
+    const frames = checkedFrames(input, () => {}).on('data', ({ length }: Buffer) =>
+      sizes.push(length),
+    )
+    input.end(line + line)
+    await finished(frames)
+    expect(sizes).toEqual([line.length, line.length])
+  })
+
+  test('end after the hook, which follows the last of them', async () => {
+    const input = new PassThrough()
+    const events: string[] = []
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const frames = checkedFrames(
+      input,
+      () => {},
+      () => {
+        events.push('hook')
+        return promise
+      },
+    )
+    frames.on('data', () => events.push('frame')).on('end', () => events.push('end'))
+    input.end(JSON.stringify(call))
+    await expect.poll(() => events).toEqual(['frame', 'hook'])
+    resolve()
+    await finished(frames)
+    expect(events).toEqual(['frame', 'hook', 'end'])
   })
 })

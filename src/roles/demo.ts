@@ -6,10 +6,10 @@ import closeWithGrace from 'close-with-grace'
 import type { DemoOptions } from '../config/demo.ts'
 import { startEvmChain } from '../simulator/evm/evm-chain.ts'
 import { startSolanaChain } from '../simulator/solana/solana-chain.ts'
-import { startCommand } from './child-process.ts'
+import { MAIN, startCommand } from './child-process.ts'
 import { ENGINES, startCluster } from './demo/cluster.ts'
 import type { DemoStand } from './demo/commands.ts'
-import { demoCommands } from './demo/commands.ts'
+import { demoCommands, programIn } from './demo/commands.ts'
 import { complain } from './demo/complain.ts'
 import { freePort } from './demo/free-port.ts'
 import type { ServerPrograms } from './demo/local-servers.ts'
@@ -137,6 +137,7 @@ async function setUp(
       solanaKeyFile,
       solanaRpcUrl: solana.rpcUrl,
       folder: process.cwd(),
+      program: programIn(process.cwd(), MAIN),
       hasExamples: existsSync('examples') && existsSync('node_modules/.bin/tsx'),
     },
   }

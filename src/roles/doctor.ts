@@ -1,4 +1,3 @@
-import ora from 'ora'
 import type { DoctorOptions } from '../config/doctor.ts'
 import type { SettingFile } from '../config/settings-command.ts'
 import { isDataDirLocked } from '../store/data-dir.ts'
@@ -29,6 +28,7 @@ import { externalAddresses } from './external-source.ts'
 import { checkSqlite } from './sqlite-binding.ts'
 import { systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
+import { terminalSpinner } from './terminal-spinner.ts'
 import { marketOf, venueOf } from './venue-source.ts'
 
 /**
@@ -48,6 +48,9 @@ export async function doctor(
   const hasEngine = options.role !== 'gateway'
   const sells = !isOpen && options.role !== 'engine'
   const ofEngine = (check: () => ReturnType<Check[1]>) => () => (hasEngine ? check() : null)
+  const isLocked = isDataDirLocked(dataDir)
+  // A service that answers is another one, because an engine locks its data directory.
+  const isOther = hasEngine && !isLocked
   const sqlite = checkSqlite()
   const databases: readonly Check[] = [
     ['checkpoint', ofEngine(() => checkCheckpoint(dataDir, systemClock.nowMs()))],
@@ -61,12 +64,12 @@ export async function doctor(
     ['secret files', () => checkSecretFiles(files, options.adminTokenFile)],
     ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
-    ['service', () => checkService(options, isDataDirLocked(dataDir))],
-    ['ports', () => checkPorts(options)],
+    ['service', () => checkService(options, isLocked, isOther)],
+    ['ports', () => checkPorts(options, isOther)],
     // Without SQLite every file would seem damaged.
     ...(sqlite === null ? databases : [['SQLite', () => sqlite] satisfies Check]),
     ['recording', () => checkRecording(options)],
-    ['history at work', () => checkStore(options)],
+    ['history at work', () => (isOther ? [] : checkStore(options))],
     ['files set aside', () => checkSetAside(dataDir)],
     ['broker', () => checkBroker(options.broker)],
     ['ways to pay', () => checkPayment(options)],
@@ -81,10 +84,9 @@ export async function doctor(
     ],
   ]
   // The venue and the sources take some ten seconds.
-  const waiting = ora({ stream: process.stderr, isEnabled: process.stderr.isTTY })
-  if (process.stderr.isTTY) waiting.start('checking the venue and every source')
+  const waiting = terminalSpinner(process.stderr)?.start('checking the venue and every source')
   const findings = await findingsOf(checks)
-  waiting.stop()
+  waiting?.stop()
   const isWell = findings.every(({ status }) => status !== 'fail')
   write(
     options.json

@@ -9,7 +9,8 @@ const GAPS_SHOWN_MAX = 10
 
 /**
  * `perpscope indicators FILE`: the pulse indicators of a candle file, one JSON object a closed bar.
- * @throws OperatingError for a file that is none, and for gaps that are to be refused
+ * @throws OperatingError for a file that is none or has no closed candle, for times in the future, and for gaps that are
+ * to be refused
  */
 export function printIndicators(
   path: string,
@@ -22,8 +23,17 @@ export function printIndicators(
 ): void {
   const all = readCandleFile(path)
   const lengthMs = barLengthMs(all)
-  // The newest candle of a snapshot has not ended.
-  const bars = all.filter(({ openTimeMs }) => !(openTimeMs + lengthMs > nowMs))
+  // The newest candle of a snapshot has not ended. The length of a single one is unknown.
+  const bars = all.filter(({ openTimeMs }) => openTimeMs + (lengthMs || 0) <= nowMs)
+  const future = all.filter(({ openTimeMs }) => openTimeMs > nowMs).length
+  // Clocks differ, so the forming bar may seem to open a moment from now.
+  if (future > 1)
+    throw new OperatingError(
+      'candle_file',
+      `${path}: ${future} bars are in the future: check the unit of the time column and the clock of this machine`,
+    )
+  if (bars.length === 0)
+    throw new OperatingError('candle_file', `${path}: there is no closed candle in it`)
   if (bars.length < all.length)
     warn(`perpscope: ${path}: the last bar is still forming and is left out\n`)
   const gaps = candleGaps(bars)

@@ -10,6 +10,7 @@ import type { InitOptions } from '../config/init.ts'
 import { answered } from '../config/init-questions.ts'
 import { UsageError } from '../config/usage.ts'
 import { reasonOf } from '../domain/errors.ts'
+import { shellWord } from '../domain/shell-word.ts'
 import { MAIN } from './child-process.ts'
 
 type InitContext = {
@@ -34,9 +35,10 @@ export async function init(
     throw new ConfigError(`${path} exists: give another name, or --force to replace it`)
   const answers = canAsk ? await asked(given, write) : given
   writeNew(path, firstConfiguration(answers), force === true)
-  write(`${path} is written. perpscope doctor --config ${path}:\n`)
+  const word = shellWord(path)
+  write(`${path} is written. perpscope doctor --config ${word}:\n`)
   const code = await runDoctor(path)
-  const next = `perpscope serve --config ${path}`
+  const next = `perpscope serve --config ${word}`
   write(code === 0 ? `Next: ${next}\n` : `Correct what has failed, then: ${next}\n`)
   return code
 }

@@ -53,8 +53,9 @@ const columns = [
 
 /**
  * `perpscope ledger reconcile`: compares the ledger with the transfers to the payee.
- * @returns whether they are equal
+ * @returns whether they are equal in all final blocks
  * @throws OperatingError if a node does not answer; nothing is reported as equal then
+ * @throws ConfigError if nothing can be compared: no payee, node or payment, or a period after the last final block
  */
 export async function reconcile(
   options: LedgerOptions,
@@ -66,15 +67,19 @@ export async function reconcile(
     const payments = await paymentsByNetwork(books, period)
     checkCovered(payments, chains, period)
     const compared: Comparison[] = []
-    for (const chain of chains)
-      compared.push(await compareWithChain(payments.get(chain.network) ?? [], chain, period))
+    for (const chain of chains) {
+      const comparison = await compareWithChain(payments.get(chain.network) ?? [], chain, period)
+      checkFinal(comparison, period)
+      compared.push(comparison)
+    }
     return compared
   })
   const rows = comparisons.flatMap(({ differences }) => differences.map(rowOf))
   if (options.csv !== undefined) await writeBooksCsv(options.csv, columns, rows)
+  const compared = comparisons.map(comparedOf)
   const report = {
-    result: rows.length === 0 ? 'equal' : 'different',
-    compared: comparisons.map(comparedOf),
+    result: rows.length > 0 ? 'different' : notFinalIn(compared) > 0 ? 'incomplete' : 'equal',
+    compared,
     differences: rows,
   }
   write(options.json ? `${JSON.stringify(report, null, 2)}\n` : text(report, hasColor))
@@ -150,9 +155,28 @@ function checkCovered(
     )
     return settled.length === 0
       ? []
-      : [`the ledger has ${settled.length} settled payments on ${network}: give its payee and node`]
+      : [`the ledger has ${settled.length} settled payments on ${network}: ${remedyFor(network)}`]
   })
   if (problems.length > 0) throw new ConfigError(problems.join('\n'))
+}
+
+function remedyFor(network: string): string {
+  return network.startsWith('solana:')
+    ? 'give --solana-pay-to and --solana-rpc-url, and --solana-network if it is devnet'
+    : 'give --pay-to and --rpc-url, and --network if it is not Base'
+}
+
+/** @throws ConfigError for a period without a final block: nothing would be compared, which is not equality */
+function checkFinal({ network, finalMs }: Comparison, { sinceMs }: ReportRange): void {
+  if (sinceMs > finalMs)
+    throw new ConfigError(
+      `nothing can be compared on ${network}: the period begins at ${isoInstant(sinceMs)}, after the last final block ` +
+        `(${isoInstant(finalMs)}). Give an earlier --since, or run it again later; if that block is old, use another node`,
+    )
+}
+
+function notFinalIn(compared: readonly ReturnType<typeof comparedOf>[]): number {
+  return compared.reduce((sum, { not_final }) => sum + not_final, 0)
 }
 
 function rowOf(difference: LedgerDifference) {
@@ -200,7 +224,11 @@ function text(
         : `; ${one.vouchers} vouchers of ${one.vouchers_usdc} USDC, ${one.channel_payouts} payouts of ${one.channel_payouts_usdc} USDC`
     return `${one.network}, payee ${one.payee}, blocks ${one.first_block} to ${one.last_block}, final until ${one.final_iso}: ${one.equal} payments of ${one.equal_usdc} USDC are equal${later}${channels}`
   })
-  if (differences.length === 0) return `${[...read, 'no differences'].join('\n')}\n`
+  if (differences.length === 0) {
+    const notFinal = notFinalIn(compared)
+    const rest = notFinal === 0 ? '' : `; ${notFinal} payments are not final yet`
+    return `${[...read, `no differences${rest}`].join('\n')}\n`
+  }
   const table = new Table({
     head: ['kind', 'time', 'transaction', 'payer', 'chain', 'ledger', 'next'],
     colAligns: ['left', 'left', 'left', 'left', 'right', 'right', 'left'],

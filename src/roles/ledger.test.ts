@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BookOptions } from '../config/ledger.ts'
+import { UsageError } from '../config/usage.ts'
 import type { PaymentState } from '../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../payment/ledger/sqlite-ledger.ts'
 import { ledgerEntry } from '../payment/testing/ledger-entry.ts'
@@ -107,6 +108,11 @@ describe('the books', () => {
     const range = { since: MONDAY_MS + DAY_MS, until: MONDAY_MS + 2 * DAY_MS }
     const { lines } = JSON.parse(await print({ ...range, json: true }))
     expect(lines).toMatchObject([{ day: '2026-01-06', payments: 1 }])
+  })
+
+  test.each([0, 1])('of a period that ends %d ms before it begins are refused', async (by) => {
+    const refused = print({ since: MONDAY_MS, until: MONDAY_MS - by })
+    await expect(refused).rejects.toThrow(new UsageError('--since must be before --until'))
   })
 
   test('are a table for people', async () => {

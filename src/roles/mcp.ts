@@ -1,9 +1,11 @@
+import { finished } from 'node:stream/promises'
 import type { CallToolResult } from '@modelcontextprotocol/client'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { Server } from '@modelcontextprotocol/server'
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio'
 import type { x402Client } from '@x402/core/client'
-import type { PaymentRequired } from '@x402/core/types'
+import { encodePaymentSignatureHeader } from '@x402/core/http'
+import type { PaymentPayload, PaymentRequired } from '@x402/core/types'
 import { Budget } from '../client/budget.ts'
 import { PaymentRefusedError, RefusedError, UnpayableError } from '../client/errors.ts'
 import { Payees } from '../client/payees.ts'
@@ -17,12 +19,15 @@ import type { McpOptions } from '../config/mcp.ts'
 import { BoundedMap } from '../domain/bounded-map.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { parsedJson } from '../domain/json.ts'
+import { EXIT_OPEN, resumeCommand } from './buy.ts'
 import { buyerWallet } from './buyer-wallet.ts'
 import { checkedFrames } from './checked-frames.ts'
 import { systemClock } from './system-clock.ts'
 
 const PAYMENT = 'x402/payment'
 const PENDING_MAX = 200
+/** A settlement on Base takes some seconds. Hosts end a command that stays longer. */
+const LAST_ANSWERS_MS_MAX = 15_000
 
 type Arguments = Readonly<Record<string, unknown>>
 type Pending = {
@@ -39,9 +44,11 @@ type Purchase = {
 
 /**
  * `perpscope mcp`: offers the tools of a service to a desktop client over stdio and pays for the calls up to a budget.
- * Spending is reported on standard error, because standard output carries the protocol.
+ * Spending is reported on standard error, because standard output carries the protocol. After the end of the input, or
+ * a signal, calls under way are answered and nothing more is signed.
+ * @returns the exit code, after the connection ended
  */
-export async function mcp(options: McpOptions, tell: (text: string) => void): Promise<void> {
+export async function mcp(options: McpOptions, tell: (text: string) => void): Promise<number> {
   const wallet = await walletOf(options)
   const { nowMs } = systemClock
   const limits = { maxUsdPerCall: options.maxUsdPerCall, totalUsd: options.budgetUsd }
@@ -74,6 +81,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   /** By call, payments with an open outcome, with an answer that was not delivered, or that were not charged. */
   const pending = new BoundedMap<string, Pending>(PENDING_MAX)
   const underWay = new Map<string, Purchase>()
+  let isEnding = false
 
   /** A host that cancels a call and repeats it waits for the same purchase. */
   function boughtOnce(call: Call, request: AbortSignal): Promise<CallToolResult> {
@@ -103,7 +111,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     }
     const quoted = await ask(call)
     if (!isQuote(quoted.structuredContent)) return quoted
-    if (!isWanted()) return failure('Cancelled before anything was paid.')
+    if (isEnding || !isWanted()) return failure('Cancelled before anything was paid.')
     const signed = await signPayment(quoted.structuredContent, buyer)
     return delivered(call, { signed, isOpen: false }, isWanted)
   }
@@ -114,6 +122,8 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     isWanted: () => boolean,
   ): Promise<CallToolResult> {
     const { payment, hold } = signed
+    // For the report of a command that ends before the outcome is known.
+    pending.set(call.key, { signed, isOpen: true })
     try {
       const sent = async () => answerIn(await ask(call, { [PAYMENT]: payment }))
       const result = await sendUntilSettled(sent, undefined, isOpen)
@@ -140,9 +150,28 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   }
 
   const answerInvalid = (error: object) => process.stdout.write(`${JSON.stringify(error)}\n`)
-  const transport = new StdioServerTransport(checkedFrames(process.stdin, answerInvalid))
-  const handle = serveStdio(newServer, { transport })
-  process.stdin.once('end', () => void Promise.all([handle.close(), service.close()]))
+  const cutShort = Promise.withResolvers<void>()
+  const frames = checkedFrames(process.stdin, answerInvalid, lastAnswers)
+  const stop = () => {
+    if (isEnding) cutShort.resolve()
+    process.stdin.destroy()
+    frames.end()
+  }
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  const handle = serveStdio(newServer, { transport: new StdioServerTransport(frames) })
+  await finished(frames)
+  await Promise.all([handle.close(), service.close()])
+  const open = [...pending.values()].filter(({ isOpen }) => isOpen)
+  for (const { signed } of open) tell(unanswered(signed.payment, options.url))
+  return open.length === 0 ? 0 : EXIT_OPEN
+
+  async function lastAnswers(): Promise<void> {
+    isEnding = true
+    const cancel = systemClock.after(LAST_ANSWERS_MS_MAX, cutShort.resolve)
+    const answers = [...underWay.values()].map(({ result }) => result)
+    await Promise.race([Promise.allSettled(answers), cutShort.promise])
+    cancel()
+  }
 
   function newServer(): Server {
     const server = new Server(
@@ -185,6 +214,16 @@ function notBought(cause: unknown): CallToolResult {
 
 function failure(text: string): CallToolResult {
   return { isError: true, content: [{ type: 'text', text }] }
+}
+
+/** @param url of the service as the buyer reaches it */
+function unanswered(payment: PaymentPayload, url: string): string {
+  const { pathname, search } = new URL(payment.resource?.url ?? '', url)
+  const command = resumeCommand(
+    { path: pathname + search, url: new URL(url).origin },
+    encodePaymentSignatureHeader(payment),
+  )
+  return `perpscope mcp: no answer came for a payment that may have been charged. It is not charged twice:\n${command}\n`
 }
 
 function isQuote(content: unknown): content is PaymentRequired {

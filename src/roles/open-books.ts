@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { BookOptions } from '../config/ledger.ts'
+import { UsageError } from '../config/usage.ts'
 import type { LedgerBooks, ReportRange } from '../payment/ledger/ledger-books.ts'
 import { LedgerReport } from '../payment/ledger/ledger-report.ts'
 import { PostgresReport } from '../payment/ledger/postgres-report.ts'
@@ -27,6 +28,9 @@ export async function withBooks<T>(
   }
 }
 
+/** @throws UsageError for a period without a moment, in which nothing would be found */
 export function rangeOf({ since, until }: BookOptions): ReportRange {
+  if (since !== undefined && until !== undefined && since >= until)
+    throw new UsageError('--since must be before --until')
   return { sinceMs: since ?? 0, untilMs: until ?? Number.MAX_SAFE_INTEGER }
 }

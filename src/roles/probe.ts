@@ -43,7 +43,8 @@ export async function probe(base: string, options: ProbeOptions, shell: Shell): 
       if (!shell.isPretty) shell.write(`${reportLine(figures)}\n`)
     }
     note(await freeCheck('health', `${base}/health`, judgeHealth, times))
-    note(await freeCheck('quote', base + slashed(options.quote), judgeQuote, times))
+    if (options.quote !== 'off')
+      note(await freeCheck('quote', base + slashed(options.quote), judgeQuote, times))
     if (purchases !== null) note(await purchases.check())
     metrics.setCertificateEnd(await certificateEnd(base))
     if (shell.isPretty) shell.write(`${reportTable(base, window.figures())}\n`)

@@ -1,5 +1,4 @@
 import closeWithGrace from 'close-with-grace'
-import ora from 'ora'
 import { version } from '../config/environment.ts'
 import type { RecordOptions } from '../config/record.ts'
 import type { OperatingError } from '../domain/errors.ts'
@@ -18,6 +17,7 @@ import type { ServicePart } from './serve/running-service.ts'
 import { stopAll } from './serve/running-service.ts'
 import { steadySystemClock, systemClock } from './system-clock.ts'
 import { systemRuntime } from './system-runtime.ts'
+import { terminalSpinner } from './terminal-spinner.ts'
 import { liquidationSources, venueOf } from './venue-source.ts'
 
 const CLOSE_MS_MAX = 15_000
@@ -104,8 +104,9 @@ function describe(frames: number, { fileBytes, lagMs }: FrameLogProgress, ready:
 
 /** Only on a terminal. */
 function showProgress(text: () => string): () => void {
-  if (!process.stderr.isTTY) return () => undefined
-  const spinner = ora({ text: text(), stream: process.stderr }).start()
+  const spinner = terminalSpinner(process.stderr)
+  if (spinner === null) return () => undefined
+  spinner.start(text())
   const stop = systemClock.every(PROGRESS_PERIOD_MS, () => {
     spinner.text = text()
   })

@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import ora from 'ora'
 import { fillDocument } from '../api/fill-document.ts'
 import { contracts } from '../compute/analyses/registry.ts'
 import { ConfigError } from '../config/config-error.ts'
@@ -19,6 +18,7 @@ import { Replay } from '../engine/replay.ts'
 import type { FrameLogLoss } from '../store/frame-log-reader.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
 import { systemClock } from './system-clock.ts'
+import { terminalSpinner } from './terminal-spinner.ts'
 
 const PROGRESS_PERIOD_MS = 500
 
@@ -98,16 +98,16 @@ function run(replayed: Replay, path: string, untilMs: number): readonly FrameLog
 
 /** The replay leaves no time for timers, so the line on the terminal is drawn in between. */
 function startProgress(): { show(text: () => string): void; stop(): void } {
-  const line = ora({ stream: process.stderr, isEnabled: process.stderr.isTTY })
+  const line = terminalSpinner(process.stderr)
   let shownMs = systemClock.nowMs()
   return {
     show: (text) => {
-      if (!process.stderr.isTTY || systemClock.nowMs() - shownMs < PROGRESS_PERIOD_MS) return
+      if (line === null || systemClock.nowMs() - shownMs < PROGRESS_PERIOD_MS) return
       shownMs = systemClock.nowMs()
       line.text = text()
       line.render()
     },
-    stop: () => void line.clear(),
+    stop: () => void line?.clear(),
   }
 }
 

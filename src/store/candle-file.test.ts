@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -41,9 +41,14 @@ describe('candle file', () => {
   })
 
   test('may have Windows line ends and empty lines', () => {
-    expect([...parseCandles(`${TEXT.replaceAll('\n', '\r\n')}\r\n\n`, 'x')]).toEqual(BARS)
+    expect(parseCandles(`${TEXT.replaceAll('\n', '\r\n')}\r\n\n`, 'x')).toEqual(BARS)
   })
 
+  const OWN = 't,o,h,l,c,v\n'
+  const BAD_TIME =
+    'x:2: not a candle: the time is not of 2001 to 2100 in s, whole ms or µs, or in ISO'
+  const BAD_PRICE = 'x:2: not a candle: prices must be above zero and finite'
+  const OUTSIDE = 'x:2: not a candle: open or close is outside low and high: 1'
   const HOUR_MS = 3_600_000
   const OPEN_MS = 1_735_689_600_000
   const REAL = [
@@ -134,7 +139,89 @@ describe('candle file', () => {
       ])}`,
     ],
   ])('is read with %s', (_what, text) => {
-    expect([...parseCandles(text, 'x')]).toEqual(REAL)
+    expect(parseCandles(text, 'x')).toEqual(REAL)
+  })
+
+  const KRAKEN = 'time,open,high,low,close,vwap,volume,count'
+  const objects = REAL.map(({ openTimeMs, volumeBase, ...prices }) => ({
+    ...{ volume: volumeBase, timestamp: openTimeMs, ...prices },
+  }))
+
+  test.each([
+    ['the newest candle first', 't,o,h,l,c,v\n1735693200,3,3,3,3,0\n1735689600,2,4,1,3,5'],
+    [
+      'semicolons',
+      csv('time,open,high,low,close,volume', '1735689600', '1735693200').replaceAll(',', ';'),
+    ],
+    [
+      'tabs',
+      csv('time,open,high,low,close,volume', '1735689600', '1735693200').replaceAll(',', '\t'),
+    ],
+    [
+      'bars between',
+      csv('time,open,high,low,close,volume', '1735689600', '1735693200').replaceAll(',', '|'),
+    ],
+    ['spaces in names', csv('Open time,Open,High,Low,Close,Volume', '1735689600', '1735693200')],
+    [
+      'an index of pandas without a name',
+      csv(',open,high,low,close,volume', '2025-01-01', '2025-01-01 01:00:00'),
+    ],
+    ['the names of OKX', csv('ts,open,high,low,close,vol', '1735689600000', '1735693200000')],
+    ['a comment', csv('# BTC, 1 h\r\ntime,o,h,l,c,v', '1735689600', '1735693200')],
+    [
+      'an address in its first line',
+      csv('https://www.example.com/\ntime,o,h,l,c,v', '1735689600', '1735693200'),
+    ],
+    [
+      'a header that begins with #',
+      '# time,close,high,low,open,volume\n1735689600,3,4,1,2,5\n1735693200,3,3,3,3,0',
+    ],
+    [
+      'the columns of Kraken by name',
+      `${KRAKEN}\n1735689600,2,4,1,3,9,5,1\n1735693200,3,3,3,3,9,0,0`,
+    ],
+    ['no header, as OKX has it', '1735693200000,3,3,3,3,0,9,9,1\n1735689600000,2,4,1,3,5,9,9,1'],
+    ['objects of common names', JSON.stringify(objects)],
+    ['an object a line', objects.map((item) => JSON.stringify(item)).join('\n')],
+  ])('is read with %s', (_what, text) => {
+    expect(parseCandles(text, 'x')).toEqual(REAL)
+  })
+
+  test.each([
+    ['little-endian', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le')],
+    ['big-endian', (text: string) => Buffer.from(`\ufeff${text}`, 'utf16le').swap16()],
+  ])('is read in UTF-16, %s', (name, encoded) => {
+    const path = join(folder, name)
+    writeFileSync(path, encoded(TEXT))
+    expect(readCandleFile(path)).toEqual(BARS)
+  })
+
+  test('of another compression is refused without its bytes', () => {
+    const path = join(folder, 'btc.csv.xz')
+    writeFileSync(path, Buffer.from('fd377a585a000004e6d6b446', 'hex'))
+    expect(() => readCandleFile(path)).toThrow(`${path} is not text: unpack it first`)
+  })
+
+  test('with broken quotes is refused with the reason once, and without control characters', () => {
+    // The command prints the cause after the message.
+    const refusal = expect.toSatisfy(
+      ({ message, cause }: Error) =>
+        /^x: Invalid Opening Quote: .* value is "\\u001b\[2J"$/.test(message) &&
+        cause === undefined,
+    )
+    expect(() => parseCandles('t,o,h,l,c,v\n1,\u001b[2J"a,1,1,1,1', 'x')).toThrow(refusal)
+  })
+
+  test('that is too large is told from a damaged one', () => {
+    const [plain, zipped] = [join(folder, 'large.csv'), join(folder, 'large.csv.gz')]
+    writeFileSync(plain, '')
+    truncateSync(plain, 128 * 1_024 ** 2 + 1)
+    const piece = gzipSync(Buffer.alloc(1_024 ** 2))
+    writeFileSync(zipped, Buffer.concat(Array.from({ length: 129 }, () => piece)))
+    for (const path of [plain, zipped])
+      expect(() => readCandleFile(path)).toThrow(
+        `${path} is too large: split it into files of at most 128 MiB`,
+      )
   })
 
   test('that is a ZIP archive is refused with what to do', () => {
@@ -144,36 +231,86 @@ describe('candle file', () => {
   })
 
   test.each([
-    ['a header without a close', 'time,o,h,l,v\n', 'x: the first line names none of c, close;'],
-    ['no time in its header', 'o,h,l,c,v\n', 'x: the first line names none of t, open_time,'],
+    ['a header without a close', 'time,o,h,l,v\n', 'x: no column is named c, close;'],
+    ['no time in its header', 'o,h,l,c,v\n', 'x: no column is named t, opentime,'],
     ['two opens', 'time,Open,OPEN,h,l,c,v\n', 'x: the header names open twice'],
     ['nothing', '', 'x: there is nothing in it'],
-    ['broken quotes', 'time,o,h,l,c,v\n"1,1,1,1,1,1', 'x: Quote Not Closed'],
     ['broken JSON', '[{', 'x: not valid JSON'],
-    ['JSON of something else', '[{"t":1700000000000},null]', 'x: item 0: not a candle'],
+    ['a broken line of JSON', '[1,2]\n[1', 'x:2: not valid JSON'],
+    ['JSON of something else', '[{"t":1700000000000},null]', 'x: no column is named o, open;'],
+    [
+      'an answer around the list',
+      '{"result":{"list":[]}}',
+      'x: an object, not a list of candles: extract',
+    ],
+    [
+      'the 8 columns of Kraken, of which Bitget has another order',
+      '[[1735689600,"2","4","1","3","2.5","5",9]]',
+      'time,open,high,low,close,vwap,volume,count',
+    ],
+    ['8 columns without names', '1735689600,2,4,1,3,2.5,5,9', 'rows of 8 columns without names'],
+    [
+      'the columns of Coinbase without names',
+      '1735689600,1,4,2,3,5',
+      'x:1: not a candle: open or close is outside low and high (columns without names are time,open,',
+    ],
     // Of no unit: an index, nanoseconds, and what lies between two units.
-    ['an index for a time', 'time,o,h,l,c,v\n7,1,1,1,1,1', 'x:2: not a candle'],
-    ['nanoseconds', 'time,o,h,l,c,v\n1700000000000000000,1,1,1,1,1', 'x:2: not a candle'],
-    ['a time between units', 'time,o,h,l,c,v\n17000000000,1,1,1,1,1', 'x:2: not a candle'],
-    ['parts of a millisecond', 'time,o,h,l,c,v\n1700000000000001,1,1,1,1,1', 'x:2: not a candle'],
-    ['a date that is none', 'date,o,h,l,c,v\n2024-13-01,1,1,1,1,1', 'x:2: not a candle'],
-    ['30 February', 'date,o,h,l,c,v\n2024-02-30,1,1,1,1,1', 'x:2: not a candle'],
-    ['an American date', 'date,o,h,l,c,v\n01/02/2024,1,1,1,1,1', 'x:2: not a candle'],
-    ['a field that is no number', 't,o,h,l,c,v\n1,1,1,1,y,1', 'x:2: not a candle'],
-    ['a missing field', 't,o,h,l,c,v\n1,1,1,1,,1', 'x:2: not a candle'],
-    ['a field too many', 't,o,h,l,c,v\n1,1,1,1,1,1,1', 'x:2: not a candle'],
-    ['a high below the low', 't,o,h,l,c,v\n1,1,1,2,1,1', 'x:2: not a candle'],
-    ['an open above the high', 't,o,h,l,c,v\n1,3,2,1,1,1', 'x:2: not a candle'],
-    ['an open below the low', 't,o,h,l,c,v\n1,1,3,2,2,1', 'x:2: not a candle'],
-    ['a close above the high', 't,o,h,l,c,v\n1,1,2,1,3,1', 'x:2: not a candle'],
-    ['a close below the low', 't,o,h,l,c,v\n1,2,3,2,1,1', 'x:2: not a candle'],
-    ['a price that is no finite number', 't,o,h,l,c,v\n1,1,Infinity,1,1,1', 'x:2: not a candle'],
-    ['a time between two milliseconds', 't,o,h,l,c,v\n1.5,1,1,1,1,1', 'x:2: not a candle'],
-    ['a price of nothing', 't,o,h,l,c,v\n1,1,1,0,1,1', 'x:2: not a candle'],
-    ['a volume below nothing', 't,o,h,l,c,v\n1,1,1,1,1,-1', 'x:2: not a candle'],
-    ['the same time twice', 't,o,h,l,c,v\n1,1,1,1,1,1\n\n1,1,1,1,1,1', 'x:4: not a candle'],
+    ['an index for a time', 'time,o,h,l,c,v\n7,1,1,1,1,1', BAD_TIME],
+    ['an index of pandas', ',o,h,l,c,v\n7,1,1,1,1,1', BAD_TIME],
+    ['nanoseconds', 'time,o,h,l,c,v\n1700000000000000000,1,1,1,1,1', BAD_TIME],
+    ['a time between units', 'time,o,h,l,c,v\n17000000000,1,1,1,1,1', BAD_TIME],
+    ['parts of a millisecond', 'time,o,h,l,c,v\n1700000000000001,1,1,1,1,1', BAD_TIME],
+    ['a date that is none', 'date,o,h,l,c,v\n2024-13-01,1,1,1,1,1', BAD_TIME],
+    ['30 February', 'date,o,h,l,c,v\n2024-02-30,1,1,1,1,1', BAD_TIME],
+    ['an American date', 'date,o,h,l,c,v\n01/02/2024,1,1,1,1,1', BAD_TIME],
+    ['a time between two milliseconds', 't,o,h,l,c,v\n1.5,1,1,1,1,1', BAD_TIME],
+    [
+      'a field that is no number',
+      't,o,h,l,c,v\n1,1,1,1,y,1',
+      'the close is not a number: 1,1,1,1,y,1',
+    ],
+    ['a decimal comma', 't;o;h;l;c;v\n1;1,5;2;1;1;1', 'the open is not a number'],
+    ['a missing field', 't,o,h,l,c,v\n1,1,1,1,,1', 'the close is not a number'],
+    [
+      'a missing member',
+      '[{"t":1e9,"o":1,"h":1,"l":1,"c":1,"v":1},{"t":2}]',
+      'x: item 1: not a candle: the open is',
+    ],
+    [
+      'a field too many',
+      't,o,h,l,c,v\n1,1,1,1,1,1,1',
+      'its columns are not those of the first row',
+    ],
+    ['a high below the low', 't,o,h,l,c,v\n1,1,1,2,1,1', 'the high is below the low: 1,1,1,2,1,1'],
+    ['an open above the high', 't,o,h,l,c,v\n1,3,2,1,1,1', OUTSIDE],
+    ['an open below the low', 't,o,h,l,c,v\n1,1,3,2,2,1', OUTSIDE],
+    ['a close above the high', 't,o,h,l,c,v\n1,1,2,1,3,1', OUTSIDE],
+    ['a close below the low', 't,o,h,l,c,v\n1,2,3,2,1,1', OUTSIDE],
+    ['a price that is no finite number', 't,o,h,l,c,v\n1,1,Infinity,1,1,1', BAD_PRICE],
+    ['a price of nothing', 't,o,h,l,c,v\n1,1,1,0,1,1', BAD_PRICE],
+    ['a volume below nothing', 't,o,h,l,c,v\n1,1,1,1,1,-1', 'the volume must be zero or more'],
+    [
+      'the same time twice',
+      `${OWN}1,1,1,1,1,1\n\n1,1,1,1,1,1`,
+      'x:4: the same time as the candle before',
+    ],
+    [
+      'an earlier time',
+      `${OWN}1,1,1,1,1,1\n3,1,1,1,1,1\n2,1,1,1,1,1`,
+      'x:4: earlier than the candle before',
+    ],
+    [
+      'a later time among descending ones',
+      `${OWN}3,1,1,1,1,1\n1,1,1,1,1,1\n2,1,1,1,1,1`,
+      'x:4: later than the candle before, in a file with the newest one first',
+    ],
+    [
+      'an escape sequence',
+      `${OWN}1,1,1,1,\u001b[2J,1`,
+      'the close is not a number: 1,1,1,1,?[2J,1',
+    ],
   ])('with %s is refused, and the line named', (_what, text, message) => {
-    expect(() => [...parseCandles(text, 'x')]).toThrow(
+    expect(() => parseCandles(text, 'x')).toThrow(
       expect.objectContaining({
         code: 'candle_file',
         message: expect.stringContaining(message),

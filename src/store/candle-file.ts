@@ -1,12 +1,15 @@
+import { constants } from 'node:buffer'
 import { readFileSync } from 'node:fs'
 import { gunzipSync } from 'node:zlib'
 import type { Bar } from '../domain/bar.ts'
 import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { dayStartMs } from '../domain/instant.ts'
-import { candleTable } from './candle-table.ts'
+import { candleTable, printable } from './candle-table.ts'
 
-const COLUMNS = 6
+const FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
+/** Its rows take about 2 GB of memory; two years of minutes are 60 MB. */
+const CANDLE_BYTES_MAX = 128 * 1_024 ** 2
 const GZIP_MAGIC = 0x1f8b
 const ZIP_MAGIC = 0x504b
 
@@ -20,12 +23,13 @@ export type CandleGap = {
 }
 
 /**
- * Bars of a candle file, plain or gzipped, ascending: open time in ms, prices in USD, volume in the coin's
- * unit.
+ * Bars of a candle file, plain or gzipped, oldest or newest first: open time in ms, prices in USD, volume
+ * in the coin's unit.
+ * @returns ascending
  * @throws OperatingError naming the file, and the line that is no candle after the one before
  */
 export function readCandleFile(path: string): readonly Bar[] {
-  return [...parseCandles(readText(path), path)]
+  return parseCandles(readText(path, CANDLE_BYTES_MAX), path)
 }
 
 /**
@@ -61,49 +65,121 @@ function mostFrequent(values: readonly number[]): number {
   return found
 }
 
-/** `path` is for errors. */
-export function* parseCandles(text: string, path: string): Generator<Bar> {
-  const { rows, isOwn } = candleTable(text, path)
-  let previousMs = Number.NEGATIVE_INFINITY
-  for (const { cells, place } of rows) {
-    const bar = parseBar(cells, isOwn)
-    if (bar === null || bar.openTimeMs <= previousMs)
-      throw new OperatingError(
-        'candle_file',
-        `${place}: not a candle that follows the one before: ${cells.join().slice(0, 80)}`,
-      )
-    previousMs = bar.openTimeMs
-    yield bar
+/** @param path for errors. @returns ascending; many exchanges deliver the newest candle first */
+export function parseCandles(text: string, path: string): readonly Bar[] {
+  const { rows, isOwn, isNamed } = candleTable(text, path)
+  const refused = (at: number, fault: string) => {
+    const { cells, place } = rows[at] as (typeof rows)[number]
+    return new OperatingError(
+      'candle_file',
+      `${place}: ${fault}: ${printable(cells.join().slice(0, 80))}`,
+    )
   }
+  const bars = rows.map(({ cells }, at) => {
+    const bar = parseBar(cells, isOwn)
+    const fault = candleFault(cells, bar, isNamed)
+    if (fault !== null) throw refused(at, `not a candle: ${fault}`)
+    return bar
+  })
+  const times = bars.map(({ openTimeMs }) => openTimeMs)
+  const isDescending = (times[0] ?? 0) > (times.at(-1) ?? 0)
+  for (let at = 1; at < times.length; at += 1) {
+    const stepMs = (times[at] as number) - (times[at - 1] as number)
+    if (stepMs === 0) throw refused(at, 'the same time as the candle before')
+    if (stepMs > 0 === isDescending)
+      throw refused(
+        at,
+        isDescending
+          ? 'later than the candle before, in a file with the newest one first'
+          : 'earlier than the candle before',
+      )
+  }
+  return isDescending ? bars.reverse() : bars
 }
 
-/** Text of a file, plain or gzipped. @throws OperatingError for a file that cannot be read or is damaged */
-export function readText(path: string): string {
+/**
+ * Text of a file in UTF-8 or, with its byte order mark, UTF-16; plain or gzipped.
+ * @throws OperatingError for a file that cannot be read, is damaged, too large or no text
+ */
+export function readText(path: string, bytesMax = constants.MAX_STRING_LENGTH): string {
+  const text = decoded(readBytes(path, bytesMax))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they tell an archive from text
+  if (/[\0-\x08\x0e-\x1f]/.test(text.slice(0, 1_000)))
+    throw new OperatingError('candle_file', `${path} is not text: unpack it first`)
+  return text
+}
+
+function readBytes(path: string, bytesMax: number): Buffer {
+  const tooLarge = () =>
+    new OperatingError(
+      'candle_file',
+      `${path} is too large: split it into files of at most ${Math.floor(bytesMax / 1_024 ** 2)} MiB each (unpacked)`,
+    )
   let bytes: Buffer
   try {
     bytes = readFileSync(path)
   } catch (cause) {
+    if (hasCode(cause, 'ERR_FS_FILE_TOO_LARGE')) throw tooLarge()
     throw new OperatingError('candle_file', `${path} cannot be read`, { cause })
   }
   const magic = bytes.length > 2 ? bytes.readUInt16BE(0) : 0
   if (magic === ZIP_MAGIC)
     throw new OperatingError('candle_file', `${path} is a ZIP archive: unzip it first`)
-  if (magic !== GZIP_MAGIC) return bytes.toString('utf8')
+  if (bytes.length > bytesMax) throw tooLarge()
+  if (magic !== GZIP_MAGIC) return bytes
   try {
-    return gunzipSync(bytes).toString('utf8')
+    return gunzipSync(bytes, { maxOutputLength: bytesMax })
   } catch (cause) {
+    if (hasCode(cause, 'ERR_BUFFER_TOO_LARGE')) throw tooLarge()
     throw new OperatingError('candle_file', `${path} is a damaged gzip file`, { cause })
   }
 }
 
-function parseBar(cells: readonly string[], isOwn: boolean): Bar | null {
-  const [time = '', ...figures] = cells
-  const [open, high, low, close, volumeBase] = figures.map((cell) =>
-    cell.trim() === '' ? Number.NaN : Number(cell),
-  )
-  const openTimeMs = timeMs(time.trim(), isOwn)
-  const bar = { openTimeMs, open, high, low, close, volumeBase } as Bar
-  return cells.length === COLUMNS && barFault(bar) === null ? bar : null
+function hasCode(cause: unknown, code: string): boolean {
+  return cause instanceof Error && 'code' in cause && cause.code === code
+}
+
+/** Spreadsheets export UTF-16. */
+function decoded(bytes: Buffer): string {
+  const mark = bytes.length > 2 ? bytes.readUInt16BE(0) : 0
+  if (mark === 0xfffe) return new TextDecoder('utf-16le').decode(bytes)
+  if (mark === 0xfeff) return new TextDecoder('utf-16be').decode(bytes)
+  return bytes.toString('utf8')
+}
+
+function parseBar([time = '', ...figures]: readonly string[], isOwn: boolean): Bar {
+  const [open, high, low, close, volumeBase] = figures.map(figure)
+  return { openTimeMs: timeMs(time.trim(), isOwn), open, high, low, close, volumeBase } as Bar
+}
+
+function figure(cell: string): number {
+  return cell.trim() === '' ? Number.NaN : Number(cell)
+}
+
+/** Why a row is no candle; null if it is one. */
+function candleFault(
+  [time, ...figures]: readonly string[],
+  bar: Bar,
+  isNamed: boolean,
+): string | null {
+  if (time === undefined) return 'its columns are not those of the first row'
+  const unread = FIGURES.find((_name, at) => Number.isNaN(figure(figures[at] as string)))
+  if (unread !== undefined) return `the ${unread} is not a number`
+  const order = isNamed ? '' : ' (columns without names are time,open,high,low,close,volume)'
+  switch (barFault(bar)) {
+    case null:
+      return null
+    case 'bad_time':
+      return 'the time is not of 2001 to 2100 in s, whole ms or µs, or in ISO 8601'
+    case 'bad_price':
+      return 'prices must be above zero and finite'
+    case 'bad_size':
+      return 'the volume must be zero or more, and finite'
+    case 'bad_bar':
+      return bar.high < bar.low
+        ? `the high is below the low${order}`
+        : `open or close is outside low and high${order}`
+  }
 }
 
 /** Unix times of 2001 to 2100 in each unit: no number is in two of these ranges. */

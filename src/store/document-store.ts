@@ -85,16 +85,22 @@ export class DocumentStore {
   }
 
   /** Counts the documents, and the damaged ones among them, without changing the file. */
-  static inspect(
-    path: string,
-  ): FileInspection<{ readonly documents: number; readonly damaged: number }> {
+  static inspect(path: string): FileInspection<{
+    readonly documents: number
+    readonly damaged: number
+    /** Time at which the newest was rendered; null without documents. */
+    readonly newestMs: number | null
+  }> {
     return inspectSqliteFile(path, documentMigrations, (db) => {
       checkTable(db, 'document')
       const rows = db
-        .prepare<[], { content: Buffer; crc: number }>('SELECT content, crc FROM document')
+        .prepare<[], { content: Buffer; crc: number; ms: number }>(
+          'SELECT content, crc, rendered_ms AS ms FROM document',
+        )
         .all()
       const damaged = rows.filter(({ content, crc }) => crc32(content) !== crc)
-      return { documents: rows.length, damaged: damaged.length }
+      const newestMs = rows.length === 0 ? null : Math.max(...rows.map(({ ms }) => ms))
+      return { documents: rows.length, damaged: damaged.length, newestMs }
     })
   }
 

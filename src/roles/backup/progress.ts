@@ -1,5 +1,5 @@
-import ora from 'ora'
 import { size } from '../doctor/files.ts'
+import { terminalSpinner } from '../terminal-spinner.ts'
 
 /** Progress of copying on a terminal. */
 export type Progress = {
@@ -10,9 +10,9 @@ export type Progress = {
 
 /** Shows nothing if the stream is not a terminal. */
 export function terminalProgress(stream: NodeJS.WriteStream): Progress {
-  const spinner = ora({ stream, isEnabled: stream.isTTY })
+  const spinner = terminalSpinner(stream)
   const say = (text: string) => {
-    if (!stream.isTTY) return
+    if (spinner === null) return
     spinner.text = text
     if (!spinner.isSpinning) spinner.start()
   }
@@ -22,6 +22,6 @@ export function terminalProgress(stream: NodeJS.WriteStream): Progress {
       say(`${name}: ${share} % of ${size(total)}`)
     },
     checking: (name) => say(`${name}: verifying`),
-    end: () => void spinner.stop(),
+    end: () => void spinner?.stop(),
   }
 }

@@ -1,5 +1,8 @@
-import { expect, test } from 'vitest'
-import { demoCommands } from './commands.ts'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { demoCommands, programIn } from './commands.ts'
 
 const stand = {
   url: 'http://127.0.0.1:8402',
@@ -11,6 +14,7 @@ const stand = {
   solanaKeyFile: '/tmp/demo/solana.json',
   solanaRpcUrl: 'http://127.0.0.1:8899',
   folder: '/home/reader',
+  program: 'npx perpscope',
 }
 
 test.each([
@@ -24,4 +28,17 @@ test.each([
   expect(lines).toHaveLength(count)
   expect(lines.filter((line) => line.includes('examples/'))).toHaveLength(examples)
   for (const line of lines) expect(line).toMatch(/^(curl|npx perpscope|PERPSCOPE_URL=)/)
+})
+
+test('npx is printed only where it finds this program, and not in the registry', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-commands-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const main = '/opt/perpscope/dist/main.js'
+  const program = programIn(folder, main)
+  expect(program).toBe(`node "${main}"`)
+  expect(demoCommands({ ...stand, program, hasExamples: false })).not.toContain('npx')
+  expect(programIn('/opt/perpscope', main)).toBe('npx perpscope')
+  mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })
+  writeFileSync(join(folder, 'node_modules', '.bin', 'perpscope'), '')
+  expect(programIn(folder, main)).toBe('npx perpscope')
 })

@@ -1,3 +1,6 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
 /** The running services of an interactive demo, and the keys of its buyers. */
 export type DemoStand = {
   readonly url: string
@@ -14,15 +17,17 @@ export type DemoStand = {
   readonly solanaRpcUrl: string
   /** Where the commands are right. */
   readonly folder: string
+  /** How to start this program there. */
+  readonly program: string
   /** Whether that is a checkout, with examples and what runs them. */
   readonly hasExamples: boolean
 }
 
 /** The last lines of the demo: addresses and keys, then commands to paste, one per line. */
 export function demoCommands(stand: DemoStand): string {
-  const { url, adminUrl, coin, dataDir, ledger, folder, hasExamples } = stand
+  const { url, adminUrl, coin, dataDir, ledger, folder, program, hasExamples } = stand
   const { baseKey, solanaKeyFile, solanaRpcUrl } = stand
-  const buy = `npx perpscope buy --url ${url} --yes`
+  const buy = `${program} buy --url ${url} --yes`
   const commands = [
     `curl -s ${url}/coins`,
     `${buy} /pulse/${coin} --key ${baseKey}`,
@@ -33,7 +38,7 @@ export function demoCommands(stand: DemoStand): string {
           `PERPSCOPE_URL=${url} SOLANA_KEY="$(cat ${solanaKeyFile})" SOLANA_RPC_URL=${solanaRpcUrl} npx tsx examples/wallet-on-solana.ts ${coin}`,
         ]
       : []),
-    `npx perpscope ledger ${ledger}`,
+    `${program} ledger ${ledger}`,
     `curl -s ${url}/llms.txt`,
   ]
   return `
@@ -51,4 +56,11 @@ Commands for another terminal, in ${folder}:
 
 ${commands.join('\n')}
 `
+}
+
+/** Where `npx` does not find this program, it would run what the public registry has under its name. */
+export function programIn(folder: string, main: string): string {
+  const isCheckout = main === join(folder, 'dist', 'main.js')
+  const isInstalled = existsSync(join(folder, 'node_modules', '.bin', 'perpscope'))
+  return isCheckout || isInstalled ? 'npx perpscope' : `node "${main}"`
 }

@@ -1,4 +1,4 @@
-import ora from 'ora'
+import { terminalSpinner } from '../terminal-spinner.ts'
 
 export type DemoProgress = {
   /** Begins a stage. */
@@ -10,11 +10,12 @@ export type DemoProgress = {
 
 /** A spinner on a terminal, otherwise one line per stage on standard error. */
 export function startProgress(): DemoProgress {
-  if (!process.stderr.isTTY) {
+  const spinner = terminalSpinner(process.stderr)
+  if (spinner === null) {
     const stage = (text: string) => void process.stderr.write(`${text}\n`)
     return { stage, detail: () => undefined, stop: () => undefined }
   }
-  const spinner = ora({ text: 'starting', stream: process.stderr }).start()
+  spinner.start('starting')
   const show = (text: string) => {
     spinner.text = text
   }

@@ -74,7 +74,7 @@ export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
   return fileFinding(check, path, CheckpointDb.inspect, (file) =>
     ok(
       check,
-      `schema ${file.version}, ${size(file.bytes)}, ${file.found.coins} coins, whole, written ${ago(nowMs - file.writtenMs)}`,
+      `schema ${file.version}, ${size(file.bytes)}, ${file.found.coins} coins, whole, file modified ${ago(nowMs - file.writtenMs)}`,
     ),
   )
 }
@@ -83,17 +83,13 @@ export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
 export function checkDocuments(dataDir: string, nowMs: number): Finding {
   const check = 'documents'
   const path = join(dataDir, 'documents.db')
-  const finding = fileFinding(
-    check,
-    path,
-    DocumentStore.inspect,
-    ({ version, bytes, writtenMs, found }) => {
-      const { documents, damaged } = found
-      const text = `schema ${version}, ${size(bytes)}, ${documents} documents, written ${ago(nowMs - writtenMs)}`
-      if (damaged === 0) return ok(check, text)
-      return warn(check, `${text}; ${damaged} are damaged and are ignored`, DISK_ADVICE)
-    },
-  )
+  const finding = fileFinding(check, path, DocumentStore.inspect, ({ version, bytes, found }) => {
+    const { documents, damaged, newestMs } = found
+    const newest = newestMs === null ? '' : `, the newest rendered ${ago(nowMs - newestMs)}`
+    const text = `schema ${version}, ${size(bytes)}, ${documents} documents${newest}`
+    if (damaged === 0) return ok(check, text)
+    return warn(check, `${text}; ${damaged} are damaged and are ignored`, DISK_ADVICE)
+  })
   return finding.status === 'fail' ? { ...finding, status: 'warn' } : finding
 }
 

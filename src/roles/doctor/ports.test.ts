@@ -53,6 +53,16 @@ describe('the ports', () => {
     })
   })
 
+  test('that a service with another data directory holds keep a second one from starting', async () => {
+    const adminPort = await portOf(answering({ ready: true, reasons: [] }))
+    const port = await portOf(answering({ service: 'perpscope' }))
+    expect(await checkPorts({ role, host, port, adminHost, adminPort }, true)).toMatchObject({
+      status: 'fail',
+      found: `public 127.0.0.1:${port} held by a perpscope with another data directory, admin 127.0.0.1:${adminPort} held by a perpscope with another data directory`,
+      advice: expect.stringContaining('give another --port and --admin-port'),
+    })
+  })
+
   test('that a service with another admin port holds keep a second one from starting', async () => {
     const port = await portOf(answering({ service: 'perpscope' }))
     expect(await checkPorts({ role, host, port, adminHost, adminPort: 0 })).toMatchObject({

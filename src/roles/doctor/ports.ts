@@ -9,13 +9,14 @@ import { answerAt, isServiceAt } from './service.ts'
 
 const CHECK = 'ports'
 
-/** Binds and releases the ports of `serve`, except those on which our service answers. */
-export async function checkPorts({
-  host,
-  port,
-  role,
-  ...admin
-}: Pick<DoctorOptions, 'host' | 'port' | 'role'> & AdminOptions): Promise<Finding> {
+/**
+ * Binds and releases the ports of `serve`, except those on which our service answers.
+ * @param isOther whether a service that answers has another data directory
+ */
+export async function checkPorts(
+  { host, port, role, ...admin }: Pick<DoctorOptions, 'host' | 'port' | 'role'> & AdminOptions,
+  isOther = false,
+): Promise<Finding> {
   const isRunning = await isServiceAt(admin)
   // A service with another admin port blocks the port like any other program.
   const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
@@ -31,7 +32,9 @@ export async function checkPorts({
   for (const { name, isOurs, ...address } of wanted) {
     const where = `${name} ${inUrl(address.host)}:${address.port}`
     if (isOurs) {
-      found.push(`${where} held by the running service`)
+      if (isOther) isWell = false
+      const holder = isOther ? 'a perpscope with another data directory' : 'the running service'
+      found.push(`${where} held by ${holder}`)
       continue
     }
     try {
@@ -47,7 +50,9 @@ export async function checkPorts({
   return fail(
     CHECK,
     found.join(', '),
-    'serve would not start: find the program that holds it (ss -ltnp), or give another --host, --port or --admin-port',
+    isRunning && isOther
+      ? 'serve would not start: give another --port and --admin-port, or the --data-dir of that perpscope'
+      : 'serve would not start: find the program that holds it (ss -ltnp), or give another --host, --port or --admin-port',
   )
 }
 

@@ -10,8 +10,16 @@ const ANSWER_MS_MAX = 10_000
 
 type Readiness = { readonly ready: boolean; readonly reasons: readonly string[] }
 
-/** Asks the service on this machine, if one runs. @param hasFiles whether a process holds the data directory */
-export async function checkService(admin: AdminOptions, hasFiles: boolean): Promise<Finding> {
+/**
+ * Asks the service on this machine, if one runs.
+ * @param hasFiles whether a process holds the data directory
+ * @param isOther whether a service that answers has another data directory
+ */
+export async function checkService(
+  admin: AdminOptions,
+  hasFiles: boolean,
+  isOther = false,
+): Promise<Finding> {
   const { adminPort } = admin
   const readiness = await readinessAt(admin)
   if (readiness === null) {
@@ -23,6 +31,11 @@ export async function checkService(admin: AdminOptions, hasFiles: boolean): Prom
         )
       : ok(CHECK, `not running with admin port ${adminPort}`)
   }
+  if (isOther)
+    return ok(
+      CHECK,
+      `not running; admin port ${adminPort} belongs to a perpscope with another data directory`,
+    )
   if (readiness.ready) return ok(CHECK, `running, ready (admin port ${adminPort})`)
   return warn(
     CHECK,

@@ -53,11 +53,14 @@ export async function judgeHealth(response: Response): Promise<Judgement> {
   return { ageSeconds: null, fault: null }
 }
 
-/** A paid path without a payment: 402 with readable terms, or the answer of a service that is free. */
+/** A paid path without a payment: 402 with readable terms. */
 export async function judgeQuote(response: Response): Promise<Judgement> {
-  if (response.status === 200) return { ageSeconds: ageOf(await response.json()), fault: null }
-  if (response.status !== 402) return failed(await refusalOf(response))
+  if (response.status !== 402 && !response.ok) return failed(await refusalOf(response))
   await response.body?.cancel()
+  if (response.ok)
+    return failed(
+      'answered without a quote: nothing is sold there (--quote off for a free service)',
+    )
   const quote = decodeQuote(response.headers.get('payment-required'))
   const preview = quote.extensions?.['answer-preview'] as
     | { readonly info?: { readonly data_age_seconds?: unknown } }

@@ -11,6 +11,22 @@ const accepted: PaymentRequirements = {
 const quote = { x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }
 const header = (value: unknown) => btoa(JSON.stringify(value))
 
+test('a free answer is no purchase', async () => {
+  vi.stubGlobal('fetch', async () => new Response('{"meta":{"data_age_seconds":2}}'))
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const checks = new PurchaseChecks(
+    {
+      ...{ url: 'https://api.example.com', path: '/pulse/BTC', budgetUsd: 1, payees: undefined },
+      pay: () => Promise.reject(new Error('nothing to sign')),
+    },
+    { nowMs: () => 0, monotonicMs: () => 0 },
+  )
+  expect(await checks.check()).toMatchObject({
+    ...{ outcome: 'failed', ageSeconds: 2 },
+    reason: 'answered without a payment: nothing is sold there',
+  })
+})
+
 test('a purchase with a payment that was sent before still has a price', async () => {
   const { body, status } = problem(
     'service_not_ready',

@@ -57,9 +57,15 @@ export class PurchaseChecks {
     try {
       const { answer, receipt } = await client.call(path)
       const latencyMs = monotonicMs() - beganMs
-      this.#priceUsd = receipt === null ? 0 : this.#signedUsd
-      const reason = receipt === null ? 'the answer was free' : null
-      return { check: 'buy', atMs, outcome: 'ok', latencyMs, ageSeconds: ageOf(answer), reason }
+      const of = { check: 'buy', atMs, latencyMs, ageSeconds: ageOf(answer) } as const
+      if (receipt === null)
+        return {
+          ...of,
+          outcome: 'failed',
+          reason: 'answered without a payment: nothing is sold there',
+        }
+      this.#priceUsd = this.#signedUsd
+      return { ...of, outcome: 'ok', reason: null }
     } catch (cause) {
       const latencyMs = cause instanceof UnpayableError ? null : monotonicMs() - beganMs
       return {

@@ -86,13 +86,8 @@ function savedIn(file: StatusFile, log: Logger) {
 function observation({ engine, maintenance, checks }: Observed, nowMs: number): Observation {
   const state = engine.state(nowMs)
   const sources = [
-    // A feed is degraded while the clocks disagree; its data still arrives.
-    ...engine.feeds().map(({ feed, state: of }) => ({
-      ...{ source: feed, state: of, isUp: of !== 'down' },
-    })),
-    ...engine.sources().map(({ source, state: of }) => ({
-      ...{ source, state: of, isUp: of === 'up' },
-    })),
+    ...engine.feeds().map(({ feed, state: of }) => ({ source: feed, state: of })),
+    ...engine.sources().map(({ source, state: of }) => ({ source, state: of })),
   ]
   return {
     engine: state,
@@ -103,6 +98,7 @@ function observation({ engine, maintenance, checks }: Observed, nowMs: number): 
     // Turned off by the operator, or for want of an address.
     sources: sources
       .filter((one) => one.state !== 'off')
-      .map((one) => ({ ...one, isUp: state === 'available' && one.isUp })),
+      // One that is degraded delivers in part, or while the clocks disagree.
+      .map((one) => ({ ...one, isUp: state === 'available' && /^(up|degraded)$/.test(one.state) })),
   }
 }
