@@ -4,17 +4,19 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { fillDocument } from '../../api/fill-document.ts'
 import { unsoundParts } from '../../api/testing/answer-parts.ts'
 import type { Document } from '../../domain/document.ts'
-import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
+import { documentKey, viewOf, viewsOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { isExternal } from '../../domain/external.ts'
 import type { HistoryBatch } from '../../domain/history.ts'
 import { renderMarket } from '../../workers/market-worker.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
-import { poolEvents, rateEvents } from '../testing/chain-tape.ts'
+import { oraclePrice, poolEvents, rateEvents } from '../testing/chain-tape.ts'
 import { coinHistory } from '../testing/coin-history.ts'
+import { externalEvents } from '../testing/external-events.ts'
 import { randomMarket } from '../testing/random-market.ts'
 import { Session } from '../testing/session.ts'
-import { brokenIdentities } from '../testing/stated-identities.ts'
+import type { Identity } from '../testing/stated-identities.ts'
+import { brokenIdentities, identities } from '../testing/stated-identities.ts'
 import { NOW_MS, universe, warmTape, wave } from '../testing/tape.ts'
 import { analyses, documentKinds } from './registry.ts'
 
@@ -109,6 +111,28 @@ describe.each(Object.entries(markets).map(([name, market]) => ({ name, ...market
     })
   },
 )
+
+test('every stated identity is evaluated, and holds', () => {
+  const { tape, nowMs } = liveMarket()
+  // The live market has no dislocation, no moving average of USDC and no oracle price of BTC.
+  const wideBps = (asset: string, chain: string) => (asset === 'ETH' && chain === 'base' ? 40 : 0)
+  const average = {
+    ...oraclePrice('USDC', 1, nowMs),
+    ema: { priceUsd: 1.001, confidenceUsd: 1e-4 },
+  }
+  const lacking = [...externalEvents('BTC', 110, nowMs), average]
+  const gaps = poolEvents(nowMs, wideBps, EXTERNAL_USD)
+  const engine = processorOf([...tape, [...lacking, ...gaps]])
+  const phases = Array.from({ length: PUBLISH_PHASES }, () => [...engine.publish(nowMs)])
+  const ofBtc = phases.flat().filter(({ key }) => key.endsWith('/BTC'))
+  const evaluated = new Set<Identity>()
+  for (const document of [...ofBtc, ...documentsOf(engine, nowMs).values()])
+    for (const [view, { kind }] of Object.entries(viewsOf(document)))
+      if (kind === 'answer')
+        expect(brokenIdentities(read(document, view, nowMs), evaluated), document.key).toEqual([])
+  const never = identities.filter((identity) => !evaluated.has(identity))
+  expect(never.map(([member, , from]) => `${member}: ${from}`)).toEqual([])
+})
 
 describe('in a session', () => {
   const { tape, nowMs } = liveMarket()
@@ -340,7 +364,7 @@ function bodiesOf(processor: Processor, nowMs: number): unknown {
 type Body = { readonly meta: Readonly<Record<string, unknown>> }
 
 function read(document: Document, view: string, nowMs: number): Body {
-  const answer = document.views[view]
+  const answer = viewOf(document, view)
   if (answer?.kind !== 'answer') throw new Error(`no answer in view ${view}`)
   const facts = { nowMs: nowMs + 1_000, executionMs: 0.1, coinsAvailable: COINS.length }
   const text = fillDocument(document, answer, facts).toString('utf8')

@@ -113,6 +113,24 @@ describe('regime rule', () => {
     expect(Math.abs(compositeOf(drivers))).toBeLessThanOrEqual(1)
   })
 
+  test.each(driverNames)('rounds every contribution of %s half away from zero', (name) => {
+    const hundredths = Math.round(100 * driverRules[name].weight)
+    const none = { btc_trend_4h: 0, breadth: 0, momentum_7d: 0, btc_volatility: 0 }
+    for (let value = -1_000; value <= 1_000; value += 1) {
+      // In whole numbers: 15 hundredths of 190 thousandths are 28.5 thousandths.
+      const thousandths = Math.floor((hundredths * Math.abs(value) + 50) / 100)
+      const expected = value < 0 ? -thousandths : thousandths
+      const drivers = { ...none, [name]: value / 1_000 }
+      expect(1_000 * contributionOf(drivers, name), `${value}`).toBeCloseTo(expected, 9)
+    }
+  })
+
+  test('a contribution of 0.15 x 0.19 is 0.029', () => {
+    const drivers = { btc_trend_4h: 0, breadth: 0, momentum_7d: 0.19, btc_volatility: -0.19 }
+    expect(contributionOf(drivers, 'momentum_7d')).toBe(0.029)
+    expect(contributionOf(drivers, 'btc_volatility')).toBe(-0.029)
+  })
+
   test('weighs its drivers to one', () => {
     expect(driverNames.reduce((sum, name) => sum + driverRules[name].weight, 0)).toBeCloseTo(1, 12)
   })

@@ -1,5 +1,5 @@
 import type { EmaStack, TrendDirection } from '../indicators/trend.ts'
-import { score } from '../render/significance.ts'
+import { decimals, score } from '../render/significance.ts'
 
 /** RISK_ON, RISK_OFF and NEUTRAL come from the composite; STRESS and UNKNOWN override it. */
 export const regimeLabels = ['RISK_ON', 'RISK_OFF', 'NEUTRAL', 'STRESS', 'UNKNOWN'] as const
@@ -80,9 +80,10 @@ export function driversOf(inputs: RegimeInputs): Drivers {
   }
 }
 
-/** Weight times value, both as printed. */
+/** Weight times value, both as printed; in thousandths, where the product of a half is exact (0.15 x 190 = 28.5). */
 export function contributionOf(drivers: Drivers, name: DriverName): number {
-  return score(driverRules[name].weight * score(drivers[name]))
+  const thousandths = Math.round(1_000 * score(drivers[name]))
+  return decimals(driverRules[name].weight * thousandths, 0) / 1_000
 }
 
 /** Sum of the contributions, -1 to 1, as printed, so that the limits applied to it give the published label. */

@@ -12,7 +12,7 @@ export const fraction = (description: string) =>
   Type.Number({ minimum: 0, maximum: 1, description })
 export const signedFraction = (description: string) =>
   Type.Number({ minimum: -1, maximum: 1, description })
-export const percent = (description: string) =>
+export const percentage = (description: string) =>
   Type.Number({ minimum: 0, maximum: 100, description })
 export const count = (description: string) => Type.Integer({ minimum: 0, description })
 export const text = (description: string) => Type.String({ description })
@@ -44,7 +44,7 @@ export const freshnessMembers = {
       ['A', 'B', 'C', 'D'] as const,
       'Late: not confirmed for two update intervals. A: no input is late, coverage 100. B: an optional input is late, or coverage below 100. C: a required input is late, coverage below 90, or warning short_history or clock_off. D: warning stale_data.',
     ),
-    coverage_pct: percent('Available share of the inputs, percent.'),
+    coverage_pct: percentage('Available share of the inputs, percent.'),
     reasons: Type.Array(WarningName, { description: 'The same as warnings.' }),
   }),
   as_of: Type.Record(Type.String(), Iso, {

@@ -98,7 +98,7 @@ function sentence(level: string, { dislocations, assets, history }: ArbMeasureme
   const words = `${level.charAt(0)}${level.slice(1).toLowerCase()} cross-chain stress`
   if (dislocations.length === 0) {
     const beyond = history.structuralKnown === 0 ? '' : ' beyond its usual size'
-    return `${words}: no price gap between chains is ${DISLOCATION_BPS} bps${beyond}${widestUsual(assets)}.`
+    return `${words}: no price gap between chains reaches ${DISLOCATION_BPS} bps${beyond}${widestUsual(assets)}.`
   }
   const pairs = `${dislocations.length} dislocation${dislocations.length === 1 ? '' : 's'}`
   const widest = dislocations.reduce((one, other) => (other.grossBps > one.grossBps ? other : one))

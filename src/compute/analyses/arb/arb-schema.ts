@@ -15,7 +15,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   text,
 } from '../../render/answer-schema.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
@@ -29,7 +29,9 @@ const Usd = (description: string) => number(`${description}, USD.`)
 const Bps = (description: string) => number(`${description}, basis points.`)
 const Count = (description: string) => count(`Number of ${description}.`)
 const Share = (description: string) => fraction(`${description}, 0 to 1.`)
-const Rank = percent('Percentile rank of the present index, 0 to 100, equal values counted half.')
+const Rank = percentage(
+  'Percentile rank of the present index, 0 to 100, equal values counted half.',
+)
 const Age = nullable(nonNegative('Seconds since the time of the newest block; null without one.'))
 
 const ComponentDetail = Type.Object({
@@ -174,7 +176,7 @@ export const ArbAnswer = Type.Object({
     { description: 'stress_score against its own last 7 days; null below 2 days of history.' },
   ),
   interpretation: text('Summary in one sentence.'),
-  index: percent(
+  index: percentage(
     'Stress index: 100 sqrt(x C x), x = weight x score of each component, C = correlation matrix of the scores; at least 55 with an override.',
   ),
   regime: oneOf(
@@ -188,7 +190,7 @@ export const ArbAnswer = Type.Object({
     ),
   ),
   component_details: Type.Object(ofEach(ComponentDetail)),
-  diversification: percent(
+  diversification: percentage(
     'Points of the index removed because the components are not fully correlated, 0 to 100.',
   ),
   trend: Type.Object(

@@ -123,7 +123,7 @@ describe('the answer', () => {
       max_dislocation_bps: null,
       dislocations: [],
       opportunities: [],
-      interpretation: 'Low cross-chain stress: no price gap between chains is 10 bps.',
+      interpretation: 'Low cross-chain stress: no price gap between chains reaches 10 bps.',
     })
   })
 
@@ -139,7 +139,7 @@ describe('the answer', () => {
     const answer = read(documentOf(market, nowMs), nowMs)
     expect(answer.assets[0].chains[2]).toMatchObject({ chain: 'base', structural_bps: -80 })
     expect(answer.interpretation).toBe(
-      'Low cross-chain stress: no price gap between chains is 10 bps beyond its usual size; the widest usual gap is ETH on base, 80 bps below.',
+      'Low cross-chain stress: no price gap between chains reaches 10 bps beyond its usual size; the widest usual gap is ETH on base, 80 bps below.',
     )
     expect(answer.baseline.window_hours).toBeCloseTo(6, 1)
     const laterMs = nowMs + STEP_MS
@@ -161,7 +161,7 @@ describe('the answer', () => {
     expect(read(documentOf(market))).toMatchObject({
       dislocations_count: 0,
       interpretation:
-        'Low cross-chain stress: no price gap between chains is 10 bps. Not judged as dislocations, gas cost unknown: base.',
+        'Low cross-chain stress: no price gap between chains reaches 10 bps. Not judged as dislocations, gas cost unknown: base.',
     })
   })
 

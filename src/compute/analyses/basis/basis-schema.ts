@@ -10,7 +10,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   text,
 } from '../../render/answer-schema.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
@@ -37,7 +37,7 @@ const Window = (span: string, nMin: number) =>
         ),
       ),
       percentile: nullable(
-        percent(
+        percentage(
           `Percentile rank of basis_bps among these minutes, 0 to 100, equal values counted half; null below ${nMin} minutes.`,
         ),
       ),
@@ -108,7 +108,7 @@ export const BasisAnswer = Type.Object({
       ),
     ),
     percentile_7d: nullable(
-      percent(`stats.7d.percentile, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`),
+      percentage(`stats.7d.percentile, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`),
     ),
     percentile_window_hours: Type.Number({
       minimum: 0,
@@ -180,9 +180,7 @@ export const BasisAnswer = Type.Object({
     premium_funding_hourly_pct: number(
       'Hourly funding rate implied by perp_premium_bps under the venue formula, percent.',
     ),
-    premium_funding_apr_pct: number(
-      'premium_funding_hourly_pct annualised without compounding, percent.',
-    ),
+    premium_funding_apr_pct: number('premium_funding_hourly_pct x 8760, percent per year.'),
     annualized: Type.Object(
       {
         horizon_hours: Type.Literal(HORIZON_HOURS, {

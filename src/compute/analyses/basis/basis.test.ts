@@ -47,6 +47,19 @@ describe('/basis', () => {
     })
   })
 
+  test('implies a funding rate from the printed premium, and the yearly one from that rate', () => {
+    const { basis: measured } = read([
+      context('BTC', { oraclePrice: 100, markPrice: 100.12342 }),
+      hermes(100),
+    ])
+    // (12.34 bps - 5 bps) / 8, of a premium of 12.342 bps.
+    expect(measured).toMatchObject({
+      perp_premium_bps: 12.34,
+      premium_funding_hourly_pct: 0.009175,
+      premium_funding_apr_pct: 80.373,
+    })
+  })
+
   test.each([
     { bps: 9.9, signal: 'neutral', direction: 'venue_premium' },
     { bps: 10.1, signal: 'mildly_bullish', direction: 'venue_premium' },

@@ -7,7 +7,6 @@ import { aboveBps, readBasis } from '../../external/basis-reading.ts'
 import type { SeriesSummary, WindowStatistics } from '../../external/measures/minute-statistics.ts'
 import { rankOf, robustZ } from '../../external/measures/minute-statistics.ts'
 import { uncovered } from '../../external/oracle-coverage.ts'
-import { annualizedPctOf } from '../../funding/funding-tilt.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -215,10 +214,11 @@ function behind(
 }
 
 function funding({ premiumBps }: BasisReading, significantBps: SignificantBasis) {
-  const rateHourly = impliedRateHourly(premiumBps / BPS)
+  // Each from the printed figure that its description names.
+  const hourlyPct = rate(impliedRateHourly(bps(premiumBps) / BPS) * 100)
   return {
-    premium_funding_hourly_pct: rate(rateHourly * 100),
-    premium_funding_apr_pct: percent(annualizedPctOf(rateHourly, 1)),
+    premium_funding_hourly_pct: hourlyPct,
+    premium_funding_apr_pct: percent(hourlyPct * HOURS_PER_YEAR),
     annualized: {
       horizon_hours: HORIZON_HOURS,
       yearly_pct:

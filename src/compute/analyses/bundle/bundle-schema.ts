@@ -6,7 +6,7 @@ import {
   metaMembers,
   nullable,
   oneOf,
-  percent,
+  percentage,
   text,
 } from '../../render/answer-schema.ts'
 import { riskFlags } from './risk-flags.ts'
@@ -62,7 +62,7 @@ export function bundleAnswer<Components extends Readonly<Record<string, TSchema>
       components: Type.Array(oneOf(Object.keys(components) as (keyof Components & string)[])),
       price_usdc: Usdc('Price of this bundle'),
       list_price_usdc: Usdc('Sum of the prices of the components'),
-      discount_pct: percent('Discount against list_price_usdc, percent.'),
+      discount_pct: percentage('Discount against list_price_usdc, percent.'),
     }),
   })
 }

@@ -12,7 +12,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   signedFraction,
   text,
 } from '../../render/answer-schema.ts'
@@ -219,7 +219,7 @@ export const CexDexAnswer = Type.Object({
       mean_bps: nullable(Bps('Mean; null without data')),
       abs_p95_bps: nullable(Spread('95th percentile of absolute values; null without data')),
       time_above_30bps_pct: nullable(
-        percent(
+        percentage(
           'Share of minutes with an absolute value above 30 bps, percent; null without data.',
         ),
       ),
@@ -230,7 +230,7 @@ export const CexDexAnswer = Type.Object({
         ),
       ),
       percentile: nullable(
-        percent(
+        percentage(
           `Percentile rank of divergence_bps among these minutes, 0 to 100; null below ${DAY_MINUTES_MIN} minutes.`,
         ),
       ),

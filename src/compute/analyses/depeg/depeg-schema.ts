@@ -15,7 +15,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   text,
 } from '../../render/answer-schema.ts'
 import { recordMember } from '../../track-record-statistics/record-member.ts'
@@ -63,7 +63,7 @@ export const DepegAnswer = Type.Object({
   deviation_adjusted_95_bps: Bps(
     'deviation_adjusted_bps with 2.12 x confidence.bps, the 95 % interval',
   ),
-  health_score: percent(
+  health_score: percentage(
     '100 less up to 45 for deviation, 20 for the time beyond 25 basis points, 15 for dispersion of classes, 10 for a wide confidence interval, 10 for a supply drop over 24 h.',
   ),
   duration: Type.Object(
@@ -179,7 +179,7 @@ export const DepegAnswer = Type.Object({
       zscore: nullable(
         number('Distance of price_usd from the mean, in population standard deviations.'),
       ),
-      percentile: nullable(percent('Percentile rank of price_usd, 0 to 100.')),
+      percentile: nullable(percentage('Percentile rank of price_usd, 0 to 100.')),
       n: count('Number of minutes with data.'),
       window_hours: WindowHours,
     },

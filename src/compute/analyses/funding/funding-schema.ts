@@ -11,7 +11,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   positive,
   text,
 } from '../../render/answer-schema.ts'
@@ -40,7 +40,7 @@ const statistics = {
   cumulative_pct: number(
     'Sum of the hourly rates x 100, percent: cost of holding a long over these hours.',
   ),
-  positive_pct: percent('Share of hours with a positive rate, percent.'),
+  positive_pct: percentage('Share of hours with a positive rate, percent.'),
   flips: count('Number of sign changes between successive hours; zeros are skipped.'),
 }
 
@@ -82,7 +82,7 @@ export const FundingAnswer = Type.Object({
     }),
     ...statistics,
     percentile: nullable(
-      percent(
+      percentage(
         'Percentile rank of current_rate among the hours of the last 30 days, 0 to 100, equal values counted half. null below 168 hours.',
       ),
     ),

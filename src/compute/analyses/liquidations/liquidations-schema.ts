@@ -13,7 +13,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   positive,
 } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
@@ -51,7 +51,7 @@ const Zone = Type.Object({
   estimated_notional: usdAtMark('Notional of this tier on the map, known accounts included'),
   observed_notional: Observed,
   distance_pct: Away,
-  share_pct: percent('Share of the notional of the five tiers of this side, percent.'),
+  share_pct: percentage('Share of the notional of the five tiers of this side, percent.'),
   permitted: flag(
     'false: the coin does not allow this leverage; the notional is 0 and price is hypothetical.',
   ),
@@ -143,7 +143,7 @@ export const LiquidationsAnswer = Type.Object({
   ),
   cascade_risk: Type.Object({
     score: fraction(
-      `${proximity} proximity + ${size} size + ${leverageSkew} leverage_skew + ${volatility} volatility. A ranking, not a probability.`,
+      `${proximity} proximity + ${size} size + ${leverageSkew} leverage_skew + ${volatility} volatility, all unrounded. A ranking, not a probability.`,
     ),
     level: oneOf(
       cascadeLevels,
@@ -156,7 +156,7 @@ export const LiquidationsAnswer = Type.Object({
     components: Type.Object({
       proximity: fraction('exp(-nearest_cluster.distance_pct / 5); 0 for an empty map.'),
       size: fraction(
-        '1 - exp(-x / 0.2), x = notional within 5 % of price on the larger side / open interest, as a ratio.',
+        '1 - exp(-x / 0.2), x = notional within 5 % of price on the larger side / open interest.',
       ),
       leverage_skew: fraction(
         '|longs - shorts| / (longs + shorts) of the notional within 5 % of price.',
@@ -187,10 +187,10 @@ export const LiquidationsAnswer = Type.Object({
               'Start of the observation without a lost trade, UTC; null before it, and while the trade feed is stale.',
             ),
           ),
-          longs_followed_pct: percent('Share of long open interest in known accounts.'),
-          shorts_followed_pct: percent('Share of short open interest in known accounts.'),
+          longs_followed_pct: percentage('Share of long open interest in known accounts.'),
+          shorts_followed_pct: percentage('Share of short open interest in known accounts.'),
           liquidator_vaults: count('Number of followed liquidator vaults.'),
-          market_wide_pct: percent('Share of the 24 hours with a source of all liquidations.'),
+          market_wide_pct: percentage('Share of the 24 hours with a source of all liquidations.'),
         },
         {
           description:
@@ -227,19 +227,19 @@ export const LiquidationsAnswer = Type.Object({
   }),
   coverage: Type.Object(
     {
-      observed_pct: percent('On the map, from positions of known accounts.'),
-      flow_pct: percent(
+      observed_pct: percentage('On the map, from positions of known accounts.'),
+      flow_pct: percentage(
         'On the map, from observed increases of open interest. observed_pct + flow_pct = meta.quality.coverage_pct.',
       ),
-      prior_pct: percent(
+      prior_pct: percentage(
         'On the map, from the prior: distributed like the traded volume of past days.',
       ),
-      beyond_pct: percent('Beyond the map.'),
-      without_liquidation_price_pct: percent(
+      beyond_pct: percentage('Beyond the map.'),
+      without_liquidation_price_pct: percentage(
         'Positions of known accounts without a liquidation price.',
       ),
-      longs_on_map_pct: percent('Longs on the map.'),
-      shorts_on_map_pct: percent('Shorts on the map.'),
+      longs_on_map_pct: percentage('Longs on the map.'),
+      shorts_on_map_pct: percentage('Shorts on the map.'),
       flow_since_iso: instant(
         `Start of the observation of open interest, UTC. After ${START_FORGOTTEN_HOURS} hours less than 0.01 % of the open interest that existed at the start is left in the map.`,
       ),

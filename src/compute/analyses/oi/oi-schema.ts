@@ -8,7 +8,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   positive,
 } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
@@ -61,7 +61,7 @@ export const OpenInterestAnswer = Type.Object({
       delta_7d: seconds('7 days'),
     }),
     percentile: nullable(
-      percent(
+      percentage(
         'Percentile rank of current among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 20 readings.',
       ),
     ),
@@ -108,7 +108,7 @@ export const OpenInterestAnswer = Type.Object({
       nonNegative('Ratio of open interest to 24 h volume, both notional; null without volume.'),
     ),
     share_pct: nullable(
-      percent(
+      percentage(
         'Share of the open interest of all served coins, in USD, percent; null if this coin or more than 10 % of the coins lack data of the last 5 min.',
       ),
     ),

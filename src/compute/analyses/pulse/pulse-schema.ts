@@ -11,7 +11,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   signedFraction,
   text,
 } from '../../render/answer-schema.ts'
@@ -21,7 +21,7 @@ import { recordMember } from '../../track-record-statistics/record-member.ts'
 const Label = oneOf(['bullish', 'bearish', 'neutral'])
 
 const Indicators = Type.Object({
-  rsi_14: percent('Wilder RSI over 14 bars; 0 for a constant series, as in TA-Lib.'),
+  rsi_14: percentage('Wilder RSI over 14 bars; 0 for a constant series, as in TA-Lib.'),
   rsi_zone: oneOf(
     ['overbought', 'bullish', 'neutral', 'bearish', 'oversold'],
     'overbought: 70 and above; bullish: 60 to below 70; neutral: between 40 and 60; bearish: above 30 to 40; oversold: 30 and below. Always neutral while the last 20 closes are equal.',

@@ -14,7 +14,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   signedFraction,
   text,
 } from '../../render/answer-schema.ts'
@@ -67,7 +67,7 @@ const FullRow = Type.Object({
     ),
   ),
   confluence_score: Score,
-  rsi_14: percent('Wilder RSI over 14 bars of 1h, 0 to 100.'),
+  rsi_14: percentage('Wilder RSI over 14 bars of 1h, 0 to 100.'),
   rsi_zone: oneOf(['overbought', 'bullish', 'neutral', 'bearish', 'oversold']),
   funding_annualized_pct: number('As in /funding, percent.'),
   oi_trend: oneOf(interestTrends, 'trend of /oi, over 4 h; UNKNOWN below four hours of data.'),
@@ -106,7 +106,7 @@ export const ScreenerAnswer = Type.Object({
   market: Type.Object({
     regime: oneOf(regimeLabels, 'regime.current of /pulse.'),
     regime_score: nullable(signedFraction('1 risk on to -1 risk off; null if regime is UNKNOWN.')),
-    breadth_pct: percent(
+    breadth_pct: percentage(
       'Share of scanned coins of the main dex with the 4h close above EMA 50, percent.',
     ),
     bullish_count: count('Number by confluence_bias.'),

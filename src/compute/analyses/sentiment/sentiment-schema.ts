@@ -12,7 +12,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   signedFraction,
 } from '../../render/answer-schema.ts'
 import { volatilityRegimes } from '../../volatility/volatility-regime.ts'
@@ -58,7 +58,7 @@ const SectorAnswer = Type.Object({
     number('OI-weighted mean funding rate of the last 8 h, percent per year; null if unknown.'),
   ),
   breadth_pct: nullable(
-    percent('raw of the component breadth for this sector, percent; null if missing.'),
+    percentage('raw of the component breadth for this sector, percent; null if missing.'),
   ),
   return_24h_pct: ReturnPct('24 h'),
   leaders: Type.Array(Type.String(), { maxItems: 2, description: 'Highest 24 h return first.' }),
@@ -73,10 +73,10 @@ export const SentimentAnswer = Type.Object({
     overall: oneOf(directions, 'By score: above 0.6 bullish, below 0.4 bearish, else neutral.'),
     bucket: Bucket,
     score: fraction(
-      '(Weighted mean of the component scores + 1) / 2, 0 fear to 1 greed. Crowded longs count as greed.',
+      '(Weighted mean of the unrounded component scores + 1) / 2, 0 fear to 1 greed. Crowded longs count as greed.',
     ),
     confidence: fraction('Total weight of the components x (1 - dispersion).'),
-    dispersion: fraction('Weighted standard deviation of the component scores, 0 to 1.'),
+    dispersion: fraction('Weighted standard deviation of the unrounded component scores.'),
     conflicted: flag('dispersion is above 0.5: the components contradict each other.'),
     labels: Type.Object({
       fear_greed: Bucket,
@@ -133,7 +133,7 @@ export const SentimentAnswer = Type.Object({
       Type.Object(
         {
           name: Type.Literal('Crypto Fear & Greed Index'),
-          value: percent('0 fear to 100 greed.'),
+          value: percentage('0 fear to 100 greed.'),
           label: oneOf(
             fearGreedClasses,
             'Class of the index by its own limits (25, 46, 54, 75), which differ from bucket.',

@@ -192,14 +192,16 @@ function whyNone(measured: MarketSentiment | null): NoAnswer {
 
 function summaryOf(market: SentimentScore) {
   const shown = unit(market.score)
-  const dispersion = Math.min(1, market.deviation / 50)
+  // As printed, so that `confidence` can be recomputed.
+  const dispersion = score(Math.min(1, market.deviation / 50))
+  const weight = market.components.reduce((sum, component) => sum + score(component.weight), 0)
   return {
     overall: sentimentDirection(shown),
     bucket: bucketOf(shown),
     score: shown,
-    confidence: score(Math.min(1, market.liveShare) * (1 - dispersion)),
-    dispersion: score(dispersion),
-    conflicted: score(dispersion) > CONFLICTED_DISPERSION,
+    confidence: score(weight * (1 - dispersion)),
+    dispersion,
+    conflicted: dispersion > CONFLICTED_DISPERSION,
   }
 }
 

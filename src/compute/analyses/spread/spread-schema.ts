@@ -15,7 +15,7 @@ import {
   nullable,
   number,
   oneOf,
-  percent,
+  percentage,
   signedFraction,
 } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
@@ -71,7 +71,7 @@ const Versus24h = Type.Object(
       ),
     ),
     percentile: nullable(
-      percent(
+      percentage(
         `Percentile rank of bid_ask_bps among these minutes, 0 to 100, equal values counted half; null below ${SPREAD_MINUTES_MIN} minutes.`,
       ),
     ),
@@ -145,7 +145,9 @@ export const SpreadAnswer = Type.Object({
         sell_bps: nullable(
           number('Slippage of a sell: average price below mid_price, in basis points.'),
         ),
-        filled_pct: percent('Share of the order that the visible book fills, worse side, percent.'),
+        filled_pct: percentage(
+          'Share of the order that the visible book fills, worse side, percent.',
+        ),
         method: oneOf(
           ['book_walk', 'model'],
           'book_walk: the visible book fills both sides. model: slippage of the visible part x sqrt(order / visible size) x calibration.model_scale, at least that of filling the remainder at the last visible level.',

@@ -5,7 +5,7 @@ import {
   nonNegative,
   nullable,
   oneOf,
-  percent,
+  percentage,
   positive,
 } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
@@ -61,7 +61,7 @@ export const VolatilityAnswer = Type.Object({
     ),
   ),
   percentile_30d: nullable(
-    percent(
+    percentage(
       'Percentile rank of volatility_24h_pct among its hourly readings of the last 30 days, 0 to 100, equal values counted half. null below 168 readings, or if volatility_24h_pct is null.',
     ),
   ),
