@@ -23,7 +23,7 @@ import { LEDGER_ACTIONS, LEDGER_HELP, ledgerOptions } from './config/ledger.ts'
 import type { MaintenanceOptions } from './config/maintenance.ts'
 import { MAINTENANCE_COMMANDS, maintenanceOptions } from './config/maintenance.ts'
 import type { McpOptions } from './config/mcp.ts'
-import { mcpOptions } from './config/mcp.ts'
+import { MCP_HELP, mcpOptions } from './config/mcp.ts'
 import type { SettingOption } from './config/option.ts'
 import type { ProbeOptions } from './config/probe.ts'
 import { probeOptions } from './config/probe.ts'
@@ -202,11 +202,13 @@ command(
   'mcp',
   'offer the tools of a service to a desktop client over stdio, and pay for the calls',
   mcpOptions,
-).action(async (options: McpOptions) => {
-  const code = await (await import('./roles/mcp.ts')).mcp(options, tell)
-  // Retries of payments without an answer would keep the process running.
-  process.stdout.write('', () => process.exit(code))
-})
+)
+  .addHelpText('after', MCP_HELP)
+  .action(async (options: McpOptions) => {
+    const code = await (await import('./roles/mcp.ts')).mcp(options, tell)
+    // Retries of payments without an answer would keep the process running.
+    process.stdout.write('', () => process.exit(code))
+  })
 
 command(
   'backup',

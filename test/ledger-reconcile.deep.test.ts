@@ -220,6 +220,15 @@ describe('on a local Base', () => {
     )
   })
 
+  test('without --since, a ledger whose first sale is not final yet is incomplete', async () => {
+    const sale = { payer: newBuyer().address, nonce: newHash(), transaction: newHash() }
+    await write(sale, Date.now() + 3_500_000)
+    expect(await report()).toMatchObject({
+      ...{ isEqual: true, result: 'incomplete' },
+      compared: [{ equal: 0, not_final: 1 }],
+    })
+  })
+
   test('settled payments on a network without its payee are named with the options', async () => {
     await write({ payer: 'x', nonce: newHash(), network: solanaMainnet.network, transaction: 'x' })
     await expect(report()).rejects.toThrow(

@@ -80,6 +80,21 @@ describe('perpscope mcp', () => {
     expect(second).not.toHaveProperty('isError', true)
   })
 
+  test('signs no other payment where an earlier request may have charged the first', async () => {
+    let isOpen = true
+    const { buy, payments, spent, reported } = await trip((_payment, reply) =>
+      isOpen ? outcomeOpen(reply) : refusedAsUsed(reply),
+    )
+    await buy({ coin: 'BTC' })
+    isOpen = false
+    expect((await buy({ coin: 'BTC' })).content?.[0]?.text).toBe(
+      'Not bought: x: y. An earlier request may have charged the payment.',
+    )
+    expect(new Set(payments).size).toBe(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+    await expect.poll(reported).toBe(PULSE_PRICE)
+  })
+
   test('sends a payment again whose outcome a limit hides, and signs no other', async () => {
     let isLimited = true
     const { buy, payments, spent, reported } = await trip((payment, reply) => {
@@ -155,6 +170,19 @@ describe('perpscope mcp', () => {
     expect(await exit).toEqual([0, null])
     expect(answerIn(await output)).toMatchObject({ structuredContent: { coin: 'BTC' } })
     expect(payments).toHaveLength(1)
+    expect(await spent()).toBe(PULSE_PRICE)
+  })
+
+  test('names the command that fetches an answer if its host died before it came', async () => {
+    const [held, release] = gate()
+    const { payments } = road.begin((_payment, reply) => held.then(() => reply), Promise.resolve())
+    const { child, spent, output, errors, exit } = await calling()
+    await expect.poll(() => payments.length).toBe(1)
+    child.stdout.destroy()
+    await expect(output).rejects.toThrow('Premature close')
+    child.stdin.end(release)
+    expect(await exit).toEqual([3, null])
+    expect(await errors).toContain('--resume')
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
@@ -404,21 +432,30 @@ function outcomeOpen(reply: Reply): Reply {
   return refusing(reply, 'settlement_unknown', 0, null)
 }
 
+/** The 402 for a payment whose nonce is used. */
+function refusedAsUsed(reply: Reply): Reply {
+  return failing(reply, JSON.stringify({ diagnostics: { reason: 'x', hint: 'y', charged: null } }))
+}
+
 /** A refusal after which the same payment can be sent again. */
 function refusing(
-  { status, body }: Reply,
+  reply: Reply,
   code: ProblemCode,
   retryAfterSeconds: number,
   charged: false | null,
 ): Reply {
-  const { result, ...message } = JSON.parse(body.slice(body.indexOf('{')))
-  const { structuredContent: _, ...rest } = result
   const refusal = problem(
     code,
     { detail: 'Not now.', retryAfterSeconds, paymentReusable: true, charged },
     { instance: '/pulse/BTC', requestId: 'test' },
   )
-  const content = [{ type: 'text', text: refusal.body }]
+  return failing(reply, refusal.body)
+}
+
+function failing({ status, body }: Reply, text: string): Reply {
+  const { result, ...message } = JSON.parse(body.slice(body.indexOf('{')))
+  const { structuredContent: _, ...rest } = result
+  const content = [{ type: 'text', text }]
   return {
     status,
     type: 'application/json',

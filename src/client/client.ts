@@ -174,7 +174,7 @@ export class PerpscopeClient {
     return (await this.#buyWithUnspent(url)) ?? (await this.#buy(url))
   }
 
-  /** Sends an earlier payment of the same call again; null if there is none, or if it was refused. */
+  /** Sends an earlier payment of the same call again; null if there is none, or if it was refused uncharged. */
   async #buyWithUnspent(url: string): Promise<Bought<unknown> | null> {
     const unspent = this.#unspent.get(url)
     this.#unspent.delete(url)
@@ -184,7 +184,7 @@ export class PerpscopeClient {
       return await this.#payWith(url, unspent)
     } catch (cause) {
       // Neither charged nor accepted: start over.
-      if (cause instanceof PaymentRefusedError) return null
+      if (cause instanceof PaymentRefusedError && isUncharged(cause)) return null
       throw cause
     }
   }

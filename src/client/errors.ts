@@ -40,8 +40,9 @@ export type Diagnostics = {
 }
 
 /**
- * The payment was refused and, by the service's report, not charged for this call. It counts against the budget until it cannot be
- * settled any more. The client does not sign another one by itself.
+ * The payment was refused and, by the service's report, not charged for this call. It counts against the budget until
+ * it cannot be settled any more. The next call may sign another one; the client does so by itself only if this one was
+ * not charged.
  */
 export class PaymentRefusedError extends Error {
   override readonly name = 'PaymentRefusedError'

@@ -32,3 +32,8 @@ const settings = {
 export type McpOptions = ValuesOf<typeof settings>
 
 export const mcpOptions = optionsOf(settings)
+
+export const MCP_HELP = `
+After the end of its input, or a signal, it waits up to 15 s for the calls that are being paid.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 78 unusable configuration,
+3 no answer for a payment that may have been charged: the printed command sends the same payment again.`

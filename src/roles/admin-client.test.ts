@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { adminFixture } from '../api/testing/admin-fixture.ts'
 import { adminTokenOf } from './admin-client.ts'
-import { checkService } from './doctor/service.ts'
+import { readinessAt } from './doctor/service.ts'
 import { maintenanceCommand } from './maintenance.ts'
 
 const TOKEN = 'f'.repeat(32)
@@ -52,7 +52,7 @@ test('commands of this machine present the token to a service on every address',
       { ...ADMIN, adminPort, adminTokenFile: await tokenFile(TOKEN) },
       { ...ADMIN, adminPort },
     ]
-    expect(await checkService(known, true)).toMatchObject({ status: 'ok' })
+    expect(await readinessAt(known)).toMatchObject({ ready: true })
     await expect(maintenanceCommand('on', unknown)).rejects.toThrow(/404 .*admin token/)
     expect(maintenance.isOn).toBe(false)
     await maintenanceCommand('on', known)

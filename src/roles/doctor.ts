@@ -20,7 +20,7 @@ import { checkRecording } from './doctor/recording.ts'
 import type { Terminal } from './doctor/report.ts'
 import { rendered } from './doctor/report.ts'
 import { checkSecretFiles } from './doctor/secret-files.ts'
-import { checkService, checkStore } from './doctor/service.ts'
+import { checkService, checkStore, readinessAt } from './doctor/service.ts'
 import { checkSettings, payeeFinding } from './doctor/settings.ts'
 import { checkSharedLedger } from './doctor/shared-ledger.ts'
 import { checkVenue } from './doctor/venue.ts'
@@ -52,6 +52,10 @@ export async function doctor(
   // A service that answers is another one, because an engine locks its data directory.
   const isOther = hasEngine && !isLocked
   const sqlite = checkSqlite()
+  // The venue and the sources take some ten seconds.
+  const waiting = terminalSpinner(process.stderr)?.start('checking the venue and every source')
+  // Once, because a service that hangs answers no check.
+  const readiness = await readinessAt(options)
   const databases: readonly Check[] = [
     ['checkpoint', ofEngine(() => checkCheckpoint(dataDir, systemClock.nowMs()))],
     ['history', ofEngine(() => checkHistory(dataDir))],
@@ -64,12 +68,12 @@ export async function doctor(
     ['secret files', () => checkSecretFiles(files, options.adminTokenFile)],
     ['payee', () => payeeFinding(options)],
     ['data directory', () => checkDataDir(dataDir, marketOf(source))],
-    ['service', () => checkService(options, isLocked, isOther)],
-    ['ports', () => checkPorts(options, isOther)],
+    ['service', () => checkService(options, readiness, isLocked, isOther)],
+    ['ports', () => checkPorts(options, readiness !== null, isOther)],
     // Without SQLite every file would seem damaged.
     ...(sqlite === null ? databases : [['SQLite', () => sqlite] satisfies Check]),
     ['recording', () => checkRecording(options)],
-    ['history at work', () => (isOther ? [] : checkStore(options))],
+    ['history at work', () => (readiness === null || isOther ? [] : checkStore(options))],
     ['files set aside', () => checkSetAside(dataDir)],
     ['broker', () => checkBroker(options.broker)],
     ['ways to pay', () => checkPayment(options)],
@@ -83,8 +87,6 @@ export async function doctor(
       ),
     ],
   ]
-  // The venue and the sources take some ten seconds.
-  const waiting = terminalSpinner(process.stderr)?.start('checking the venue and every source')
   const findings = await findingsOf(checks)
   waiting?.stop()
   const isWell = findings.every(({ status }) => status !== 'fail')

@@ -82,6 +82,8 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
   const pending = new BoundedMap<string, Pending>(PENDING_MAX)
   const underWay = new Map<string, Purchase>()
   let isEnding = false
+  /** Answered after the end of the input. A host that has died does not receive the answers. */
+  const late: BudgetedPayment[] = []
 
   /** A host that cancels a call and repeats it waits for the same purchase. */
   function boughtOnce(call: Call, request: AbortSignal): Promise<CallToolResult> {
@@ -106,7 +108,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
         return await delivered(call, before, isWanted)
       } catch (cause) {
         // It was not charged and never will be, so a new payment is signed.
-        if (!(cause instanceof PaymentRefusedError)) throw cause
+        if (!(cause instanceof PaymentRefusedError && isUncharged(cause))) throw cause
       }
     }
     const quoted = await ask(call)
@@ -128,8 +130,11 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       const sent = async () => answerIn(await ask(call, { [PAYMENT]: payment }))
       const result = await sendUntilSettled(sent, undefined, isOpen)
       // Cancelled during payment: the service keeps the answer, and a repeated call gets it.
-      if (isWanted()) pending.delete(call.key)
-      else pending.set(call.key, { signed, isOpen: true })
+      if (!isWanted()) pending.set(call.key, { signed, isOpen: true })
+      else {
+        pending.delete(call.key)
+        if (isEnding) late.push(signed)
+      }
       budget.settle(hold)
       return result
     } catch (cause) {
@@ -158,12 +163,20 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
     frames.end()
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  // Before the listener of the command line, which ends with 0.
+  process.stdout.prependListener('error', () => process.exit(reported(late)))
   const handle = serveStdio(newServer, { transport: new StdioServerTransport(frames) })
   await finished(frames)
   await Promise.all([handle.close(), service.close()])
-  const open = [...pending.values()].filter(({ isOpen }) => isOpen)
-  for (const { signed } of open) tell(unanswered(signed.payment, options.url))
-  return open.length === 0 ? 0 : EXIT_OPEN
+  return reported([])
+
+  /** Prints how to fetch the answers of open payments and of the lost ones. @returns the exit code */
+  function reported(lost: readonly BudgetedPayment[]): number {
+    const open = [...pending.values()].flatMap(({ signed, isOpen }) => (isOpen ? [signed] : []))
+    const missing = [...open, ...lost]
+    for (const { payment } of missing) tell(unanswered(payment, options.url))
+    return missing.length === 0 ? 0 : EXIT_OPEN
+  }
 
   async function lastAnswers(): Promise<void> {
     isEnding = true
@@ -207,9 +220,10 @@ function answerIn(result: CallToolResult): CallToolResult {
 /** The message for the model if a payment was refused; other errors are thrown. */
 function notBought(cause: unknown): CallToolResult {
   if (cause instanceof RefusedError) return failure(JSON.stringify(cause.problem))
-  if (cause instanceof UnpayableError || cause instanceof PaymentRefusedError)
-    return failure(`Not bought: ${cause.message.replace(/\.$/, '')}.`)
-  throw cause
+  if (!(cause instanceof UnpayableError || cause instanceof PaymentRefusedError)) throw cause
+  const mayBeCharged = cause instanceof PaymentRefusedError && !isUncharged(cause)
+  const stated = mayBeCharged ? ' An earlier request may have charged the payment.' : ''
+  return failure(`Not bought: ${cause.message.replace(/\.$/, '')}.${stated}`)
 }
 
 function failure(text: string): CallToolResult {

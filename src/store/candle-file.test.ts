@@ -212,7 +212,7 @@ describe('candle file', () => {
     expect(() => parseCandles('t,o,h,l,c,v\n1,\u001b[2J"a,1,1,1,1', 'x')).toThrow(refusal)
   })
 
-  test('that is too large is told from a damaged one', () => {
+  test('that is too large is not called damaged', () => {
     const [plain, zipped] = [join(folder, 'large.csv'), join(folder, 'large.csv.gz')]
     writeFileSync(plain, '')
     truncateSync(plain, 128 * 1_024 ** 2 + 1)

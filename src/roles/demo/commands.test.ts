@@ -34,8 +34,9 @@ test('npx is printed only where it finds this program, and not in the registry',
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-commands-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const main = '/opt/perpscope/dist/main.js'
+  expect(programIn(folder, '/opt/$a b/main.js')).toBe("node '/opt/$a b/main.js'")
   const program = programIn(folder, main)
-  expect(program).toBe(`node "${main}"`)
+  expect(program).toBe(`node ${main}`)
   expect(demoCommands({ ...stand, program, hasExamples: false })).not.toContain('npx')
   expect(programIn('/opt/perpscope', main)).toBe('npx perpscope')
   mkdirSync(join(folder, 'node_modules', '.bin'), { recursive: true })

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { shellWord } from '../../domain/shell-word.ts'
 
 /** The running services of an interactive demo, and the keys of its buyers. */
 export type DemoStand = {
@@ -62,5 +63,5 @@ ${commands.join('\n')}
 export function programIn(folder: string, main: string): string {
   const isCheckout = main === join(folder, 'dist', 'main.js')
   const isInstalled = existsSync(join(folder, 'node_modules', '.bin', 'perpscope'))
-  return isCheckout || isInstalled ? 'npx perpscope' : `node "${main}"`
+  return isCheckout || isInstalled ? 'npx perpscope' : `node ${shellWord(main)}`
 }

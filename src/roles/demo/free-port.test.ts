@@ -1,3 +1,4 @@
+import { Socket } from 'node:dgram'
 import { createServer, Server } from 'node:net'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { freePort, takePort } from './free-port.ts'
@@ -22,4 +23,12 @@ test('a port on which something listens is not given', async () => {
   const address = server.address()
   const taken = typeof address === 'object' && address !== null ? address.port : 0
   expect(await freePort(taken)).not.toBe(taken)
+})
+
+test('where no port can be taken, the cause is reported after 20 attempts', async () => {
+  const bind = vi.spyOn(Socket.prototype, 'bind').mockImplementation(() => {
+    throw new Error('none is left')
+  })
+  await expect(freePort(1)).rejects.toThrow('none is left')
+  expect(bind).toHaveBeenCalledTimes(20)
 })

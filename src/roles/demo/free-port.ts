@@ -2,13 +2,20 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** The preferred port if nothing listens on it and no other process has taken it, otherwise any. */
+/** Of the ports that the system chooses, some may be taken on TCP by other programs. */
+const ATTEMPTS_MAX = 20
+
+/**
+ * The preferred port if nothing listens on it and no other process has taken it, otherwise any.
+ * @throws the last cause, if none can be taken
+ */
 export async function freePort(wished = 0): Promise<number> {
-  try {
-    return await takePort(wished)
-  } catch {
-    // Of the ports that the system chooses, some may be taken on TCP by other programs.
-    return freePort()
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await takePort(attempt === 1 ? wished : 0)
+    } catch (cause) {
+      if (attempt === ATTEMPTS_MAX) throw cause
+    }
   }
 }
 

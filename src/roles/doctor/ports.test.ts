@@ -3,6 +3,7 @@ import type { AddressInfo, Server } from 'node:net'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { checkPorts } from './ports.ts'
+import { readinessAt } from './service.ts'
 
 const servers: Server[] = []
 afterEach(() => {
@@ -20,7 +21,7 @@ describe('the ports', () => {
       await freed(await portOf(silent())),
     ]
     for (const _ of [1, 2])
-      expect(await checkPorts({ role, host, port, adminHost, adminPort })).toMatchObject({
+      expect(await portsFound({ role, host, port, adminHost, adminPort })).toMatchObject({
         status: 'ok',
         found: `public 127.0.0.1:${port} free, admin 127.0.0.1:${adminPort} free`,
       })
@@ -28,7 +29,7 @@ describe('the ports', () => {
 
   test('that another program holds keep serve from starting', async () => {
     const [port, adminPort] = [await portOf(silent()), await portOf(answering({ hello: 'world' }))]
-    expect(await checkPorts({ role, host, port, adminHost, adminPort })).toMatchObject({
+    expect(await portsFound({ role, host, port, adminHost, adminPort })).toMatchObject({
       status: 'fail',
       found: `public: listen EADDRINUSE: address already in use 127.0.0.1:${port}, admin: listen EADDRINUSE: address already in use 127.0.0.1:${adminPort}`,
       advice: expect.stringMatching(/^serve would not start/),
@@ -38,7 +39,7 @@ describe('the ports', () => {
   test('of an engine are the admin port alone', async () => {
     const port = await portOf(silent())
     const adminPort = await freed(await portOf(silent()))
-    expect(await checkPorts({ role: 'engine', host, port, adminHost, adminPort })).toMatchObject({
+    expect(await portsFound({ role: 'engine', host, port, adminHost, adminPort })).toMatchObject({
       status: 'ok',
       found: `admin 127.0.0.1:${adminPort} free`,
     })
@@ -47,7 +48,7 @@ describe('the ports', () => {
   test('that our own service holds are well', async () => {
     const adminPort = await portOf(answering({ ready: false, reasons: ['coin_ready'] }))
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ role, host, port, adminHost, adminPort })).toMatchObject({
+    expect(await portsFound({ role, host, port, adminHost, adminPort })).toMatchObject({
       status: 'ok',
       found: `public 127.0.0.1:${port} held by the running service, admin 127.0.0.1:${adminPort} held by the running service`,
     })
@@ -56,7 +57,7 @@ describe('the ports', () => {
   test('that a service with another data directory holds keep a second one from starting', async () => {
     const adminPort = await portOf(answering({ ready: true, reasons: [] }))
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ role, host, port, adminHost, adminPort }, true)).toMatchObject({
+    expect(await portsFound({ role, host, port, adminHost, adminPort }, true)).toMatchObject({
       status: 'fail',
       found: `public 127.0.0.1:${port} held by a perpscope with another data directory, admin 127.0.0.1:${adminPort} held by a perpscope with another data directory`,
       advice: expect.stringContaining('give another --port and --admin-port'),
@@ -65,14 +66,14 @@ describe('the ports', () => {
 
   test('that a service with another admin port holds keep a second one from starting', async () => {
     const port = await portOf(answering({ service: 'perpscope' }))
-    expect(await checkPorts({ role, host, port, adminHost, adminPort: 0 })).toMatchObject({
+    expect(await portsFound({ role, host, port, adminHost, adminPort: 0 })).toMatchObject({
       status: 'fail',
     })
   })
 
   test('that are one and the same are one too few', async () => {
     const port = await freed(await portOf(silent()))
-    expect(await checkPorts({ role, host, port, adminHost, adminPort: port })).toMatchObject({
+    expect(await portsFound({ role, host, port, adminHost, adminPort: port })).toMatchObject({
       status: 'fail',
       found: expect.stringMatching(/^public .* free, admin: listen EADDRINUSE/),
     })
@@ -81,13 +82,18 @@ describe('the ports', () => {
   test('on an address that this machine does not have are none', async () => {
     // Reserved for documentation, RFC 5737.
     expect(
-      await checkPorts({ role, host: '192.0.2.1', port: 0, adminHost, adminPort: 0 }),
+      await portsFound({ role, host: '192.0.2.1', port: 0, adminHost, adminPort: 0 }),
     ).toMatchObject({
       status: 'fail',
       found: expect.stringContaining('EADDRNOTAVAIL'),
     })
   })
 })
+
+/** As the doctor asks. */
+async function portsFound(options: Parameters<typeof checkPorts>[0], isOther = false) {
+  return checkPorts(options, (await readinessAt(options)) !== null, isOther)
+}
 
 function silent(): Server {
   return createServer((socket) => socket.destroy())

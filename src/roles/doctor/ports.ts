@@ -5,19 +5,20 @@ import type { AdminOptions } from '../../config/option.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
-import { answerAt, isServiceAt } from './service.ts'
+import { answerAt } from './service.ts'
 
 const CHECK = 'ports'
 
 /**
  * Binds and releases the ports of `serve`, except those on which our service answers.
+ * @param isRunning whether it answers on the admin port
  * @param isOther whether a service that answers has another data directory
  */
 export async function checkPorts(
   { host, port, role, ...admin }: Pick<DoctorOptions, 'host' | 'port' | 'role'> & AdminOptions,
+  isRunning: boolean,
   isOther = false,
 ): Promise<Finding> {
-  const isRunning = await isServiceAt(admin)
   // A service with another admin port blocks the port like any other program.
   const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
   const wanted = [

@@ -11,17 +11,16 @@ const ANSWER_MS_MAX = 10_000
 type Readiness = { readonly ready: boolean; readonly reasons: readonly string[] }
 
 /**
- * Asks the service on this machine, if one runs.
+ * @param readiness of the service on this machine; null if none answers
  * @param hasFiles whether a process holds the data directory
  * @param isOther whether a service that answers has another data directory
  */
-export async function checkService(
-  admin: AdminOptions,
+export function checkService(
+  { adminPort }: AdminOptions,
+  readiness: Readiness | null,
   hasFiles: boolean,
   isOther = false,
-): Promise<Finding> {
-  const { adminPort } = admin
-  const readiness = await readinessAt(admin)
+): Finding {
   if (readiness === null) {
     return hasFiles
       ? warn(
@@ -80,12 +79,8 @@ function recordingFinding({ state, reason, since_iso }: State): Finding {
   )
 }
 
-export async function isServiceAt(admin: AdminOptions): Promise<boolean> {
-  return (await readinessAt(admin)) !== null
-}
-
 /** null without an answer of our service. */
-async function readinessAt(admin: AdminOptions): Promise<Readiness | null> {
+export async function readinessAt(admin: AdminOptions): Promise<Readiness | null> {
   const answer = await adminAnswer(admin, '/readyz')
   return isReadiness(answer) ? answer : null
 }
