@@ -110,8 +110,8 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
     const { isError, content } = await caller.call('get_pulse', {})
     expect(isError).toBe(true)
     expect(JSON.parse(content?.[0]?.text ?? '')).toMatchObject({
-      code: 'not_found',
-      did_you_mean: ['/pulse/{coin}'],
+      code: 'invalid_coin',
+      detail: expect.stringMatching(/^The coin is missing\./),
     })
   })
 

@@ -89,6 +89,8 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     },
     ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
+  // As on the public port.
+  app.server.on('checkExpectation', (...call) => app.server.emit('request', ...call))
   const paths = new KnownPaths()
   app.addHook('onRoute', ({ url, method }) => paths.add(url, method))
   app.addHook('onRequest', (request, reply, done) => {

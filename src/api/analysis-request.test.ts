@@ -34,6 +34,20 @@ afterAll(() => bindings.close())
 describe('the binding of a payment', () => {
   const runs = { seed: 34, numRuns: 1_000 }
 
+  test('is the same for both names of a coin in thousands, in one unit', async () => {
+    const own = await bound('/pulse/kPEPE')
+    expect(await bound('/pulse/1000PEPE')).toBe(own)
+    expect(await bound('/pulse/1000PEPEUSDT')).toBe(own)
+    expect(await bound('/pulse/PEPE')).not.toBe(own)
+  })
+
+  test('exists for fields that are refused now, as an earlier version may have sold them', async () => {
+    const [one, other] = ['15m', '4h'].map(
+      (name) => `/pulse/BTC?timeframes=1h&fields=timeframes.${name}`,
+    )
+    expect(await bound(one ?? '')).not.toBe(await bound(other ?? ''))
+  })
+
   property.prop([wanted().chain(({ spelled }) => fc.tuple(spelled, spelled))], runs)(
     'is the same for every spelling of one document',
     async ([one, other]) => {

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathParameterOf, viewKeyOf } from '../domain/contract.ts'
 import { tickerName } from '../domain/listing.ts'
-import type { Selection, SelectionFault } from './answer-selection.ts'
+import type { AbsentFields, Selection, SelectionFault } from './answer-selection.ts'
 import { queryParametersOf, selectionReader } from './answer-selection.ts'
 import type { Refusal } from './send-problem.ts'
 import { refusal } from './send-problem.ts'
@@ -26,8 +26,11 @@ export type RequestReader = (request: CallParts) => AnalysisRequest | Refusal
 const COIN_CHARACTERS_MAX = 64
 
 /** Parses the calls of one analysis. It needs no engine, so its result does not depend on time. */
-export function requestReader(contract: AnalysisContract): RequestReader {
-  const readView = viewReader(contract, queryParametersOf(contract))
+export function requestReader(
+  contract: AnalysisContract,
+  absentFields: AbsentFields = 'refused',
+): RequestReader {
+  const readView = viewReader(contract, queryParametersOf(contract), absentFields)
   return (request) => {
     const viewed = readView(request)
     if (viewed.kind === 'refusal') return viewed
@@ -45,13 +48,17 @@ export function requestReader(contract: AnalysisContract): RequestReader {
 
 /** Parses a call of `/sample/{analysis}`, which takes `view` and `fields` only. */
 export function sampleRequestReader(contract: AnalysisContract) {
-  return viewReader(contract, ['view', 'fields'])
+  return viewReader(contract, ['view', 'fields'], 'refused-but-sample')
 }
 
 type ViewRequest = Omit<AnalysisRequest, 'ticker'>
 
-function viewReader(contract: AnalysisContract, known: readonly string[]) {
-  const selectionOf = selectionReader(contract, known)
+function viewReader(
+  contract: AnalysisContract,
+  known: readonly string[],
+  absentFields: AbsentFields,
+) {
+  const selectionOf = selectionReader(contract, known, absentFields)
   return (request: CallParts): ViewRequest | Refusal => {
     const unknown = unknownQueryParameter(request.query, known)
     if (unknown !== null) return unknown
@@ -69,12 +76,15 @@ function viewReader(contract: AnalysisContract, known: readonly string[]) {
  * even where both are listed: with the list of coins, a listing or a restart could refuse a payment that was charged.
  */
 export function documentNames(contract: AnalysisContract) {
-  const read = requestReader(contract)
+  // What is refused now may have been sold by an earlier version.
+  const read = requestReader(contract, 'taken')
   return (request: CallParts): string | null => {
     const asked = read(request)
     if (asked.kind === 'refusal') return null
     const { ticker, view, selection } = asked
-    return JSON.stringify([contract.id, tickerName(ticker), view, selection?.key ?? ''])
+    // `1000PEPE` is the venue's `kPEPE`, in the same unit.
+    const name = tickerName(ticker).replace(/^1000(?=[A-Z0-9]+$)/, 'K')
+    return JSON.stringify([contract.id, name, view, selection?.key ?? ''])
   }
 }
 

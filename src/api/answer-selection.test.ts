@@ -95,7 +95,7 @@ describe('fields', () => {
 
   test('take no member that the compact answer leaves out', () => {
     const read = selectionReader(contract)
-    const rule = expect.stringContaining('not in this answer: add view=full')
+    const rule = expect.stringContaining('not in this answer: request it with view=full')
     expect(read({ fields: 'interpretation', view: 'compact' })).toMatchObject({ rule })
     expect(read({ fields: 'levels.size', view: 'compact' })).toMatchObject({ rule })
     expect(read({ fields: 'levels.price', view: 'compact' })).toMatchObject({ isCompact: true })
@@ -148,7 +148,7 @@ describe('fields', () => {
     ['volatility', '', 'forecast_24h.blend_track_record.rank_correlation', null],
     ['bundle', '', 'pulse.meta.sample', null],
   ])('take no member of %s that view "%s" does not have: %s', (id, view, fields, parameter) => {
-    const advice = parameter === null ? '' : `: add ${parameter}`
+    const advice = parameter === null ? '' : `: request it with ${parameter}`
     expect(selectionReader(contractOf(id))({ fields, view: undefined }, view)).toMatchObject({
       name: 'fields',
       rule: expect.stringMatching(RegExp(`^names "[^"]+", which is not in this answer${advice}$`)),

@@ -49,6 +49,9 @@ type SelectionQuery = {
   readonly view: string | null | undefined
 }
 
+/** What becomes of `fields` that the requested view does not have; a sample has one more than what is sold. */
+export type AbsentFields = 'refused' | 'refused-but-sample' | 'taken'
+
 /**
  * Parses `fields` and `view` for one analysis; null for the full answer.
  * @param parameters those of the call, which a refusal may recommend
@@ -56,6 +59,7 @@ type SelectionQuery = {
 export function selectionReader(
   contract: AnalysisContract,
   parameters: readonly string[] = queryParametersOf(contract),
+  absentFields: AbsentFields = 'refused',
 ): Read {
   const omits = treeOf((contract.compactOmits ?? []).map((path) => path.split('.')))
   const takesView = hasCompactView(contract)
@@ -68,8 +72,11 @@ export function selectionReader(
     const paths = pathsOf(fields, contract)
     if (!Array.isArray(paths)) return paths
     // An answer is charged only for members that its view has.
-    const absent = absentFault(contract, paths, { isCompact, viewKey, parameters })
-    if (absent !== null) return absent
+    if (absentFields !== 'taken') {
+      const judged = paths.filter((path) => absentFields === 'refused' || path !== SAMPLE_ONLY)
+      const absent = absentFault(contract, judged, { isCompact, viewKey, parameters })
+      if (absent !== null) return absent
+    }
     const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))
     const chosenPaths = pathsIn(tree).sort().join()
     const digest = createHash('sha256').update(chosenPaths).digest('base64url').slice(0, 16)
@@ -150,13 +157,14 @@ function absentFault(
     ? { name: 'view', value: 'full' }
     : parameterFor(contract, paths)
   const isAddable = added !== null && !NEVER_SOLD.test(absent) && parameters.includes(added.name)
-  const advice = isAddable ? `: add ${added.name}=${added.value}` : ''
+  const advice = isAddable ? `: request it with ${added.name}=${added.value}` : ''
   return fieldsFault(
     `names ${shown(absent)}, which is not in this answer${advice}`,
     memberNames(publishedSchema(contract.document)).filter((name) => !isAbsent(name)),
   )
 }
 
+const SAMPLE_ONLY = 'meta.sample'
 /** Only samples have the first, and of the records in answers only that of the cascade score ranks. */
 const NEVER_SOLD = /(^|\.)(meta\.sample|(?<!cascade_risk\.)\w*track_record\.rank_correlation)$/
 

@@ -4,6 +4,7 @@ import { STORE_OK } from '../link/testing/store-ok.ts'
 import { exactEvm } from '../payment/evm/exact-evm.ts'
 import { base } from '../payment/evm/networks.ts'
 import { SqliteLedger } from '../payment/ledger/sqlite-ledger.ts'
+import type { Settlement } from '../payment/payment.ts'
 import { payments } from '../payment/plugin.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../payment/testing/buyer.ts'
 import { newSecret } from '../payment/testing/new-secret.ts'
@@ -281,11 +282,14 @@ describe('a refusal of a payment', () => {
   const payTo = '0x00000000000000000000000000000000000000A1'
 
   /** A gateway that sells, and a payment that bought `/pulse/BTC` for a caller whose proof is lost. */
-  async function sold() {
+  async function sold({ isReleased = false } = {}) {
     const ledger = new SqliteLedger(':memory:')
+    const settlement: Settlement = isReleased
+      ? { kind: 'unreachable', reason: 'refused' }
+      : { kind: 'settled', transaction: '0xabc' }
     const facilitator = {
       verify: async () => ({ kind: 'valid' }) as const,
-      settle: async () => ({ kind: 'settled', transaction: '0xabc' }) as const,
+      settle: async () => settlement,
       outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }) as const,
     }
     const methods = [exactEvm({ network: base, payTo, facilitator })]
@@ -310,7 +314,8 @@ describe('a refusal of a payment', () => {
     const ask = (payment: object, url: string, method: 'GET' | 'POST' = 'GET') =>
       app.inject({ method, url, headers: { 'payment-signature': encodedPayment(payment) } })
     const { extensions: secret, ...used } = await signed()
-    expect((await ask({ ...used, extensions: secret }, '/pulse/BTC')).statusCode).toBe(200)
+    const first = await ask({ ...used, extensions: secret }, '/pulse/BTC')
+    expect(first.statusCode).toBe(isReleased ? 503 : 200)
     const close = () => fixture.maintenance.set(true, clock.nowMs())
     return { app, ask, close, used, fresh: await signed() }
   }
@@ -331,6 +336,20 @@ describe('a refusal of a payment', () => {
     const other = (await ask(fresh, url)).json()
     expect(other).toMatchObject({ code, charged: false, payment_reusable: true })
     expect(other.detail).not.toContain('earlier request')
+  })
+
+  test('that was released denies no charge: its transfer may be on chain after all', async () => {
+    const { ask, close, used } = await sold({ isReleased: true })
+    const refused = { charged: null, payment_reusable: true }
+    expect((await ask(used, '/pulse/NOPE')).json()).toMatchObject({
+      code: 'invalid_coin',
+      ...refused,
+    })
+    close()
+    expect((await ask(used, '/pulse/BTC')).json()).toMatchObject({
+      code: 'maintenance',
+      ...refused,
+    })
   })
 
   test('that was used denies no charge during maintenance', async () => {

@@ -57,14 +57,26 @@ describe('several parameters', () => {
   })
 
   test.each([
-    ['/pulse/BTC?fields=timeframes.15m', '"timeframes.15m"', ': add timeframes=15m'],
-    ['/pulse/BTC?timeframes=4h&fields=timeframes.1h', '"timeframes.1h"', ': add timeframes=1h'],
-    ['/pulse/BTC?view=compact&fields=meta.sources', '"meta.sources"', ': add view=full'],
-    ['/screener?view=compact&fields=coins.rsi_14', '"coins.rsi_14"', ': add view=full'],
-    ['/sentiment?fields=sentiment.sectors', '"sentiment.sectors"', ': add bucket=all'],
+    ['/pulse/BTC?fields=timeframes.15m', '"timeframes.15m"', ': request it with timeframes=15m'],
+    [
+      '/pulse/BTC?timeframes=4h&fields=timeframes.1h',
+      '"timeframes.1h"',
+      ': request it with timeframes=1h',
+    ],
+    [
+      '/pulse/BTC?view=compact&fields=meta.sources',
+      '"meta.sources"',
+      ': request it with view=full',
+    ],
+    ['/screener?view=compact&fields=coins.rsi_14', '"coins.rsi_14"', ': request it with view=full'],
+    ['/sentiment?fields=sentiment.sectors', '"sentiment.sectors"', ': request it with bucket=all'],
     ['/bundle/BTC?fields=pulse.timeframes.15m', '"pulse.timeframes.15m"', ''],
     ['/sample/pulse?fields=timeframes.15m', '"timeframes.15m"', ''],
-    ['/sample/screener?view=compact&fields=coins.rsi_14', '"coins.rsi_14"', ': add view=full'],
+    [
+      '/sample/screener?view=compact&fields=coins.rsi_14',
+      '"coins.rsi_14"',
+      ': request it with view=full',
+    ],
   ])(
     '%s is refused before any quote, with the parameter that adds the member',
     async (url, member, advice) => {
@@ -96,6 +108,14 @@ describe('several parameters', () => {
       did_you_mean: meant,
       charged: false,
     })
+  })
+
+  test('what only a sample has can be asked of a sample', async () => {
+    const { statusCode, body } = await gatewayFixture({ contracts }).app.inject(
+      '/sample/pulse?fields=meta.sample',
+    )
+    expect(statusCode, body).toBe(200)
+    expect(JSON.parse(body).meta.sample).toBeDefined()
   })
 
   test('a long name is refused with a short detail', async () => {

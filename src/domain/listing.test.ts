@@ -20,6 +20,7 @@ const pairOf = [
   (coin: string) => `${coin}:USDC`,
   (coin: string) => `${coin}/USDC:USDC`,
   (coin: string) => `${coin}-USDT-SWAP`,
+  (coin: string) => `${coin}_USDC-PERPETUAL`,
   (coin: string) => `${coin}PERP`,
   (coin: string) => `${coin}-PERPETUAL`,
   (coin: string) => `${coin}.P`,

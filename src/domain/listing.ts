@@ -48,7 +48,7 @@ export type ResolvedTicker = {
  * (ccxt), `BTCPERP` (Bybit), `BTC-PERPETUAL` (Deribit), `BTCUSDT.P` (TradingView).
  */
 const PAIR_SUFFIX =
-  /(?<=[^:])(?:[-_/:]?USD[CT]?(?::USD[CT])?(?:[-_](?:PERP|SWAP))?|[-_/]?PERP|[-_/]PERPETUAL)?(?:\.P)?$/
+  /(?<=[^:])(?:[-_/:]?USD[CT]?(?::USD[CT])?(?:[-_](?:PERP(?:ETUAL)?|SWAP))?|[-_/]?PERP|[-_/]PERPETUAL)?(?:\.P)?$/
 const SCALED_NAME = /^k([A-Z0-9]+)$/
 const SCALED_UNIT_MULTIPLIER = 1000
 

@@ -48,7 +48,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Extensions that the buyer echoes, unsigned; their owner checks them. */
     paymentExtensions?: Extensions | null
-    /** Whether an earlier request may have charged the payment; null before its look-up. */
+    /** Whether an earlier request may have charged the payment; null before its look-up, or if that cannot tell. */
     isPaymentUsed?: boolean | null
   }
 }
@@ -256,6 +256,8 @@ async function register(app: FastifyInstance, options: PaymentOptions): Promise<
     const sale = await saleFor(request, terms)
     if (!('cancelLapse' in sale)) return sendBuffered(reply, sale)
     request.paymentExtensions = sale.extensions
+    // It was verified now; `cancel` of the sale states what an earlier request charged.
+    request.isPaymentUsed = false
     const headersBefore = new Set(Object.keys(reply.getHeaders()))
     const admittedMs = reply.elapsedTime
     sold.set(request, {

@@ -137,10 +137,7 @@ export class PurchasedAnswers {
     let presented: PresentedPayment
     try {
       const read = await readPayment(request, terms, terms.known, publicUrl)
-      if ('reason' in read) {
-        request.isPaymentUsed = false
-        return null
-      }
+      if ('reason' in read) return null
       presented = read.presented
     } catch (cause) {
       // Admission reports what is wrong with it.
@@ -148,7 +145,8 @@ export class PurchasedAnswers {
       throw cause
     }
     const before = await this.before(request, presented)
-    request.isPaymentUsed = before !== null && !isReleased(before)
+    // The transfer of a released payment may be on chain after all; only its verification shows that.
+    if (before === null || !isReleased(before)) request.isPaymentUsed = before !== null
     if (before?.payloadHash !== presented.payloadHash) return null
     if (isReleased(before) || !this.#isOfBuyer(presented, before)) return null
     const answer = await this.#again(request, presented, before)

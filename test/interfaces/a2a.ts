@@ -9,10 +9,12 @@ import { describe, expect, test } from 'vitest'
 import { pulse } from '../../src/compute/analyses/pulse/pulse.ts'
 import { contracts } from '../../src/compute/analyses/registry.ts'
 import { newBuyer } from '../../src/payment/testing/buyer.ts'
+import { systemClock } from '../../src/roles/system-clock.ts'
 import type { Rig } from '../support/service.ts'
 import { fromElsewhere } from '../support/service.ts'
 
 const FUNDS = 1_000_000n
+const TRY_AGAIN_MS = 200
 
 export function a2aTests(service: () => Rig): void {
   async function agent() {
@@ -63,11 +65,13 @@ export function a2aTests(service: () => Rig): void {
     return (await client.sendMessage(request)) as Task
   }
 
-  /** Sends it again while a temporary refusal leaves its payment submitted, as where the data is older than quoted. */
+  /** Sends it again while the data is older than quoted, as where a busy machine delays a book. */
   async function paid(submission: Message): Promise<Task> {
     let task = await sent(submission)
-    while (metadataOf(task)['x402.payment.status'] === 'payment-submitted')
+    while (metadataOf(task)['x402.payment.error'] === 'data_stale') {
+      await new Promise<void>((resolve) => systemClock.after(TRY_AGAIN_MS, resolve))
       task = await sent(submission)
+    }
     return task
   }
 
@@ -156,7 +160,7 @@ export function a2aTests(service: () => Rig): void {
     test('receives an error without a coin', async () => {
       const task = await sent(message(text('pulse')))
       expect(task.status?.state).toBe(TaskState.TASK_STATE_FAILED)
-      expect(metadataOf(task)['problem']).toMatchObject({ did_you_mean: ['/pulse/{coin}'] })
+      expect(metadataOf(task)['problem']).toMatchObject({ code: 'invalid_coin', param: 'coin' })
     })
 
     test('receives an error for an unknown coin, without a quote', async () => {

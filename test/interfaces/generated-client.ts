@@ -61,7 +61,7 @@ const ask = () =>
   client.GET('/pulse/{coin}', { params: { path: { coin: 'BTC' }, query: { timeframes: '1h' } } })
 let bought = await ask()
 // Refused without a charge where a busy machine has older data than it quoted.
-while (bought.error !== undefined && JSON.stringify(bought.error).includes('"data_stale"')) {
+for (let tries = 1; tries < 300 && JSON.stringify(bought.error ?? '').includes('"data_stale"'); tries += 1) {
   await new Promise((resolve) => setTimeout(resolve, 200))
   bought = await ask()
 }

@@ -15,6 +15,8 @@ const LABEL = /(?:'[^']*'|`[^`]*`|\w+)/.source
 /** `figure('Contracts', 'oi.current', …)` and `column('net', 'Net', 'dislocations[].net_bps', …)`. */
 const CALL = new RegExp(`\\b(?:figure\\(|column\\(\\s*'[^']+',)\\s*${LABEL},\\s*'([^'/]+)'`, 'g')
 const CALLED = /(?<!function )\b(?:figure|column)\(/g
+/** To the end of the tag or of the first element in it: the analysis is named before. */
+const LIST = /<(?:FigureList|Table|DataTable)\s[\s\S]*?\/>/g
 
 const sources = globSync('**/*.{ts,tsx}', { cwd: CONSOLE })
   .filter((file) => !file.includes('.test.'))
@@ -32,9 +34,7 @@ test('every term of the console has a definition in the schema of its analysis',
 test('every column of a table and every figure of a list has a definition in the schema of its analysis', () => {
   const known = definitions([...contracts, ...chartContracts])
   const columns = sources.flatMap(([file, text]) => {
-    // A file with columns is about one answer, unless a column names another one.
-    const [, first, second] = /AnswerOf<'([^']+)'>|Answers\['([^']+)'\]/.exec(text) ?? []
-    const own = first ?? second ?? 'screener'
+    const own = ownOf(text)
     return [
       ...Array.from(text.matchAll(MEMBER), ([, analysis = own, path = '']) => ({
         ...{ file, analysis, path },
@@ -46,7 +46,7 @@ test('every column of a table and every figure of a list has a definition in the
   expect(columns.filter(({ analysis, path }) => known[analysis]?.[path] === undefined)).toEqual([])
 })
 
-test('terms are written so that the test above reads them', () => {
+test('terms are written so that the tests above read them', () => {
   const unread = sources.filter(
     ([, text]) =>
       countOf(text, CALLED) !== countOf(text, CALL) ||
@@ -55,6 +55,29 @@ test('terms are written so that the test above reads them', () => {
   )
   expect(unread.map(([file]) => file)).toEqual([])
 })
+
+test('every list and table of a file names the answer of its paths', () => {
+  const lists = sources.flatMap(([file, text]) =>
+    Array.from(text.matchAll(LIST), ([tag]) => ({
+      ...{ file, own: ownOf(text), named: /\banalysis="([^"]*)"/.exec(tag)?.[1] },
+      // Rows of a list may be listed before it.
+      hasPaths: namesPaths(tag.startsWith('<FigureList') ? text : tag),
+    })),
+  )
+  const about = lists.filter(({ named, hasPaths }) => hasPaths || named !== undefined)
+  expect(about.length, 'lists and tables were read').toBeGreaterThan(30)
+  expect(about.filter(({ own, named }) => named !== own)).toEqual([])
+})
+
+/** A file with columns is about one answer, unless a column names another one. */
+function ownOf(text: string): string {
+  const [, first, second] = /AnswerOf<'([^']+)'>|Answers\['([^']+)'\]/.exec(text) ?? []
+  return first ?? second ?? 'screener'
+}
+
+function namesPaths(text: string): boolean {
+  return text.search(CALLED) !== -1 || text.search(MEMBER) !== -1
+}
 
 function countOf(text: string, pattern: RegExp): number {
   return Array.from(text.matchAll(pattern)).length

@@ -190,7 +190,7 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   ledger_busy: {
     meaning:
       'The payment ledger is locked or cannot be reached, so the sale was not recorded. charged states whether the ' +
-      'payment was taken. Send the same payment again.',
+      'payment was taken; null if the ledger cannot be read. Send the same payment again.',
     example: {
       detail:
         'The sale could not be recorded in time. Nothing was charged. Send the same payment again in 2 s.',

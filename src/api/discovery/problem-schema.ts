@@ -44,7 +44,7 @@ const required = {
   retry_after: nullableSecondsSchema('Seconds; equals the Retry-After header.'),
   charged: nullableSchema(
     'boolean',
-    'Whether the payment was taken; null if unknown, if a limit prevents its look-up, or for callers that cannot prove it is theirs.',
+    'Whether the payment was taken; null if unknown, if the payment was not looked up, or for callers that cannot prove it is theirs.',
   ),
   payment_reusable: flagSchema('The same signed payment can be sent again.'),
   docs: textSchema('Equals type.'),

@@ -46,7 +46,7 @@ export type ChannelDeposit = {
 export type ChannelChainOptions = {
   readonly network: PaymentNetwork
   readonly rpcUrl: string
-  /** Of the waits for receipts. */
+  /** Times the waits for receipts. */
   readonly clock: Clock
   /** Pays the gas and signs claims and refunds; the `receiverAuthorizer` of all our channels. */
   readonly account: PrivateKeyAccount

@@ -222,7 +222,7 @@ describe('what a facilitator says', () => {
     let sent = 0
     const server = createServer((_request, response) => {
       const more = () => {
-        // A closed response calls back as well: this would never end, beside all later tests.
+        // A closed response calls back as well, so this would run during all later tests.
         if (response.destroyed) return
         sent += 65_536
         response.write('x'.repeat(65_536), () => setImmediate(more))

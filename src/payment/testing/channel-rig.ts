@@ -38,7 +38,7 @@ export function openChannelDesk(options: {
   readonly key: Hex
   readonly payTo: string
   readonly clock: Clock
-  /** Of the waits at the node, which no `ManualClock` can end. */
+  /** Times the waits at the node, which no `ManualClock` can end. */
   readonly nodeClock?: Clock
   readonly path?: string
   readonly unclaimedMax?: bigint

@@ -26,7 +26,6 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
         const { nearest_cluster: nearest } = cascade_risk
         // Without one its price is that of a position that would be opened now.
         const hasNearest = nearest.estimated_notional !== 0
-        const nearestLabel = hasNearest ? `Nearest, ${nearest.side}s` : 'Nearest'
         return (
           <>
             <FigureList
@@ -42,10 +41,13 @@ export function LiquidationPanel({ coin }: { readonly coin: string }) {
                 figure('At risk within 2 %', 'total_at_risk_usd', usd(atRisk.within_2pct)),
                 figure('At risk within 5 %', 'total_at_risk_usd', usd(atRisk.within_5pct)),
                 figure(
-                  nearestLabel,
+                  'Nearest',
                   'cascade_risk.nearest_cluster',
                   hasNearest
-                    ? noted(price(nearest.price), percent(nearest.distance_pct))
+                    ? noted(
+                        price(nearest.price),
+                        `${nearest.side}s, ${percent(nearest.distance_pct)}`,
+                      )
                     : 'none on the map',
                 ),
                 figure('Longs on the map', 'summary.longs_usd', usd(summary.longs_usd)),

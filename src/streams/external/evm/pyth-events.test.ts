@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { missingFeeds, pythEvents } from './pyth-events.ts'
+import { listedFeeds, pythEvents } from './pyth-events.ts'
 import { pythFeeds } from './pyth-feeds.ts'
 import type { FeedPrices } from './pyth-query.ts'
 
@@ -55,9 +55,9 @@ describe('Pyth prices', () => {
 
   test('a feed is missing only if the venue lists its asset', () => {
     const { events } = eventsOf([{ spot: priceOf({}), ema: null }])
-    expect(missingFeeds(events, ['BTC', 'ETH', 'kUNKNOWN'])).toBe(1)
-    expect(missingFeeds(events, ['BTC'])).toBe(0)
-    expect(missingFeeds([], [])).toBe(0)
+    expect(listedFeeds(events, ['BTC', 'ETH', 'kUNKNOWN'])).toEqual({ feeds: 2, missing: 1 })
+    expect(listedFeeds(events, ['BTC'])).toEqual({ feeds: 1, missing: 0 })
+    expect(listedFeeds([], [])).toEqual({ feeds: 0, missing: 0 })
   })
 
   test('a feed that no contract has gives no event', () => {

@@ -39,13 +39,14 @@ export function pythEvents(
   })
 }
 
-/** Number of feeds of these assets that have no price. */
-export function missingFeeds(
+/** The number of feeds of these assets, and of those without a price. */
+export function listedFeeds(
   prices: readonly OraclePriceEvent[],
   assets: readonly string[],
-): number {
+): { readonly feeds: number; readonly missing: number } {
   const priced = new Set(prices.map(({ asset }) => asset))
-  return pythFeeds.filter(({ asset }) => assets.includes(asset) && !priced.has(asset)).length
+  const listed = pythFeeds.filter(({ asset }) => assets.includes(asset))
+  return { feeds: listed.length, missing: listed.filter(({ asset }) => !priced.has(asset)).length }
 }
 
 function publishedOf({ spot, ema }: FeedPrices, readMs: number): Published | null {

@@ -10,7 +10,7 @@ import type { ExternalSource, SourceAddress, SourceContext } from '../source.ts'
 import { SourceStatus } from '../source-status.ts'
 import { queryBlock } from './block-query.ts'
 import { evmChains } from './evm-chains.ts'
-import { missingFeeds, pythEvents } from './pyth-events.ts'
+import { listedFeeds, pythEvents } from './pyth-events.ts'
 import { pythQuery } from './pyth-query.ts'
 
 const STAGGER_MS = 1_000
@@ -51,16 +51,20 @@ class PythReader implements ChainReader {
         const nowMs = scheduler.now()
         const readMs = readMsOf(value, isLate, nowMs)
         const prices = pythEvents(value, readMs, (kind, detail) => this.#note(kind, detail))
-        const missing = missingFeeds(prices, this.#context.assets())
-        return [...this.#statusOf(isLate, prices.length, missing, nowMs), ...prices]
+        const listed = listedFeeds(prices, this.#context.assets())
+        return [...this.#statusOf(isLate, prices.length, listed, nowMs), ...prices]
       }),
     )
   }
 
-  #statusOf(isLate: boolean, priced: number, missing: number, nowMs: number): Batch {
+  #statusOf(
+    isLate: boolean,
+    priced: number,
+    { feeds, missing }: ReturnType<typeof listedFeeds>,
+    nowMs: number,
+  ): Batch {
     if (isLate) return this.#status.set('degraded', 'no new blocks on Monad', nowMs)
     if (priced === 0) return this.#status.set('down', 'no feed has a plausible price', nowMs)
-    const feeds = priced + missing
     if (missing > MISSING_SHARE_MAX * feeds)
       return this.#status.set('degraded', `${missing} of ${feeds} feeds missing`, nowMs)
     return this.#status.set('up', '', nowMs)
