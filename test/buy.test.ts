@@ -189,7 +189,7 @@ describe('perpscope buy', () => {
     })
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
     const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`
-    // Its retries, which are seconds apart, are for the payment alone.
+    // Retries are immediate here, so they must not be used up while the answer is not sold yet.
     await untilSold(rig.url, oi.contract, 'BTC')
     vi.spyOn(systemClock, 'after').mockImplementation((_ms, then) => {
       setImmediate(then)

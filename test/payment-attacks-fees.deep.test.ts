@@ -7,6 +7,7 @@ import { PRICE } from '../src/payment/testing/paid-host.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { drainAttack, feeReportOf } from './attacks/fees.ts'
+import { limitOf } from './attacks/recovery.ts'
 import { promptClock } from './support/prompt-clock.ts'
 import { buy, solanaRig } from './support/solana-rig.ts'
 
@@ -21,7 +22,9 @@ test('wallets on Solana that are emptied after the simulation are barred by the 
   expect(new Set(attack.failures.map(({ lamports }) => lamports))).toEqual(new Set([10_001n]))
   expect(attack.ourLamports, report).toBe(6n * 10_001n)
   expect([...attack.reasons].toSorted()).toEqual(['invalid_exact_svm_insufficient_funds', BARRED])
-  expect(attack.honest.duringMs, report).toBeLessThanOrEqual(2 * attack.honest.idleMs)
+  const { duringMs, idleMs, recovered } = attack.honest
+  expect(duringMs, report).toBeLessThanOrEqual(limitOf(idleMs))
+  expect(recovered, report).toBe(true)
 })
 
 test('twenty payments at once of a wallet with money for one fail on Solana twice, not nineteen times', async () => {

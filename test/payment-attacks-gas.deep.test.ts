@@ -30,6 +30,7 @@ import { evmPayment } from '../src/roles/evm-payment.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { GasGround, Trick } from './attacks/gas.ts'
 import { attacks, buy, FUNDS, reportOf, startGasGround } from './attacks/gas.ts'
+import { limitOf } from './attacks/recovery.ts'
 import { cancelAuthorization } from './support/cancelled-authorization.ts'
 import { minedReceipt } from './support/mined-receipt.ts'
 import { putUsdc } from './support/usdc-balance.ts'
@@ -87,7 +88,9 @@ describe('strangers who burn our gas', () => {
       expect(attack.gasBurnt, report).toBeLessThanOrEqual(attack.gasPerHourMax)
       expect(attack.gasBurnt, 'or it was no attack').toBeGreaterThan(0n)
       expect(attack.statuses[200], report).toBeUndefined()
-      expect(attack.honest.duringBlocks, report).toBeLessThanOrEqual(2 * attack.honest.idleBlocks)
+      const { duringBlocks, idleBlocks, recovered } = attack.honest
+      expect(duringBlocks, report).toBeLessThanOrEqual(limitOf(idleBlocks))
+      expect(recovered, report).toBe(true)
     }
   })
 

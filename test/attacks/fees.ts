@@ -5,6 +5,7 @@ import type { SolanaBuyer } from '../../src/payment/solana/testing/solana-buyer.
 import { systemClock } from '../../src/roles/system-clock.ts'
 import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 import { buy, FUNDS, solanaRig } from '../support/solana-rig.ts'
+import { measureRecovery } from './recovery.ts'
 
 /**
  * Wallets on Solana that are emptied between the simulation and the transaction:
@@ -18,14 +19,21 @@ export type FeeAttack = {
   readonly attackerLamports: bigint
   readonly ourLamports: bigint
   readonly failures: readonly FailedFee[]
-  /** `idleMs`: the slower of before and after. */
-  readonly honest: { readonly idleMs: number; readonly duringMs: number; readonly bought: number }
+  /** `idleMs`: see `measureRecovery`. */
+  readonly honest: {
+    readonly idleMs: number
+    readonly duringMs: number
+    readonly bought: number
+    readonly recovered: boolean
+  }
 }
 
 const SIGNATURE_LAMPORTS = 5_000n
 /** Approximate time of a cluster. */
 const CONFIRMATION_MS = 400
 const PURCHASES_IDLE = 5
+/** More than the honest buyer spends. */
+const HONEST_FUNDS = 10n * FUNDS
 
 /** @param wallets number of wallets. @param requestsEach sequential requests of each */
 export async function drainAttack(wallets: number, requestsEach: number): Promise<FeeAttack> {
@@ -49,7 +57,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
     },
   })
   try {
-    const honest = rig.fundedBuyer()
+    const honest = rig.fundedBuyer(HONEST_FUNDS)
     const purchase = async () => {
       const beganMs = performance.now()
       const { status, text } = await buy(host, await rig.paymentOf(honest))
@@ -85,7 +93,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
     }
     const bought = during.length
     const ours = before - chain.lamportsOf(feePayer.address)
-    const idleMs = Math.max(idleBeforeMs, await medianIdleMs())
+    const { control: idleMs, recovered } = await measureRecovery(idleBeforeMs, medianIdleMs)
     return {
       requests: wallets * requestsEach,
       statuses,
@@ -94,7 +102,7 @@ export async function drainAttack(wallets: number, requestsEach: number): Promis
       // Without the cost of sales to the honest buyer.
       ourLamports: ours - BigInt(bought) * (2n * SIGNATURE_LAMPORTS + 1n),
       failures: failed,
-      honest: { idleMs, duringMs: median(during), bought },
+      honest: { idleMs, duringMs: median(during), bought, recovered },
     }
   } finally {
     await host.close()

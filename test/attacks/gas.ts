@@ -28,6 +28,7 @@ import { minedReceipt } from '../support/mined-receipt.ts'
 import { promptClock } from '../support/prompt-clock.ts'
 import { putUsdc } from '../support/usdc-balance.ts'
 import artefact from './hostile-wallet.json' with { type: 'json' }
+import { measureRecovery } from './recovery.ts'
 
 /**
  * Strangers who try to empty the account that pays the gas: `node_modules/.bin/tsx test/attacks/gas.ts` prints
@@ -50,11 +51,12 @@ export type GasAttack = {
   /** Gas of our transactions that transferred nothing. */
   readonly gasBurnt: bigint
   readonly gasPerHourMax: bigint
-  /** Blocks that the median purchase of an honest buyer took; idle: the larger of before and after. */
+  /** Blocks that the median purchase of an honest buyer took; idle: see `measureRecovery`. */
   readonly honest: {
     readonly idleBlocks: number
     readonly duringBlocks: number
     readonly bought: number
+    readonly recovered: boolean
   }
 }
 
@@ -274,19 +276,17 @@ function attack(
     }
     const duringBlocks = await during
     const left = await Promise.all(wallets.map(({ address }) => chain.balanceOf(address)))
+    const gasBurnt = await ground.burntSince(before)
+    const { control, recovered } = await measureRecovery(idleBlocks, medianBlocks)
     return {
       name,
       requests: wallets.length * requestsEach,
       statuses,
       atomsSpent: left.reduce((sum, balance) => sum + FUNDS - balance, 0n),
       attackerGas: BigInt(wallets.length) * (CREATION_GAS + BYTE_GAS * BigInt(size(ground.code))),
-      gasBurnt: await ground.burntSince(before),
+      gasBurnt,
       gasPerHourMax: GAS_PER_HOUR_MAX,
-      honest: {
-        idleBlocks: Math.max(idleBlocks, await medianBlocks()),
-        duringBlocks,
-        bought: PURCHASES,
-      },
+      honest: { idleBlocks: control, duringBlocks, bought: PURCHASES, recovered },
     }
   })
 }

@@ -180,17 +180,17 @@ export async function untilSold(url: string, contract: AnalysisContract, coin: s
 
 /**
  * A paying `fetch` that buys again what was refused without a charge because the data is older than quoted, as where a
- * busy machine delays a book.
+ * busy machine delays a book. The time limit of the test ends it.
  */
 export function untilFresh(pay: typeof fetch): typeof fetch {
   return async (input, init) => {
-    const sold: Response[] = []
-    await until(`${String(input)} is as good as quoted`, async () => {
+    for (;;) {
       const response = await pay(input, init)
+      if (response.status !== 503) return response
       const { code, charged } = (await response.clone().json()) as Partial<Problem>
-      return !(code === 'data_stale' && charged === false) && sold.push(response) > 0
-    })
-    return sold[0] as Response
+      if (code !== 'data_stale' || charged !== false) return response
+      await new Promise<void>((resolve) => systemClock.after(POLL_MS, resolve))
+    }
   }
 }
 
@@ -272,7 +272,10 @@ const PORT_COUNT = 12_000
 /** Other processes begin elsewhere, so that they seldom try the same port. */
 let nextPort = process.pid * 997
 
-/** A port for a process that must know it before its start and reuse it after a restart; taken as those of demos are. */
+/**
+ * A port for a process that must know it before its start and reuse it after a restart; claimed like the ports of demos
+ * (`takePort`).
+ */
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORT_COUNT; tries += 1) {
     const port = PORT_FIRST + (nextPort % PORT_COUNT)
