@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { NOTHING, sharePercent, signed } from './format.ts'
+import { NOTHING, sharePercent, signed, timeLabel } from './format.ts'
 
 test('a share is 0 % or 100 % only for none and all', () => {
   expect([0, 0.2, 49.6, 99.7, 100, null].map(sharePercent)).toEqual([
@@ -11,4 +11,9 @@ test('a value that is shown as zero has no sign', () => {
   expect([0.001, 0, -0.001, 0.006, -0.006].map((value) => signed(value))).toEqual([
     ...['0.00', '0.00', '0.00', '+0.01', '-0.01'],
   ])
+})
+
+test('an axis of a few seconds labels each second once', () => {
+  const labels = [0, 200, 400, 1_000, 1_200].map((ms) => timeLabel(ms, 200))
+  expect(labels.map((label) => label !== '')).toEqual([true, false, false, true, false])
 })

@@ -90,8 +90,12 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   minute: '2-digit',
 })
 
-/** Local time of day on an axis, with seconds where the labels are less than a minute apart; at midnight the day. */
+/**
+ * Local time of day on an axis, with seconds where the labels are less than a minute apart; at midnight the day.
+ * Empty between two seconds.
+ */
 export function timeLabel(ms: number, stepMs: number): string {
+  if (ms % 1_000 !== 0) return ''
   if (stepMs < 60_000) return withSeconds.format(ms)
   const at = new Date(ms)
   const isMidnight = at.getHours() === 0 && at.getMinutes() === 0

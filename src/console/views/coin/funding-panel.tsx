@@ -77,10 +77,10 @@ function Windows({ funding }: { readonly funding: Funding }) {
       analysis="funding"
       columns={[
         { title: 'Window' },
-        { title: 'Hours known', path: 'funding.windows.7d.records' },
-        { title: 'Average, annualised', path: 'funding.windows.7d.average_annualized_pct' },
+        { title: 'Hours', path: 'funding.windows.7d.records' },
+        { title: 'Annualised', path: 'funding.windows.7d.average_annualized_pct' },
         { title: 'Paid by longs', path: 'funding.windows.7d.cumulative_pct' },
-        { title: 'Hours positive', path: 'funding.windows.7d.positive_pct' },
+        { title: 'Positive', path: 'funding.windows.7d.positive_pct' },
         { title: 'Flips', path: 'funding.windows.7d.flips' },
       ]}
       rows={rows.map(([window, statistics]) => ({
