@@ -133,7 +133,10 @@ describe('perpscope demo', () => {
       })
       expect(errors).toMatch(/leading engine by SIGKILL.*a gateway by SIGKILL/s)
       const report = JSON.parse(output) as { ok: boolean; purchases: { status: number }[] }
-      expect(report.purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))
+      expect(
+        report.purchases.map(({ status }) => status),
+        errors,
+      ).toEqual(contracts.map(() => 200))
       expect([report.ok, code]).toEqual([true, 0])
       // Simulator, anvil, broker, PostgreSQL, two engines, two gateways.
       expect(children.length).toBeGreaterThanOrEqual(8)
