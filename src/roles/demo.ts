@@ -16,12 +16,11 @@ import type { ServerPrograms } from './demo/local-servers.ts'
 import { serverPrograms } from './demo/local-servers.ts'
 import type { DemoProgress } from './demo/progress.ts'
 import { startProgress } from './demo/progress.ts'
-import type { Cleanup, DemoPurchases } from './demo/purchases.ts'
+import type { Cleanup, DemoPurchases, Shop } from './demo/purchases.ts'
 import { buyEverything } from './demo/purchases.ts'
 import { whenReady } from './demo/readiness.ts'
 import { rendered, reportOf } from './demo/report.ts'
 import { SIMULATED_WEIGHT_PER_MINUTE, startOneProcess } from './demo/service.ts'
-import type { DemoWallet } from './demo/wallets.ts'
 import { baseWallet, solanaWallet } from './demo/wallets.ts'
 import { systemClock } from './system-clock.ts'
 
@@ -36,10 +35,7 @@ const PORT = 8402
 const ADMIN_PORT = 9402
 const CLOSE_MS_MAX = 30_000
 
-type Stage = {
-  /** Take turns. */
-  readonly wallets: readonly DemoWallet[]
-  readonly url: string
+type Stage = Shop & {
   readonly beforePurchase: (at: number, progress: DemoProgress) => Promise<void>
   readonly stand: DemoStand
 }
@@ -120,12 +116,14 @@ async function setUp(
       ? startOneProcess(chains, venue.http, at, progress, cleanups)
       : await startCluster(chains, venue.http, at, programs, cleanups)
   const url = `http://127.0.0.1:${at.port}`
-  await whenReady(url, COIN, progress)
+  const ready = () => whenReady(url, COIN, progress)
+  await ready()
   const solanaKeyFile = join(folder, 'solana-wallet.json')
   await writeFile(solanaKeyFile, solana.accounts.buyer.walletFile, { mode: 0o600 })
   return {
     wallets: [baseWallet(base), await solanaWallet(solana)],
     url,
+    whenReady: ready,
     beforePurchase: service.beforePurchase,
     stand: {
       url,

@@ -10,7 +10,10 @@ const URL = 'http://127.0.0.1:1'
 const NETWORK = 'eip155:8453'
 
 /** Buys from a service that answers with the samples, which each cost their price; `answer` may fail. */
-async function boughtFrom(answer: (id: string) => Promise<Response>): Promise<DemoPurchases> {
+async function boughtFrom(
+  answer: (id: string) => Promise<Response>,
+  whenReady = async () => undefined,
+): Promise<DemoPurchases> {
   let sellerAtomic = 0n
   const pay = async (url: string | globalThis.URL | Request): Promise<Response> => {
     const contract = contracts.find((one) => URL + pathOf(one, 'BTC') === url)
@@ -22,7 +25,8 @@ async function boughtFrom(answer: (id: string) => Promise<Response>): Promise<De
   const wallets = [{ network: NETWORK, v1: pay, v2: pay, balances }]
   const bought: DemoPurchases = { ok: false, purchases: [], transfers: [] }
   const progress = { stage: vi.fn(), detail: vi.fn(), stop: vi.fn() }
-  await buyEverything('BTC', { wallets, url: URL }, progress, bought, async () => undefined)
+  const shop = { wallets, url: URL, whenReady }
+  await buyEverything('BTC', shop, progress, bought, async () => undefined)
   return bought
 }
 
@@ -74,6 +78,21 @@ test.each([
     return Response.json(refusal, { status: 503 })
   })
   expect(purchases[0]).toMatchObject({ analysis: 'pulse', status })
+})
+
+test('while nothing is sold, as until another engine leads, the demo does not spend its attempts', async () => {
+  const unavailable = {
+    ...{ code: 'engine_unavailable', detail: 'x', status: 503 },
+    ...{ retryable: true, retry_after: 0, charged: false },
+  }
+  let isReady = false
+  const { purchases } = await boughtFrom(
+    async (id) => (isReady ? sold(id) : Response.json(unavailable, { status: 503 })),
+    async () => {
+      isReady = true
+    },
+  )
+  expect(purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))
 })
 
 test.each([

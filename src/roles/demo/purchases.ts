@@ -1,5 +1,6 @@
 import { Compile } from 'typebox/compile'
 import { RefusedError } from '../../client/errors.ts'
+import { platform } from '../../client/platform.ts'
 import { isUncharged, readRefusal } from '../../client/refusal.ts'
 import { retry } from '../../client/retry.ts'
 import { contracts } from '../../compute/analyses/registry.ts'
@@ -38,14 +39,24 @@ type Transfers = {
   readonly after: Balances
 }
 
+/** Where the demo buys. */
+export type Shop = {
+  /** Take turns. */
+  readonly wallets: readonly DemoWallet[]
+  readonly url: string
+  /** Resolves as soon as every analysis is sold. */
+  whenReady(): Promise<void>
+}
+
 /** Buys every analysis once, alternating between the chains and between x402 versions 2 and 1. */
 export async function buyEverything(
   coin: string,
-  { wallets, url }: { readonly wallets: readonly DemoWallet[]; readonly url: string },
+  shop: Shop,
   progress: DemoProgress,
   bought: DemoPurchases,
   before: (at: number) => Promise<void>,
 ): Promise<void> {
+  const { wallets } = shop
   const balances = await Promise.all(wallets.map((wallet) => wallet.balances()))
   const paidAtomic = wallets.map(() => 0n)
   let areValid = true
@@ -55,7 +66,7 @@ export async function buyEverything(
     const turn = at % wallets.length
     const round = Math.floor(at / wallets.length)
     const payingFetch = wallets[turn]?.[round % 2 === 0 ? 'v2' : 'v1'] ?? fetch
-    const { purchase, isValid } = await buy(pathOf(contract, coin), contract, url, payingFetch)
+    const { purchase, isValid } = await buy(pathOf(contract, coin), contract, shop, payingFetch)
     bought.purchases.push(purchase)
     areValid &&= isValid
     if (purchase.status === 200)
@@ -75,14 +86,14 @@ export async function buyEverything(
 async function buy(
   path: string,
   contract: AnalysisContract,
-  url: string,
+  { url, whenReady }: Shop,
   payingFetch: typeof fetch,
 ): Promise<{ readonly purchase: DemoPurchase; readonly isValid: boolean }> {
   const startedAtMs = performance.now()
   let answered = { network: 'none', status: 0, bytes: 0 }
   let isValid = false
   try {
-    await retry(async () => {
+    const attempt = async () => {
       const response = await payingFetch(url + path)
       const body = await response.text()
       answered = {
@@ -92,7 +103,12 @@ async function buy(
       }
       if (response.status !== 200) throw readRefusal(parsedJson(body)) ?? new TypeError(body)
       isValid = Compile(contract.document).Check(JSON.parse(body))
-    }, isTemporary)
+    }
+    await retry(attempt, isTemporary, async (ms) => {
+      await platform.wait(ms)
+      // The next engine of a slow machine takes longer than all attempts.
+      await whenReady()
+    })
   } catch (cause) {
     complain(path, cause)
   }
