@@ -104,8 +104,10 @@ export default defineConfig({
         test: {
           name: 'deep',
           sequence: { groupOrder: 2 },
+          // They use 1,000 s of CPU, and wait for services, browsers and blocks for several times as long.
+          maxWorkers: 8,
           include: [`{src,test}/${DEEP}`],
-          // A minute of computing takes four beside three other workers and what `.ci/run` has beside them.
+          // A minute of computing takes many beside the other workers and what `.ci/run` has beside them.
           testTimeout: 600_000,
           hookTimeout: 600_000,
         },
