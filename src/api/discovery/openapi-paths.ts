@@ -136,7 +136,7 @@ function trackRecordPaths(): OpenApiObject {
 }
 
 function claimsPath(): OpenApiObject {
-  const shared = { required: true, schema: { type: 'string' } }
+  const schema = { type: 'string' }
   const next = 'next_after of the last page.'
   return free(
     'list_claims',
@@ -144,9 +144,16 @@ function claimsPath(): OpenApiObject {
     document('Claims.', JSON_TYPE, { type: 'object' }, limited),
     {
       parameters: [
-        { name: 'family', in: 'path', ...shared },
-        { name: 'day', in: 'query', ...shared, description: 'UTC.', example: '2026-01-31' },
-        { name: 'after', in: 'query', ...shared, required: false, description: next },
+        { name: 'family', in: 'path', required: true, schema },
+        {
+          name: 'day',
+          in: 'query',
+          required: true,
+          schema,
+          description: 'UTC.',
+          example: '2026-01-31',
+        },
+        { name: 'after', in: 'query', schema, description: next },
       ],
     },
   )
@@ -203,11 +210,12 @@ function samplePath(offers: readonly AnalysisOffer[]): OpenApiObject {
     }),
     {
       description: 'Of a simulated market: invented figures; meta.sample is true.',
-      parameters: [analysis, ...[compactParameter, fieldsParameter].map(queryParameter)],
+      // Those of the analyses.
+      parameters: [analysis, ...[compactParameter, fieldsParameter].map(sharedParameter)],
     },
   )
 }
 
-function queryParameter({ name, description, schema, example }: OfferedParameter): OpenApiObject {
-  return { name, in: 'query', required: false, description, schema, example }
+function sharedParameter({ name }: OfferedParameter): OpenApiObject {
+  return { $ref: `#/components/parameters/${name}` }
 }

@@ -218,7 +218,7 @@ function parameterObject(
   return {
     name: place === 'path' ? pathParameter : name,
     in: place,
-    required: isRequired,
+    ...(isRequired && { required: true }),
     description,
     schema,
     example: schema.type === 'integer' ? Number(example) : example,
