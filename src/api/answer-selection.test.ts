@@ -144,8 +144,6 @@ describe('fields', () => {
     ['bundle', '', 'pulse.timeframes.15m', null],
     ['bundle', '', 'sentiment.sentiment.sectors', null],
     ['oi', '', 'meta.sample', null],
-    ['pulse', '1h,4h', 'confluence.track_record.rank_correlation', null],
-    ['volatility', '', 'forecast_24h.blend_track_record.rank_correlation', null],
     ['bundle', '', 'pulse.meta.sample', null],
   ])('take no member of %s that view "%s" does not have: %s', (id, view, fields, parameter) => {
     const advice = parameter === null ? '' : `: request it with ${parameter}`
@@ -181,6 +179,12 @@ describe('fields', () => {
     ['confluence.scor,price', 'confluence.scor', ['confluence.score'], ['score', 'bias', 'net']],
     ['price,Confluence', 'Confluence', ['confluence'], ['price', 'confluence', 'meta']],
     ['confluence.conflicts.x', 'confluence.conflicts.x', [], []],
+    [
+      'confluence.track_record.rank_correlation',
+      'confluence.track_record.rank_correlation',
+      [],
+      ['probability', 'lift'],
+    ],
     ['timeframes.1h.bar', 'timeframes.1h.bar', ['timeframes.1h.bars'], ['bars', 'indicators']],
     [`${'x'.repeat(900)}`, 'x'.repeat(64), [], ['price', 'meta']],
   ])('name the unknown member of %j', (fields, named, meant, allowed) => {
@@ -255,7 +259,7 @@ const BY_DATA = [
   ...['requested_coin', 'requested_token', 'unit_multiplier', 'dex', 'coins.quote_unit'],
   ...['meta.warning', 'coins.signal_strength_supported'],
   ...['confluence.signals.vwap', 'confluence.signals.funding', 'confluence.signals.oi'],
-  ...['cascade_risk.track_record.rank_correlation', 'pulse.timeframes.1h', 'pulse.timeframes.4h'],
+  ...['pulse.timeframes.1h', 'pulse.timeframes.4h'],
 ]
 
 function optionalPaths(schema: JsonSchema, prefix = ''): string[] {

@@ -165,8 +165,7 @@ function absentFault(
 }
 
 const SAMPLE_ONLY = 'meta.sample'
-/** Only samples have the first, and of the records in answers only that of the cascade score ranks. */
-const NEVER_SOLD = /(^|\.)(meta\.sample|(?<!cascade_risk\.)\w*track_record\.rank_correlation)$/
+const NEVER_SOLD = /(^|\.)meta\.sample$/
 
 /** The first value of one parameter, alone or with its other values, whose view has all paths. */
 function parameterFor(

@@ -63,43 +63,58 @@ export const shownRules = {
   peg: { rule: 'peg.level@2', horizonMs: HOUR_MS },
 } as const satisfies Readonly<Record<string, RecordedRule>>
 
+const ruleMembers = {
+  rule: text('Rule with version; another version has its own record.'),
+  horizon_hours: number('Hours after which its claims are resolved.'),
+}
+
+const figureMembers = {
+  n_eff: nonNegative(
+    'Number of independent claims to which the resolved ones amount, by whole days.',
+  ),
+  lift: nullable(number('Ratio of its result to that of the control; above 1 is better.')),
+  lift_low: nullable(number('Lower end of the 95 % interval of lift, a ratio; bootstrap by days.')),
+  skill: nullable(number("Share of the control's loss that is avoided: 1 perfect, 0 no better.")),
+  status: oneOf(
+    recordStatuses,
+    'measuring: n_eff has never reached 200. supported: better than the control. not_supported: not shown to be better. inverted: happens less often than the control.',
+  ),
+  since: nullable(text('First day of the record, UTC.')),
+  evidence: nullable(
+    oneOf(
+      ['live', 'backtest'] as const,
+      'live: claims of this service. backtest: recorded data, while the live record is measuring. null: none yet.',
+    ),
+  ),
+}
+
+const description = 'Past claims of this rule for coins of this size; /track-record has the table.'
+
+/** Of a rule whose claims are events or quantiles. */
 export const recordMember = Type.Object(
   {
-    rule: text('Rule with version; another version has its own record.'),
-    horizon_hours: number('Hours after which its claims are resolved.'),
+    ...ruleMembers,
     probability: nullable(
       fraction(
-        'Share of its claims that came true, or of values in the 80 % interval for quantiles; null before any, and for a score that ranks.',
+        'Share of its claims that came true, or of values in the 80 % interval for quantiles; null before any.',
       ),
     ),
-    rank_correlation: Type.Optional(
-      nullable(
-        signedFraction(
-          'Of a score that ranks: mean Spearman correlation by day with what followed; null before any.',
-        ),
-      ),
-    ),
-    n_eff: nonNegative(
-      'Number of independent claims to which the resolved ones amount, by whole days.',
-    ),
-    lift: nullable(number('Ratio of its result to that of the control; above 1 is better.')),
-    lift_low: nullable(
-      number('Lower end of the 95 % interval of lift, a ratio; bootstrap by days.'),
-    ),
-    skill: nullable(number("Share of the control's loss that is avoided: 1 perfect, 0 no better.")),
-    status: oneOf(
-      recordStatuses,
-      'measuring: n_eff has never reached 200. supported: better than the control. not_supported: not shown to be better. inverted: happens less often than the control.',
-    ),
-    since: nullable(text('First day of the record, UTC.')),
-    evidence: nullable(
-      oneOf(
-        ['live', 'backtest'] as const,
-        'live: claims of this service. backtest: recorded data, while the live record is measuring. null: none yet.',
-      ),
-    ),
+    ...figureMembers,
   },
-  { description: 'Past claims of this rule for coins of this size; /track-record has the table.' },
+  { description },
+)
+
+/** Of a rule whose score ranks. */
+export const rankedRecordMember = Type.Object(
+  {
+    ...ruleMembers,
+    probability: Type.Null({ description: 'Always null: a score that ranks states none.' }),
+    rank_correlation: nullable(
+      signedFraction('Mean Spearman correlation by day with what followed; null before any.'),
+    ),
+    ...figureMembers,
+  },
+  { description },
 )
 
 /** The record of a rule for coins of one class: of the backtest while the live one is too short. */
@@ -135,9 +150,12 @@ export function recordOfMarket(
 }
 
 /** Members that `view=compact` omits, for a contract: it keeps rule, lift and status. */
-export function compactRecordOmits(path: string): readonly string[] {
+export function compactRecordOmits(
+  path: string,
+  { properties }: typeof recordMember | typeof rankedRecordMember = recordMember,
+): readonly string[] {
   const kept = new Set(['rule', 'lift', 'status'])
-  const members = Object.keys(recordMember.properties).filter((name) => !kept.has(name))
+  const members = Object.keys(properties).filter((name) => !kept.has(name))
   return members.map((name) => `${path}.${name}`)
 }
 

@@ -3,13 +3,14 @@ import { describe, expect, test } from 'vitest'
 import type { Document } from '../../domain/document.ts'
 import { bytesOf, viewOf } from '../../domain/document.ts'
 import type { ResolvedClaim } from '../../domain/track-record.ts'
-import { claimFamilies } from '../../domain/track-record.ts'
+import { claimFamilies, familyOf, formOfFamily } from '../../domain/track-record.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { DAY_MS } from './blocks.ts'
 import {
   isoDay,
   recordOf as memberOf,
+  rankedRecordMember,
   recordMember,
   shownRules,
   supportedOnly,
@@ -127,6 +128,16 @@ describe('record in an answer', () => {
     })
     expect([...Value.Errors(recordMember, found)]).toEqual([])
     expect(supportedOnly(found, 'bullish')).toBe('bullish')
+  })
+
+  test.each(Object.values(shownRules))('of $rule has the members that its schema has', (rule) => {
+    const isRanked = formOfFamily[familyOf(rule.rule)] === 'rank'
+    const schema = isRanked ? rankedRecordMember : recordMember
+    for (const coinClass of ['majors', null] as const) {
+      const found = memberOf(newMarket(new PulsePool(3)), rule, coinClass)
+      expect(Object.keys(found)).toEqual(Object.keys(schema.properties))
+      expect([...Value.Errors(schema, found)]).toEqual([])
+    }
   })
 
   test('without a claim is measuring, and nothing rests on it', () => {

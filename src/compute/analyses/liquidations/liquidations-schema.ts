@@ -17,7 +17,7 @@ import {
   positive,
 } from '../../render/answer-schema.ts'
 import { dexMembers } from '../../render/quote-unit.ts'
-import { recordMember } from '../../track-record-statistics/record-member.ts'
+import { rankedRecordMember, recordMember } from '../../track-record-statistics/record-member.ts'
 
 const MAP = `${MAP_MULTIPLES.long} to ${MAP_MULTIPLES.short} times mark_price`
 
@@ -152,7 +152,7 @@ export const LiquidationsAnswer = Type.Object({
     level_supported: nullable(
       oneOf(cascadeLevels, 'level, if track_record.status is supported; else null.'),
     ),
-    track_record: recordMember,
+    track_record: rankedRecordMember,
     components: Type.Object({
       proximity: fraction('exp(-nearest_cluster.distance_pct / 5); 0 for an empty map.'),
       size: fraction(

@@ -24,6 +24,7 @@ import { bps, orNull, percent, price, score } from '../../render/significance.ts
 import type { RecordMember } from '../../track-record-statistics/record-member.ts'
 import {
   compactRecordOmits,
+  rankedRecordMember,
   recordOfCoin,
   shownRules,
   supportedOnly,
@@ -63,7 +64,7 @@ export const liquidations: CoinAnalysis = {
     compactOmits: [
       ...['clusters', 'assumptions', 'realised'],
       ...compactRecordOmits('zones.track_record'),
-      ...compactRecordOmits('cascade_risk.track_record'),
+      ...compactRecordOmits('cascade_risk.track_record', rankedRecordMember),
     ],
     inputAgeMsMax: OPEN_INTEREST_AGE_MS_MAX,
     coverageFloor: {
