@@ -6,6 +6,7 @@ import { viewOf } from '../domain/document.ts'
 import { unscaledToken } from '../domain/listing.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import { hasPayment } from '../payment/payload.ts'
+import { absentFields } from './absent-fields.ts'
 import {
   engineRefusal,
   noAnswer,
@@ -121,7 +122,10 @@ export function findAnswer(
   if (view.kind !== 'answer') return noAnswer(contract, view, call.coin || 'the market', nowMs)
   if (loadBearingAgeMs(document, view, nowMs) === Number.POSITIVE_INFINITY) return unknownAge()
   const late = overdue(document, view, contract.inputAgeMsMax, nowMs)
-  return late === null ? { kind: 'found', document, answer: view } : tooOld(late)
+  if (late !== null) return tooOld(late)
+  const { selection, requested } = call
+  const absent = selection && absentFields(document, view, selection, { nowMs, requested })
+  return absent ?? { kind: 'found', document, answer: view }
 }
 
 /** Cached per answer: formatting the version number costs as much as two headers. */

@@ -48,7 +48,7 @@ export function requestReader(
 
 /** Parses a call of `/sample/{analysis}`, which takes `view` and `fields` only. */
 export function sampleRequestReader(contract: AnalysisContract) {
-  return viewReader(contract, ['view', 'fields'], 'refused-but-sample')
+  return viewReader(contract, ['view', 'fields'], 'refused')
 }
 
 type ViewRequest = Omit<AnalysisRequest, 'ticker'>

@@ -56,7 +56,7 @@ const answerHeaders = {
 /**
  * `GET /<analysis>/<coin>`, or `GET /<analysis>` for the whole market, for every contract. The order of the checks
  * ensures that no unavailable answer is quoted: maintenance, quote limit, parameters, engine, coverage, freshness,
- * sales readiness, and last the hooks of the payment.
+ * selected fields, sales readiness, and last the hooks of the payment.
  */
 export async function analysisRoutes(
   app: FastifyInstance,

@@ -143,8 +143,6 @@ describe('fields', () => {
     ['sentiment', 'scores', 'sentiment.sectors.score', 'bucket=all'],
     ['bundle', '', 'pulse.timeframes.15m', null],
     ['bundle', '', 'sentiment.sentiment.sectors', null],
-    ['oi', '', 'meta.sample', null],
-    ['bundle', '', 'pulse.meta.sample', null],
   ])('take no member of %s that view "%s" does not have: %s', (id, view, fields, parameter) => {
     const advice = parameter === null ? '' : `: request it with ${parameter}`
     expect(selectionReader(contractOf(id))({ fields, view: undefined }, view)).toMatchObject({
@@ -157,6 +155,8 @@ describe('fields', () => {
   test.each([
     ['pulse', '15m', 'timeframes.15m,confluence.per_timeframe.15m'],
     ['pulse', '1h,4h', 'requested_coin,unit_multiplier,dex,meta.warning,timeframes'],
+    ['oi', '', 'price,meta.sample'],
+    ['bundle', '', 'pulse.meta.sample,summary'],
     ['screener', 'full,50', 'coins.rsi_14,coins.signal_strength_supported'],
     ['screener', 'compact,200', 'coins.price,coins.quote_unit'],
     ['sentiment', 'all', 'sentiment.sectors'],
@@ -257,7 +257,7 @@ describe('the compact view', () => {
 /** Absent without data, or by the requested name or the kind of the coin; the last line is always there. */
 const BY_DATA = [
   ...['requested_coin', 'requested_token', 'unit_multiplier', 'dex', 'coins.quote_unit'],
-  ...['meta.warning', 'coins.signal_strength_supported'],
+  ...['meta.warning', 'meta.sample', 'coins.signal_strength_supported'],
   ...['confluence.signals.vwap', 'confluence.signals.funding', 'confluence.signals.oi'],
   ...['pulse.timeframes.1h', 'pulse.timeframes.4h'],
 ]

@@ -4,9 +4,11 @@ import { viewKeyOf } from '../domain/contract.ts'
 import type { Slot } from '../domain/document.ts'
 import { isRecord } from '../domain/json.ts'
 import { nearestNames } from '../domain/nearest-names.ts'
+import { isMark, parsedPieces, piecesOf } from './answer-pieces.ts'
 import type { JsonSchema } from './discovery/published-schema.ts'
 import { publishedSchema } from './discovery/published-schema.ts'
-import { compactOmitsAlways, hasPath, memberNames } from './discovery/schema-parts.ts'
+import type { Presence } from './discovery/schema-parts.ts'
+import { compactOmitsAlways, hasPath, memberNames, presenceOf } from './discovery/schema-parts.ts'
 
 /** The part of an answer that a caller requests. */
 export type Selection = {
@@ -17,6 +19,15 @@ export type Selection = {
   readonly fields: Paths | null
   /** Omitted if `isCompact`. */
   readonly omits: Paths
+  /** Selected members that an answer of the view may lack; `absentFields` judges them. */
+  readonly conditional: readonly ConditionalPath[]
+  /** Whether every answer has another selected member. */
+  readonly hasCertain: boolean
+}
+
+type ConditionalPath = {
+  readonly names: readonly string[]
+  readonly presence: readonly Presence[]
 }
 
 /** Dotted paths as a tree; an empty map stands for everything below. */
@@ -49,8 +60,8 @@ type SelectionQuery = {
   readonly view: string | null | undefined
 }
 
-/** What becomes of `fields` that the requested view does not have; a sample has one more than what is sold. */
-export type AbsentFields = 'refused' | 'refused-but-sample' | 'taken'
+/** What becomes of `fields` that the requested view does not have. */
+export type AbsentFields = 'refused' | 'taken'
 
 /**
  * Parses `fields` and `view` for one analysis; null for the full answer.
@@ -67,21 +78,37 @@ export function selectionReader(
     const isCompact = takesView ? compactOf(view) : false
     if (typeof isCompact !== 'boolean') return isCompact
     if (fields === undefined) {
-      return isCompact ? { key: 'compact', isCompact, fields: null, omits } : null
+      return isCompact ? { ...whole, key: 'compact', isCompact, omits } : null
     }
     const paths = pathsOf(fields, contract)
     if (!Array.isArray(paths)) return paths
     // An answer is charged only for members that its view has.
-    if (absentFields !== 'taken') {
-      const judged = paths.filter((path) => absentFields === 'refused' || path !== SAMPLE_ONLY)
-      const absent = absentFault(contract, judged, { isCompact, viewKey, parameters })
+    if (absentFields === 'refused') {
+      const absent = absentFault(contract, paths, { isCompact, viewKey, parameters })
       if (absent !== null) return absent
     }
     const tree = treeOf([...paths, ...KEPT_ALWAYS].map((path) => path.split('.')))
     const chosenPaths = pathsIn(tree).sort().join()
     const digest = createHash('sha256').update(chosenPaths).digest('base64url').slice(0, 16)
-    return { key: `${isCompact ? 'compact.' : ''}${digest}`, isCompact, fields: tree, omits }
+    const key = `${isCompact ? 'compact.' : ''}${digest}`
+    return { key, isCompact, fields: tree, omits, ...conditionsOf(paths, contract) }
   }
+}
+
+const whole = { fields: null, conditional: [], hasCertain: true }
+
+function conditionsOf(
+  paths: readonly string[],
+  { document }: Pick<AnalysisContract, 'document'>,
+): Pick<Selection, 'conditional' | 'hasCertain'> {
+  const schema = publishedSchema(document)
+  const judged = paths.map((path) => {
+    const names = path.split('.')
+    return { names, presence: presenceOf(schema, names) }
+  })
+  const isCertain = ({ presence }: ConditionalPath) => presence.every((one) => one === 'always')
+  const conditional = judged.filter((path) => !isCertain(path))
+  return { conditional, hasCertain: conditional.length < paths.length }
 }
 
 /** False for an analysis that renders its own short view, such as the screener. */
@@ -120,7 +147,7 @@ function pathsOf(
     )
   }
   const unknown = paths.find((path) => !hasPath(schema, path.split('.')))
-  return unknown === undefined ? paths : unknownFault(schema, unknown)
+  return unknown === undefined ? [...new Set(paths)] : unknownFault(schema, unknown)
 }
 
 /** Names the members at the level where the path leaves the answer. */
@@ -131,7 +158,7 @@ function unknownFault(schema: JsonSchema, path: string): SelectionFault {
   const allowed = memberNames(schema, above)
   const meant = nearestNames(names[known] ?? '', allowed)
   return {
-    ...fieldsFault(`names ${shown(path)}, which is not a member of the answer`, allowed),
+    ...fieldsFault(`names ${shownPath(path)}, which is not a member of the answer`, allowed),
     didYouMean: meant.map((name) => [...above, name].join('.')),
   }
 }
@@ -142,7 +169,7 @@ type RequestedView = {
   readonly parameters: readonly string[]
 }
 
-/** null if the requested view has all paths; whether the market has data for them is not judged. */
+/** null if the requested view has all paths; whether the answer of the moment has them is judged by `absentFields`. */
 function absentFault(
   contract: AnalysisContract,
   paths: readonly string[],
@@ -150,22 +177,19 @@ function absentFault(
 ): SelectionFault | null {
   const isShortened = (path: string) => isCompact && isCompactOmitted(path, contract)
   const isAbsent = (path: string) =>
-    isShortened(path) || NEVER_SOLD.test(path) || isOmitted(path, contract.viewOmits?.(viewKey))
+    isShortened(path) || isOmitted(path, contract.viewOmits?.(viewKey))
   const absent = paths.find(isAbsent)
   if (absent === undefined) return null
   const added = isShortened(absent)
     ? { name: 'view', value: 'full' }
     : parameterFor(contract, paths)
-  const isAddable = added !== null && !NEVER_SOLD.test(absent) && parameters.includes(added.name)
+  const isAddable = added !== null && parameters.includes(added.name)
   const advice = isAddable ? `: request it with ${added.name}=${added.value}` : ''
   return fieldsFault(
-    `names ${shown(absent)}, which is not in this answer${advice}`,
+    `names ${shownPath(absent)}, which is not in this answer${advice}`,
     memberNames(publishedSchema(contract.document)).filter((name) => !isAbsent(name)),
   )
 }
-
-const SAMPLE_ONLY = 'meta.sample'
-const NEVER_SOLD = /(^|\.)meta\.sample$/
 
 /** The first value of one parameter, alone or with its other values, whose view has all paths. */
 function parameterFor(
@@ -195,10 +219,10 @@ function fieldsFault(rule: string, allowed: readonly string[]): SelectionFault {
   return { name: 'fields', rule, allowed }
 }
 
-/** A refusal repeats at most this much of a path. */
 const PATH_CHARS_MAX = 64
 
-function shown(path: string): string {
+/** As much of a path as a refusal repeats. */
+export function shownPath(path: string): string {
   return JSON.stringify(path.slice(0, PATH_CHARS_MAX))
 }
 
@@ -228,16 +252,10 @@ export function selectPieces(
   pieces: readonly (string | Slot)[],
   selection: Selection,
 ): readonly (string | Slot)[] {
-  const slots: Slot[] = []
-  const marked = pieces.map((piece) => {
-    if (typeof piece === 'string') return piece
-    slots.push(piece)
-    return markOf(piece, slots.length - 1)
-  })
-  const answer: unknown = JSON.parse(Buffer.from(marked.join(''), 'latin1').toString('utf8'))
+  const { answer, slots } = parsedPieces(pieces)
   const compacted = selection.isCompact ? omitted(answer, selection.omits) : answer
   const selected = selection.fields === null ? compacted : chosen(compacted, selection.fields)
-  return unmarked(Buffer.from(JSON.stringify(selected)).toString('latin1'), slots)
+  return piecesOf(selected, slots)
 }
 
 /** Reduces an answer whose slots are filled, such as a sample. */
@@ -273,30 +291,6 @@ function ungrouped(value: unknown): unknown {
   )
 }
 
-/** U+0001 marks a slot: no rendered text contains it, and JSON escapes it. */
-const MARK = '\\u0001'
-const MARKED = /(,?)"\\u0001(\d+)"(:0)?/g
-
-/** The mark as a value or a member; with a comma if the slot writes one. */
-function markOf({ kind }: Slot, index: number): string {
-  const mark = `"${MARK}${index}"`
-  if (kind === 'freshness') return `${mark}:0`
-  return kind === 'requested-coin' ? `,${mark}:0` : mark
-}
-
-function unmarked(text: string, slots: readonly Slot[]): readonly (string | Slot)[] {
-  const pieces: (string | Slot)[] = []
-  let from = 0
-  for (const { 0: mark, 1: comma = '', 2: index, index: at } of text.matchAll(MARKED)) {
-    const slot = slots[Number(index)]
-    if (slot === undefined) continue
-    const bringsComma = slot.kind === 'requested-coin'
-    pieces.push(text.slice(from, bringsComma ? at : at + comma.length), slot)
-    from = at + mark.length
-  }
-  return [...pieces, text.slice(from)]
-}
-
 function omitted(value: unknown, omits: Paths): unknown {
   if (Array.isArray(value)) return value.map((item) => omitted(item, omits))
   if (!isRecord(value)) return value
@@ -320,10 +314,6 @@ function chosen(value: unknown, paths: Paths): unknown {
     if (below !== undefined) members.push([name, chosen(member, below)])
   }
   return Object.fromEntries(members)
-}
-
-function isMark(name: string): boolean {
-  return name.startsWith('\u0001')
 }
 
 /** Members that slots write; they are selected together. */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import type { Answer, AnswerInputs, Document, Input, Slot } from '../domain/document.ts'
 import { bytesOf, rangeOf } from '../domain/document.ts'
+import type { Members } from './answer-members.ts'
+import { membersIn } from './answer-members.ts'
 import type { Selection } from './answer-selection.ts'
 import { selectPieces } from './answer-selection.ts'
 import { freshness } from './freshness.ts'
@@ -14,6 +16,9 @@ export type FillFacts = {
   readonly requested?: RequestedCoin | undefined
   readonly isClockOff?: boolean
 }
+
+/** Values on which the members of an answer depend. */
+export type SlotFacts = Pick<FillFacts, 'nowMs' | 'requested'>
 
 export type RequestedCoin = { readonly ticker: string; readonly unitMultiplier: number }
 
@@ -41,6 +46,25 @@ export function fillDocument(
   return template.filled
 }
 
+/** The members of an answer, found once per rendering. */
+export function answerMembers(document: Document, answer: Answer): Members {
+  const template = templateOf(document, answer)
+  template.members ??= membersIn(template.pieces)
+  return template.members
+}
+
+/** Names of the members that a slot of an answer writes at one moment. */
+export function slotNames(
+  document: Document,
+  answer: Answer,
+  facts: SlotFacts,
+): (slot: Slot) => readonly string[] {
+  return (slot) => {
+    const text = slotText(slot, document, answer, { ...noFacts, ...facts })
+    return Object.keys(JSON.parse(`{${text.replace(/^,/, '')}}`))
+  }
+}
+
 type Template = {
   /** Text has one character per byte (latin1), so no UTF-8 sequence is decoded or cut. */
   readonly pieces: readonly (string | Slot)[]
@@ -48,6 +72,7 @@ type Template = {
   filled: Buffer | null
   /** Recent selections, by their key. */
   selected?: Map<string, Template>
+  members?: Members
 }
 
 const SELECTED_MAX = 8

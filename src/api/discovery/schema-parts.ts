@@ -9,23 +9,52 @@ export const compactOmitsAlways: ReadonlySet<string> = new Set([
 
 /** Whether a dotted path names a member; it passes through lists and through maps. */
 export function hasPath(schema: JsonSchema, path: readonly string[]): boolean {
-  const [name, ...rest] = path
+  const name = path.at(-1)
   if (name === undefined) return true
-  const items = [schema.items, ...(schema.prefixItems ?? [])].filter(isSchema)
-  if (items.some((item) => hasPath(item, path))) return true
-  if (schema.anyOf?.some((one) => hasPath(one, path))) return true
-  const member = ownMember(schema.properties, name) ?? schema.additionalProperties
-  return isSchema(member) && hasPath(member, rest)
+  return objectsAt(schema, path.slice(0, -1)).some((one) => memberOf(one, name) !== undefined)
 }
 
 /** Names of the members below a dotted path; through lists, maps and alternatives. */
 export function memberNames(schema: JsonSchema, path: readonly string[] = []): string[] {
-  const inner = [schema.items, ...(schema.prefixItems ?? []), ...(schema.anyOf ?? [])]
-  const below = inner.filter(isSchema).flatMap((one) => memberNames(one, path))
-  const [name, ...rest] = path
-  if (name === undefined) return [...new Set([...Object.keys(schema.properties ?? {}), ...below])]
-  const member = ownMember(schema.properties, name) ?? schema.additionalProperties
-  return [...new Set([...below, ...(isSchema(member) ? memberNames(member, rest) : [])])]
+  const names = objectsAt(schema, path).flatMap(({ properties = {} }) => Object.keys(properties))
+  return [...new Set(names)]
+}
+
+/** Whether answers have a member. `key`: it is a key of a map, and no schema has its name. */
+export type Presence = 'always' | 'optional' | 'key'
+
+/** The presence of each member that a path names, in an answer that has those before it. */
+export function presenceOf(schema: JsonSchema, path: readonly string[]): readonly Presence[] {
+  return path.map((name, at) => {
+    const objects = objectsAt(schema, path.slice(0, at))
+    const isDeclared = objects.some(({ properties }) => ownMember(properties, name) !== undefined)
+    const isRequired = objects.every(({ required = [] }) => required.includes(name))
+    return isDeclared ? (isRequired ? 'always' : 'optional') : 'key'
+  })
+}
+
+/** The schemas of objects below a path; several for alternatives. */
+function objectsAt(schema: JsonSchema, path: readonly string[]): readonly JsonSchema[] {
+  return path.reduce(
+    (objects, name) =>
+      objects
+        .map((one) => memberOf(one, name))
+        .filter(isSchema)
+        .flatMap(objectsIn),
+    objectsIn(schema),
+  )
+}
+
+/** The schema itself and those of items and alternatives, as far as they are of objects. */
+function objectsIn(schema: JsonSchema): readonly JsonSchema[] {
+  const { items, prefixItems = [], anyOf = [], properties, additionalProperties } = schema
+  const inner = [items, ...prefixItems, ...anyOf].filter(isSchema).flatMap(objectsIn)
+  return properties === undefined && !isSchema(additionalProperties) ? inner : [schema, ...inner]
+}
+
+function memberOf({ properties, additionalProperties }: JsonSchema, name: string) {
+  const member = ownMember(properties, name) ?? additionalProperties
+  return isSchema(member) ? member : undefined
 }
 
 /** The schema of the compact view. */

@@ -2,15 +2,20 @@ import type { AnalysisContract } from '../../domain/contract.ts'
 import type { Document } from '../../domain/document.ts'
 import { viewOf, viewsOf } from '../../domain/document.ts'
 import { isRecord } from '../../domain/json.ts'
+import { absentFields } from '../absent-fields.ts'
+import type { Selection } from '../answer-selection.ts'
 import { selectionReader } from '../answer-selection.ts'
+import type { JsonSchema } from '../discovery/published-schema.ts'
+import { publishedSchema } from '../discovery/published-schema.ts'
+import { memberNames } from '../discovery/schema-parts.ts'
 import { fillDocument } from '../fill-document.ts'
 
 const SUBJECTS = ['coin', 'token'] as const
 const requestedCoins = [undefined, { ticker: 'PEPE', unitMultiplier: 1_000 }]
 
 /**
- * Asks for every member of an answer by itself, by a caller of its own name of the coin and by one of another, in one
- * view of each kind.
+ * Asks for every member of an answer by itself, and for those that it lacks, by a caller of its own name of the coin and
+ * by one of another, in one view of each kind.
  * @returns what is wrong with what they would be sent
  */
 export function unsoundParts(
@@ -35,13 +40,22 @@ function unsoundPartsOf(
   const read = selectionReader(contract)
   return requestedCoins.flatMap((requested) => {
     const facts = { nowMs, executionMs: 0.1, coinsAvailable: 1, requested }
+    const isRefused = (selection: Selection) =>
+      absentFields(document, answer, selection, facts) !== null
     const whole: unknown = JSON.parse(fillDocument(document, answer, facts).toString())
     const paths = new Set(pathsOf(whole))
     const wrong = (contract.viewOmits?.(view) ?? []).filter((path) => paths.has(path))
     if (wrong.length > 0) return [`view ${view} has ${wrong.join()}`]
-    return [...paths].flatMap((path) => {
+    const isSold = (path: string) => {
+      const selection = read({ fields: path, view: undefined }, view)
+      return selection !== null && !('rule' in selection) && !isRefused(selection)
+    }
+    const absent = absentPaths(publishedSchema(contract.document), whole)
+    const unsound = absent.filter(isSold).map((path) => `${path}: is sold, and absent`)
+    const parts = [...paths].flatMap((path) => {
       const selection = read({ fields: path, view: undefined }, view)
       if (selection === null || 'rule' in selection) return [`${path}: is refused`]
+      if (isRefused(selection)) return [`${path}: is refused as absent`]
       const text = fillDocument(document, answer, facts, selection).toString()
       try {
         const part: unknown = JSON.parse(text)
@@ -51,6 +65,7 @@ function unsoundPartsOf(
         return [`${path}: ${text.slice(0, 100)} is no JSON`]
       }
     })
+    return [...unsound, ...parts]
   })
 }
 
@@ -59,11 +74,32 @@ function pathsOf(value: unknown, prefix = ''): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => pathsOf(item, prefix))
   if (!isRecord(value)) return []
   return Object.entries(value).flatMap(([name, member]) => {
-    // No path can go through it: a dot parts names.
-    if (name.includes('.') || name.includes(',')) return []
+    if (!isSelectable(name)) return []
     const path = `${prefix}${name}`
     return [path, ...pathsOf(member, `${path}.`)]
   })
+}
+
+/** Members by the schema, and keys of maps, that an answer lacks: in a list, those that all its items lack. */
+function absentPaths(schema: JsonSchema, whole: unknown, above: readonly string[] = []): string[] {
+  const items = [whole].flat(Number.POSITIVE_INFINITY).filter(isRecord)
+  if (items.length === 0) return []
+  const names = [...memberNames(schema, above), 'NOPE', 'constructor', '__proto__']
+  const lacked = names.filter((name) => items.every((item) => !Object.hasOwn(item, name)))
+  const had = new Set(items.flatMap((item) => Object.keys(item)).filter(isSelectable))
+  const below = [...had].flatMap((name) =>
+    absentPaths(
+      schema,
+      items.map((item) => item[name]),
+      [...above, name],
+    ),
+  )
+  return [...lacked.map((name) => [...above, name].join('.')), ...below]
+}
+
+/** No path can name others: a dot parts names. */
+function isSelectable(name: string): boolean {
+  return !name.includes('.') && !name.includes(',')
 }
 
 /** Where figures are left without what they are of. */
