@@ -113,6 +113,37 @@ describe('perpscope serve, started on a misconfigured machine,', () => {
     120_000,
   )
 
+  test.skipIf(!hasPostgres).each(['SIGTERM', 'SIGINT'] as const)(
+    'a start that %s ends leaves nothing behind in PostgreSQL',
+    async (signal) => {
+      // The start waits for the node that never answers, when its gateway is among those of the ledger.
+      const silent = createServer()
+      await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+      onTestFinished(() => void silent.close())
+      const { port: silentPort } = silent.address() as AddressInfo
+      const ledger = await (await postgresOfWorker()).createDatabase()
+      const start = (node: number, minutes: string) => [
+        ...[...settling(`http://127.0.0.1:${node}`), '--ledger', ledger, '--port', busyPort],
+        ...['--public-url', 'http://127.0.0.1:1', '--answers-minutes', minutes],
+      ]
+      let endedAtMs = Number.NaN
+      const ended = await runCommand(start(silentPort, '10'), {
+        onLine: (line, child) => {
+          if (!line.includes('this account pays the gas')) return
+          endedAtMs = performance.now()
+          child.kill(signal)
+        },
+      })
+      expect(ended.errors).toContain('ended by a signal')
+      expect(ended.code).toBe(0)
+      expect(performance.now() - endedAtMs, 'it waits for no node').toBeLessThan(5_000)
+      const next = await runCommand(start(1, '20'))
+      expect(next.errors).toContain('EADDRINUSE')
+      expect(next.code).toBe(1)
+    },
+    60_000,
+  )
+
   test('warns of unclaimed money in payment channels that are off', async () => {
     const folder = join(dataDir, 'channels')
     await mkdir(folder, { recursive: true })

@@ -1,11 +1,13 @@
+import type { Logger } from 'pino'
 import { checkServeOptions } from '../config/check-serve.ts'
 import type { EffectiveConfiguration } from '../config/effective.ts'
+import { version } from '../config/environment.ts'
 import type { ServeOptions } from '../config/serve.ts'
 import { adminTokenOf } from './admin-client.ts'
 import { serveEngine } from './serve/engine.ts'
+import { foundationOf } from './serve/foundation.ts'
 import { serveGateway } from './serve/gateway.ts'
-import type { ServicePart } from './serve/running-service.ts'
-import { stopAll } from './serve/running-service.ts'
+import { runService } from './serve/running-service.ts'
 import { serveAll } from './serve/whole-service.ts'
 
 const roles = { all: serveAll, gateway: serveGateway, engine: serveEngine }
@@ -18,12 +20,18 @@ export async function serve(
   checkServeOptions(options)
   // Before anything is opened that would keep the process of a refused start alive.
   adminTokenOf(options)
-  const opened: ServicePart[] = []
-  try {
-    await roles[options.role](options, configuration, opened)
-  } catch (cause) {
-    // Heartbeats and connections would keep the process of a refused start alive.
-    await stopAll(opened).catch(() => undefined)
-    throw cause
+  const foundation = await foundationOf(options, configuration)
+  const open = roles[options.role]
+  const isRunning = await runService((opened) => open(options, foundation, opened), foundation)
+  if (isRunning) logUp(options, foundation.log)
+}
+
+function logUp({ role, source, payment }: ServeOptions, log: Logger): void {
+  if (role === 'engine') {
+    log.info({ source }, `perpscope ${version} is up as an engine`)
+    return
   }
+  if (payment === 'open')
+    log.warn('--payment open: all answers are free for everyone who can reach this port')
+  log.info({ source, payment }, `perpscope ${version} is up`)
 }

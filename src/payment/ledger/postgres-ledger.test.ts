@@ -12,6 +12,8 @@ import { Postgres } from './postgres.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 
 const settings = { 'pay-to': '0xA' }
+/** For joins. */
+const AGREEMENT_LOCK = 7_402_003
 
 describe.skipIf(!hasPostgres)('over a server of its own', () => {
   let server: PostgresServer
@@ -194,6 +196,27 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
       await endGateways(first)
       expect(await odd.join({ 'pay-to': '0xB' })).toEqual([])
       await odd.close()
+    })
+
+    test('are not alive after their end, also if a signal ends them while they join', async () => {
+      const { first } = await cluster(2)
+      const db = new Postgres({ url, applicationName: 'perpscope test' })
+      onTestFinished(() => db.close())
+      const late = await PostgresLedger.open({ db, clock: new ManualClock(), gateway: 'late' })
+      const joining = await first.db.transaction(async (query) => {
+        await query('SELECT pg_advisory_xact_lock($1)', [AGREEMENT_LOCK])
+        const joined = late.join(settings)
+        await expect
+          .poll(() => query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`))
+          .toHaveLength(1)
+        const done = Promise.all([joined, late.close()])
+        // Time for a removal that does not wait.
+        for (let roundTrips = 0; roundTrips < 20; roundTrips += 1) await query('SELECT')
+        return { done }
+      })
+      await joining.done
+      expect(await late.writeFault()).toBeNull()
+      expect(await db.query(`SELECT id FROM perpscope.gateways WHERE id = 'late'`)).toEqual([])
     })
   })
 

@@ -78,6 +78,8 @@ export class PostgresLedger implements Ledger {
   #settings: SharedSettings = {}
   #claims = 0
   #stopHeartbeat = () => {}
+  #isClosed = false
+  readonly #registrations = new Set<Promise<unknown>>()
 
   private constructor({ db, clock, gateway, retention }: PostgresLedgerOptions) {
     this.#retention = retention ?? retentionByDefault
@@ -100,23 +102,25 @@ export class PostgresLedger implements Ledger {
    * @returns the differences, with which it is not registered
    */
   async join(settings: SharedSettings): Promise<readonly Difference[]> {
-    const differences = await this.#db.transaction(async (query) => {
-      await query('SELECT pg_advisory_xact_lock($1)', [AGREEMENT_LOCK])
-      const alive = await query<Gateway>(
-        `SELECT id, settings FROM perpscope.gateways
-           WHERE id <> $1 AND seen > now() - ${GATEWAY_DEAD} ORDER BY id`,
-        [this.#gateway],
-      )
-      const found = differencesOf(settings, alive)
-      if (found.length === 0) await this.#beat(query, settings)
-      return found
-    })
-    if (differences.length > 0) return differences
+    const differences = await this.#registering(() =>
+      this.#db.transaction(async (query) => {
+        await query('SELECT pg_advisory_xact_lock($1)', [AGREEMENT_LOCK])
+        const alive = await query<Gateway>(
+          `SELECT id, settings FROM perpscope.gateways
+             WHERE id <> $1 AND seen > now() - ${GATEWAY_DEAD} ORDER BY id`,
+          [this.#gateway],
+        )
+        const found = differencesOf(settings, alive)
+        if (found.length === 0) await this.#beat(query, settings)
+        return found
+      }),
+    )
+    if (differences.length > 0 || this.#isClosed) return differences
     this.#settings = settings
     this.#stopHeartbeat()
     this.#stopHeartbeat = this.#clock.every(HEARTBEAT_MS, () => {
       // A missed heartbeat is harmless; `writeFault` reports a lasting failure.
-      this.#beat(this.#db.query, settings).catch(() => {})
+      this.#heartbeat().catch(() => {})
     })
     return []
   }
@@ -280,7 +284,7 @@ export class PostgresLedger implements Ledger {
 
   async writeFault(): Promise<string | null> {
     try {
-      await this.#beat(this.#db.query, this.#settings)
+      await this.#heartbeat()
       return null
     } catch (cause) {
       return `the ledger cannot be written: ${reasonOf(cause)}`
@@ -301,7 +305,10 @@ export class PostgresLedger implements Ledger {
 
   /** Others take over the open payments of this gateway at once. */
   async close(): Promise<void> {
+    this.#isClosed = true
     this.#stopHeartbeat()
+    // One in progress, on another connection, could be committed after the removal.
+    await Promise.allSettled(this.#registrations)
     try {
       await this.#db.query('DELETE FROM perpscope.gateways WHERE id = $1', [this.#gateway])
     } catch (cause) {
@@ -382,7 +389,22 @@ export class PostgresLedger implements Ledger {
     return rows.length > 0
   }
 
+  #heartbeat(): Promise<void> {
+    return this.#registering(() => this.#beat(this.#db.query, this.#settings))
+  }
+
+  async #registering<T>(work: () => Promise<T>): Promise<T> {
+    const registration = work()
+    this.#registrations.add(registration)
+    try {
+      return await registration
+    } finally {
+      this.#registrations.delete(registration)
+    }
+  }
+
   async #beat(query: SqlQuery, settings: SharedSettings): Promise<void> {
+    if (this.#isClosed) return
     await query(
       `INSERT INTO perpscope.gateways VALUES ($1, now(), $2)
          ON CONFLICT (id) DO UPDATE SET seen = now(), settings = excluded.settings`,

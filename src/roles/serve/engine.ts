@@ -1,6 +1,4 @@
 import { withoutSales } from '../../api/desk/money-report.ts'
-import type { EffectiveConfiguration } from '../../config/effective.ts'
-import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { newReplica } from '../new-replica.ts'
 import { countFeedEvents } from '../spawn-engine.ts'
@@ -9,12 +7,12 @@ import { brokerUrlOf, connectBroker } from './broker-connection.ts'
 import { lockDataFolder, prepareDataFolder } from './data-folder.ts'
 import { deskOf } from './desk.ts'
 import { originOf } from './engine-origin.ts'
-import { adminListener, foundationOf } from './foundation.ts'
+import type { Foundation } from './foundation.ts'
+import { adminListener } from './foundation.ts'
 import { localEngine } from './local-engine.ts'
 import { measuring } from './measuring.ts'
 import { publishing } from './publishing.ts'
-import type { ServicePart } from './running-service.ts'
-import { runService } from './running-service.ts'
+import type { Listener, ServicePart } from './running-service.ts'
 
 /**
  * `--role engine`: an engine that publishes to a broker while it leads, and stands by otherwise.
@@ -22,12 +20,11 @@ import { runService } from './running-service.ts'
  */
 export async function serveEngine(
   options: ServeOptions,
-  configuration: EffectiveConfiguration,
+  foundation: Foundation,
   opened: ServicePart[],
-): Promise<void> {
+): Promise<readonly Listener[]> {
   const { source, dataDir } = options
   lockDataFolder(source, dataDir, opened)
-  const foundation = await foundationOf(options, configuration)
   const { log, clock, metrics } = foundation
   prepareDataFolder(dataDir, log)
   const engine = newReplica()
@@ -50,6 +47,5 @@ export async function serveEngine(
     publications,
     engineThread,
   )
-  const isRunning = await runService([admin], opened, foundation)
-  if (isRunning) log.info({ source }, `perpscope ${version} is up as an engine`)
+  return [admin]
 }

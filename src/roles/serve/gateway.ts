@@ -1,13 +1,12 @@
-import type { EffectiveConfiguration } from '../../config/effective.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import { newReplica } from '../new-replica.ts'
 import { tracingTo } from '../tracing.ts'
 import { brokerUrlOf, connectBroker } from './broker-connection.ts'
 import { originOf } from './engine-origin.ts'
-import { foundationOf } from './foundation.ts'
+import type { Foundation } from './foundation.ts'
 import { brokerRateLimits } from './gateway-limits.ts'
 import { agreeWithEngine, mirrorOf } from './mirroring.ts'
-import type { ServicePart } from './running-service.ts'
+import type { Listener, ServicePart } from './running-service.ts'
 import { serveSales } from './serve-sales.ts'
 
 /**
@@ -16,10 +15,9 @@ import { serveSales } from './serve-sales.ts'
  */
 export async function serveGateway(
   options: ServeOptions,
-  configuration: EffectiveConfiguration,
+  foundation: Foundation,
   opened: ServicePart[],
-): Promise<void> {
-  const foundation = await foundationOf(options, configuration)
+): Promise<readonly Listener[]> {
   const url = brokerUrlOf(options)
   const broker = connectBroker(url, foundation.log)
   opened.unshift({ stop: () => broker.close() })
@@ -34,7 +32,7 @@ export async function serveGateway(
   mirror.start()
   const engineChecks = await agreeWithEngine(engine, originOf(options.source), foundation)
   const { rateLimits } = limits
-  await serveSales(options, foundation, opened, {
+  return serveSales(options, foundation, opened, {
     ...{ engine, mirror, rateLimits, engineChecks, tracing, restartEngine: null },
     parts: [],
   })

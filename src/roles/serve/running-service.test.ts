@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { Drain } from './drain.ts'
+import type { ServicePart } from './running-service.ts'
 import { runService, stopAll } from './running-service.ts'
 
 const service = vi.hoisted(() => ({ onSignal: async (_out: object): Promise<void> => {} }))
@@ -22,13 +23,48 @@ test('a signal while the ports open stops every part once and starts none', asyn
   const part = { start: vi.fn(), stop: vi.fn() }
   const foundation = { log: pino({ level: 'silent' }), drain: new Drain(new ManualClock()) }
   const listener = { server, option: '--port' as const, host: '127.0.0.1', port: 0 }
-  const running = runService([listener], [part], foundation)
+  const open = async (parts: ServicePart[]) => {
+    parts.push(part)
+    return [listener]
+  }
+  const running = runService(open, foundation)
+  await vi.waitFor(() => expect(server.listen).toHaveBeenCalled())
   const closed = service.onSignal({ signal: 'SIGTERM' })
   listening.resolve('')
   expect(await running).toBe(false)
   await closed
   expect(part.start).not.toHaveBeenCalled()
   expect(part.stop).toHaveBeenCalledOnce()
+})
+
+test('a signal during the start stops what is open, and no port opens', async () => {
+  const server = Fastify()
+  const listen = vi.spyOn(server, 'listen')
+  const part = { start: vi.fn(), stop: vi.fn() }
+  const opened = Promise.withResolvers<void>()
+  const foundation = { log: pino({ level: 'silent' }), drain: new Drain(new ManualClock()) }
+  const running = runService(async (parts) => {
+    parts.push(part)
+    await opened.promise
+    return [{ server, option: '--port', host: '127.0.0.1', port: 0 }]
+  }, foundation)
+  await service.onSignal({ signal: 'SIGTERM' })
+  expect(part.stop).toHaveBeenCalledOnce()
+  opened.resolve()
+  expect(await running).toBe(false)
+  expect(listen).not.toHaveBeenCalled()
+  expect(part.start).not.toHaveBeenCalled()
+})
+
+test('a start that fails stops what is open, and its own reason is thrown', async () => {
+  const stop = vi.fn(() => Promise.reject(new Error('away')))
+  const foundation = { log: pino({ level: 'silent' }), drain: new Drain(new ManualClock()) }
+  const running = runService(async (parts) => {
+    parts.push({ stop })
+    throw new Error('the file is missing')
+  }, foundation)
+  await expect(running).rejects.toThrow('the file is missing')
+  expect(stop).toHaveBeenCalledOnce()
 })
 
 test('every part is stopped once, also after one that fails', async () => {

@@ -43,27 +43,33 @@ export type Listener = {
 }
 
 /**
- * Runs a service until a signal ends it: the servers listen, then the parts start in their order. At the end nothing more is
- * sold, the parts hand over, the servers finish their calls one after the other, so that the admin port reports the drain,
- * and the parts stop in the same order.
+ * Runs a service until a signal ends it, also during its start: `open` opens its parts, the servers listen, then the parts
+ * start in their order. At the end nothing more is sold, the parts hand over, the servers finish their calls one after the
+ * other, so that the admin port reports the drain, and the parts stop in the same order.
+ * @param open adds each part as soon as it is opened, in the order of their end
  * @returns whether it runs; false if a signal came before, and everything is stopped
- * @throws OperatingError if a port cannot be used; everything is stopped by then
+ * @throws what `open` throws, and OperatingError if a port cannot be used; everything is stopped by then
  */
 export async function runService(
-  listeners: readonly Listener[],
-  parts: ServicePart[],
+  open: (parts: ServicePart[]) => Promise<readonly Listener[]>,
   { log, drain }: { readonly log: Logger; readonly drain: Drain },
 ): Promise<boolean> {
+  const parts: ServicePart[] = []
+  let listeners: readonly Listener[] = []
   const closeAll = async () => {
     drain.begin()
-    log.info(`draining: no more sales; calls in progress have ${DRAIN_MS_MAX / 1_000} s`)
+    if (listeners.length > 0)
+      log.info(`draining: no more sales; calls in progress have ${DRAIN_MS_MAX / 1_000} s`)
     const cancel = systemClock.after(DRAIN_MS_MAX, () => {
       for (const { server } of listeners) server.server.closeAllConnections()
     })
-    for (const part of parts) await part.handOver?.()
-    for (const { server } of listeners) await server.close()
-    cancel()
-    await stopAll(parts)
+    try {
+      for (const part of parts) await part.handOver?.()
+      for (const { server } of listeners) await server.close()
+    } finally {
+      cancel()
+      await stopAll(parts)
+    }
   }
   let closing = null as Promise<void> | null
   const close = () => {
@@ -72,16 +78,20 @@ export async function runService(
   }
   const grace = closeWithGrace({ delay: GRACE_MS_MAX, logger: log }, ({ err }) => {
     if (err) log.fatal({ err }, 'stopping after an internal error')
+    else if (listeners.length === 0) log.info('ended by a signal during the start')
     return close()
   })
   try {
+    const opened = await open(parts)
+    if (closing === null) listeners = opened
     for (const { server, option, host, port } of listeners)
       await listeningOn(option, server.listen({ port, host }))
   } catch (cause) {
-    // A server that is closed by a signal can no longer listen.
+    // A server that is closed by a signal can no longer listen, and a start cannot use what it has closed.
     if (closing === null) {
+      // Heartbeats and connections would keep the process of a refused start alive.
+      await close().catch(() => undefined)
       grace.uninstall()
-      await close()
       throw cause
     }
   }

@@ -2,7 +2,6 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { PaymentGate } from '../../api/analysis-routes.ts'
 import type { MaintenanceState } from '../../api/maintenance-switch.ts'
-import { version } from '../../config/environment.ts'
 import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
@@ -151,13 +150,6 @@ export async function openSelling(
     ...{ gate, sales, methods, receipts, clockCheck, checks, rateLimits },
     channels: channels && (() => channels.channels()),
   }
-}
-
-/** After the start of a process that serves answers. */
-export function logUp({ source, payment }: ServeOptions, log: Logger): void {
-  if (payment === 'open')
-    log.warn('--payment open: all answers are free for everyone who can reach this port')
-  log.info({ source, payment }, `perpscope ${version} is up`)
 }
 
 function receiptsOf({ payment, receiptKey: key }: PaymentSettings): OfferReceipts | null {

@@ -13,9 +13,8 @@ import { openFilesWatch } from './open-files.ts'
 import { openLedger, ownMaintenance } from './open-ledger.ts'
 import { keepProofs } from './proofs.ts'
 import { publicServer } from './public-server.ts'
-import type { ServicePart } from './running-service.ts'
-import { runService } from './running-service.ts'
-import { logUp, openSelling } from './selling.ts'
+import type { Listener, ServicePart } from './running-service.ts'
+import { openSelling } from './selling.ts'
 import { statusKeeping } from './status-keeping.ts'
 
 type Source = {
@@ -32,7 +31,7 @@ type Source = {
 }
 
 /**
- * Serves and sells the documents of an engine, which is in this process or another one.
+ * Opens what serves and sells the documents of an engine, which is in this process or another one.
  * @param opened what the process has opened; gets everything else, in the order of its end
  */
 export async function serveSales(
@@ -40,7 +39,7 @@ export async function serveSales(
   foundation: Foundation,
   opened: ServicePart[],
   { restartEngine, tracing, parts, ...source }: Source,
-): Promise<void> {
+): Promise<readonly Listener[]> {
   const { dataDir, host, port } = options
   const { log, metrics, clock } = foundation
   const { engine } = source
@@ -71,7 +70,5 @@ export async function serveSales(
     doctor,
     ...(proofs === null ? [] : [proofs]),
   )
-  const listeners = [{ server, option: '--port', host, port } as const, admin]
-  const isRunning = await runService(listeners, opened, foundation)
-  if (isRunning) logUp(options, log)
+  return [{ server, option: '--port', host, port }, admin]
 }

@@ -1,4 +1,3 @@
-import type { EffectiveConfiguration } from '../../config/effective.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { collectWhenLoaded } from '../lean-process.ts'
@@ -6,9 +5,9 @@ import { newReplica } from '../new-replica.ts'
 import { tracingTo } from '../tracing.ts'
 import { warmUpLog } from '../warm-up.ts'
 import { lockDataFolder, prepareDataFolder } from './data-folder.ts'
-import { foundationOf } from './foundation.ts'
+import type { Foundation } from './foundation.ts'
 import { localEngine } from './local-engine.ts'
-import type { ServicePart } from './running-service.ts'
+import type { Listener, ServicePart } from './running-service.ts'
 import { serveSales } from './serve-sales.ts'
 
 /**
@@ -17,12 +16,11 @@ import { serveSales } from './serve-sales.ts'
  */
 export async function serveAll(
   options: ServeOptions,
-  configuration: EffectiveConfiguration,
+  foundation: Foundation,
   opened: ServicePart[],
-): Promise<void> {
+): Promise<readonly Listener[]> {
   const { source, dataDir } = options
   lockDataFolder(source, dataDir, opened)
-  const foundation = await foundationOf(options, configuration)
   const { log, clock } = foundation
   const tracing = await tracingTo(options.otlpEndpoint, log)
   // Stopped after the ledger: an unreachable trace collector delays the exit by a second.
@@ -30,7 +28,7 @@ export async function serveAll(
   prepareDataFolder(dataDir, log)
   const engine = newReplica()
   const engineThread = await localEngine(options, engine, foundation)
-  await serveSales(options, foundation, opened, {
+  return serveSales(options, foundation, opened, {
     ...{ engine, tracing, restartEngine: engineThread.restart },
     parts: [warmUpLog(engine, clock, log), engineThread, collecting(clock)],
   })
