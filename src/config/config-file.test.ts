@@ -45,6 +45,23 @@ test.each([
   ['admin-host-file = "x"', 'admin-host-file is not a setting'],
   ['[payments]\npay-to = "x"', 'payments is not a setting; did you mean payment?'],
   ['[selling]\nport = 1', 'selling is not a setting; settings are not grouped in tables'],
+  ['[[selling]]\nport = 1', 'selling is not a setting; settings are not grouped in tables'],
+  ['selling.port = 1', 'selling is not a setting; settings are not grouped in tables'],
+  ['[selling.prices]\npulse = 1', 'selling is not a setting; settings are not grouped in tables'],
+  ['[port]\nx = 1', 'port needs a number, not a table'],
+  ['[[port]]\nx = 1', 'port needs a number, not an array of tables'],
+  ['port.x = 1', 'port needs a number, not a table'],
+  [
+    '[[source-url]]\nokx = []',
+    'source-url needs a table of strings or arrays of strings, not an array of tables',
+  ],
+  [
+    '[source-url.okx]\nx = 1',
+    'okx in [source-url] needs a string or an array of strings, not a table',
+  ],
+  ['"por\\u0074" = "x"', 'port needs a number, not a string'],
+  ['"a.port" = 1', '"a.port" is not a setting'],
+  ['"" = 1', '"" is not a setting'],
   ['config = "other.toml"', 'config is not a setting'],
   ['json = true', 'json is not a setting'],
 ])('%j is named with its line', (text, problem) => {
@@ -66,6 +83,46 @@ test('a key in a table is named with its own line, also if it belongs above the 
   expect(problemsOf('source-url = { port = 1 }\nport = 9000')).toEqual([
     expect.stringContaining('x.toml:1: port is in the table'),
   ])
+})
+
+test.each([
+  [6, 'below a value of several lines', 'facilitator-url = [\n "a",\n 1\n]\n\nport = "x"'],
+  [6, 'below a text of several lines', 'host = """\nport = "x"\n"""\n# port = "x"\n\nport = "x"'],
+  [5, 'below a text with another quote', `host = '''\n""\nport = 1\n'''\nport = 'x'`],
+  [2, 'with Windows line ends', '\r\nport = "x"\r\n'],
+  [3, 'in a table with a comment', '[ source-url ] # port\n# port\nport = "x"\n'],
+  [3, 'with the name of its table', 'source-url.okx = []\n\nsource-url.port = "1"\n'],
+  [4, 'in a table of several lines', 'source-url = {\n okx = [\n ],\n port = "1",\n}\n'],
+  [3, 'at the end of a table of several lines', 'source-url = {\n okx = "a",\n port = "1" }\n'],
+  [4, 'as a table in a table', '[source-url]\nokx = []\n\n[source-url.port]\nx = 1\n'],
+])('line %i is that of a key %s', (line, _where, text) => {
+  expect(problemsOf(text).at(-1)).toMatch(new RegExp(`^x\\.toml:${line}: port `))
+})
+
+test('a name that is no member of a table is named with what was meant', () => {
+  const text = '[source-url]\nokx = []\nprot = 9000\nkrakn = "wss://a"\nnothing-like-it = "x"\n'
+  expect(problemsOf(text)).toEqual([
+    'x.toml:3: prot in [source-url] is unknown; did you mean port? Move it above [source-url]',
+    'x.toml:4: krakn in [source-url] is unknown; did you mean kraken?',
+    expect.stringMatching(
+      /^x\.toml:5: nothing-like-it in \[source-url\] is unknown; choose from .*okx/,
+    ),
+  ])
+  expect(problemsOf('[source-url]\npay_to = "0x1"\n')).toEqual([
+    'x.toml:2: pay_to in [source-url] is unknown; did you mean pay-to? Move it above [source-url]',
+  ])
+})
+
+test.each([
+  ['port = 1\nport = 2\n', 2, 'port: '],
+  ['[source-url]\nokx = "a"\nokx = "b"\n', 3, 'okx: '],
+  ['[source-url]\n\n[source-url]\n', 3, 'source-url: '],
+  ['pay-to = \n', 1, 'pay-to: '],
+  ['dGVzdA== = 1\n', 1, ''],
+])('%j is no TOML, with the line and, if it is a setting, the key', (text, line, key) => {
+  const [problem, ...more] = problemsOf(text)
+  expect(more).toEqual([])
+  expect(problem).toMatch(new RegExp(`^x\\.toml:${line}: ${key}Invalid TOML document: `))
 })
 
 test('names all problems at once, in the order of the file', () => {

@@ -6,7 +6,14 @@ import { nearestNames } from '../domain/nearest-names.ts'
 import type { FileForm, SettingOption } from './option.ts'
 
 /** A value of a configuration file, as the texts that the same flag would have, once or several times. */
-type FileValue = { readonly texts: readonly string[]; readonly line: number }
+export type FileValue = {
+  readonly texts: readonly string[]
+  readonly line: number
+  /** Of a table: one for each text. */
+  readonly members: readonly { readonly name: string; readonly line: number }[]
+}
+
+type Table = Readonly<Record<string, TomlValue>>
 
 /** A configuration file: keys are the names of the flags. */
 export type ConfigFile = {
@@ -17,7 +24,8 @@ export type ConfigFile = {
   readonly problems: readonly string[]
 }
 
-const KEY_OF_LINE = /^\s*\[?\s*["']?([^"'\]=.]*?)["']?\s*[=.\]]/
+/** The last name of a key in a line of its own. */
+const KEY_OF_LINE = /^\s*\[*\s*(?:[\w-]+\s*\.\s*)*([\w-]+)\s*[=\]]/
 
 const EXPECTED: Readonly<Record<FileForm, string>> = {
   string: 'a string',
@@ -45,28 +53,37 @@ export function parseConfigFile(
   known: readonly SettingOption[],
 ): ConfigFile {
   const values = new Map<string, FileValue>()
-  let table: Readonly<Record<string, TomlValue>>
+  const forms = formsByKey(known)
+  let table: Table
   try {
     table = parse(text)
   } catch (cause) {
     if (!(cause instanceof TomlError)) throw cause
     // The lines that follow quote the document, which may contain a secret.
     const [reason] = cause.message.split('\n')
-    return { path, values, problems: [`${path}:${cause.line}: ${reason}`] }
+    const key = KEY_OF_LINE.exec(text.split('\n')[cause.line - 1] ?? '')?.[1]
+    const names = [...forms].flatMap(([name, { members }]) => [name, ...members])
+    const shown = key !== undefined && names.includes(key) ? `${key}: ` : ''
+    return { path, values, problems: [`${path}:${cause.line}: ${shown}${reason}`] }
   }
-  const forms = formsByKey(known)
+  const lines = keyLines(text)
   const problems: string[] = []
   for (const [key, value] of Object.entries(table)) {
-    const line = lineOf(key, text)
+    const line = lines.get(pathOf(key)) ?? 0
     const form = forms.get(key)
-    if (form?.form === 'table' && isTable(value)) {
-      const faults = tableFaults(key, value, forms)
-      for (const [name, fault] of faults)
-        problems.push(`${path}:${lineInTable(name, text, line)}: ${fault}`)
-      if (faults.size > 0) continue
-    }
+    const members: { readonly name: string; readonly line: number }[] = []
+    const faults: string[] = []
+    if (form?.form === 'table' && isTable(value))
+      for (const [name, member] of Object.entries(value)) {
+        const at = lines.get(pathOf(key, name)) ?? 0
+        const fault = memberFault([key, name], member, form, [...forms.keys()])
+        if (fault === null) members.push({ name, line: at })
+        else faults.push(`${path}:${at}: ${fault}`)
+      }
+    problems.push(...faults)
+    if (faults.length > 0) continue
     const texts = form && textsOf(form, value)
-    if (texts) values.set(key, { texts, line })
+    if (texts) values.set(key, { texts, line, members })
     else
       problems.push(
         form
@@ -77,7 +94,7 @@ export function parseConfigFile(
   return { path, values, problems }
 }
 
-type KeyForm = Pick<SettingOption, 'form' | 'isRepeatable'>
+type KeyForm = Pick<SettingOption, 'form' | 'isRepeatable' | 'members'>
 
 function formsByKey(known: readonly SettingOption[]): ReadonlyMap<string, KeyForm> {
   const forms = new Map<string, KeyForm>()
@@ -85,7 +102,8 @@ function formsByKey(known: readonly SettingOption[]): ReadonlyMap<string, KeyFor
     // A file that names another one would need an order of both.
     if (option.key === null || option.key === 'config') continue
     forms.set(option.key, option)
-    if (option.fileKey !== null) forms.set(option.fileKey, { form: 'string', isRepeatable: false })
+    if (option.fileKey !== null)
+      forms.set(option.fileKey, { form: 'string', isRepeatable: false, members: [] })
   }
   return forms
 }
@@ -110,22 +128,26 @@ function textsOf({ form, isRepeatable }: KeyForm, value: TomlValue): readonly st
   }
 }
 
-/** What is wrong by name. A key after the table belongs to it. */
-function tableFaults(
-  key: string,
-  table: Readonly<Record<string, TomlValue>>,
-  forms: ReadonlyMap<string, KeyForm>,
-): ReadonlyMap<string, string> {
-  const faults = new Map<string, string>()
-  for (const [name, value] of Object.entries(table))
-    if (forms.has(name))
-      faults.set(name, `${name} is in the table [${key}]: move it above [${key}]`)
-    else if (joined(value, true) === null)
-      faults.set(name, `${name} in [${key}] needs ${EXPECTED.list}, not ${kindOf(value)}`)
-  return faults
+/** What is wrong with a member of a table, to which every key after its header belongs; null for nothing. */
+function memberFault(
+  [key, name]: readonly [string, string],
+  value: TomlValue,
+  { members }: KeyForm,
+  settings: readonly string[],
+): string | null {
+  if (settings.includes(name)) return `${name} is in the table [${key}]: move it above [${key}]`
+  if (!members.includes(name)) {
+    const meant = nearestKey(name, [...members, ...settings])
+    const unknown = `${shownKey(name)} in [${key}] is unknown`
+    if (meant === undefined) return `${unknown}; choose from ${members.join(', ')}`
+    const place = settings.includes(meant) ? ` Move it above [${key}]` : ''
+    return `${unknown}; did you mean ${meant}?${place}`
+  }
+  if (joined(value, true) !== null) return null
+  return `${name} in [${key}] needs ${EXPECTED.list}, not ${kindOf(value)}`
 }
 
-function textsOfTable(table: Readonly<Record<string, TomlValue>>): readonly string[] | null {
+function textsOfTable(table: Table): readonly string[] | null {
   const texts = Object.entries(table).map(([name, value]) => {
     const text = joined(value, true)
     return text === null ? null : `${name}=${text}`
@@ -145,32 +167,77 @@ function isTable(value: TomlValue): value is Record<string, TomlValue> {
 }
 
 function kindOf(value: TomlValue): string {
-  if (Array.isArray(value)) return 'an array'
+  if (Array.isArray(value)) return isTables(value) ? 'an array of tables' : 'an array'
   if (value instanceof Date) return 'a date'
   if (typeof value === 'object') return 'a table'
   return typeof value === 'bigint' ? 'a number' : `a ${typeof value}`
 }
 
+function isTables(value: TomlValue): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isTable)
+}
+
 function unknownKey(key: string, value: TomlValue, known: readonly string[]): string {
-  // The spelling of the variable, and of the options in code.
+  const unknown = `${shownKey(key)} is not a setting`
+  const meant = nearestKey(key, known)
+  if (meant !== undefined) return `${unknown}; did you mean ${meant}?`
+  const isGroup = isTable(value) || isTables(value)
+  return `${unknown}${isGroup ? '; settings are not grouped in tables' : ''}`
+}
+
+/** The known key that was meant: in the spelling of the variable or of the options in code, or with a typing error. */
+function nearestKey(key: string, known: readonly string[]): string | undefined {
   const wanted = key
     .replace(/^PERPSCOPE_/, '')
     .replace(/([a-z\d])([A-Z])/g, '$1-$2')
     .replaceAll('_', '-')
     .toLowerCase()
-  const meant = known.includes(wanted) ? wanted : nearestNames(wanted, known)[0]
-  if (meant !== undefined) return `${key} is not a setting; did you mean ${meant}?`
-  return `${key} is not a setting${isTable(value) ? '; settings are not grouped in tables' : ''}`
+  return known.includes(wanted) ? wanted : nearestNames(wanted, known)[0]
 }
 
-/** Members of `key = { … }` are in its own line. */
-function lineInTable(name: string, text: string, line: number): number {
-  const isHeader = text.split('\n')[line - 1]?.trimStart().startsWith('[')
-  return isHeader ? lineOf(name, text, line) : line
+/** As in the file: a bare key, or a quoted one. */
+function shownKey(key: string): string {
+  return /^[\w-]+$/.test(key) ? key : JSON.stringify(key)
 }
 
-/** The parser reports lines of syntax errors only. @param from line of the table that has the key */
-function lineOf(key: string, text: string, from = 0): number {
-  const names = text.split('\n').map((line) => KEY_OF_LINE.exec(line)?.[1])
-  return 1 + names.indexOf(key, from) || from
+/**
+ * Lines of all keys and members of tables. The parser reports lines of syntax errors only, so it parses each statement
+ * by itself, below its header. What a table of several lines has so far ends with the next brace.
+ */
+function keyLines(text: string): ReadonlyMap<string, number> {
+  const lines = new Map<string, number>()
+  let header = ''
+  let statement = ''
+  let line = 1
+  for (const [at, next] of text.split('\n').entries()) {
+    statement += `${next}\n`
+    const whole = parsed(header + statement)
+    const table = whole ?? parsed(`${header}${statement}}`)
+    if (table === null) continue
+    for (const path of pathsIn(table)) if (!lines.has(path)) lines.set(path, line)
+    line = at + 2
+    if (whole === null) continue
+    if (statement.trimStart().startsWith('[')) header = statement
+    statement = ''
+  }
+  return lines
+}
+
+function parsed(text: string): Table | null {
+  try {
+    return parse(text)
+  } catch {
+    return null
+  }
+}
+
+function pathsIn(table: Table): readonly string[] {
+  return Object.entries(table).flatMap(([key, value]) => [
+    pathOf(key),
+    ...(isTable(value) ? Object.keys(value).map((name) => pathOf(key, name)) : []),
+  ])
+}
+
+function pathOf(...names: readonly string[]): string {
+  return JSON.stringify(names)
 }

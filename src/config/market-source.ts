@@ -1,3 +1,4 @@
+import { sourceIds } from '../domain/external.ts'
 import { DEX_SHARE_MIN } from '../streams/hyperliquid/backfill/dex-choice.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../streams/hyperliquid/backfill/weight-budget.ts'
 import { SUBSCRIPTIONS_MAX } from '../streams/hyperliquid/session/subscription-plan.ts'
@@ -30,7 +31,7 @@ const externalSettings = section('Market data', {
     'PERPSCOPE_SOURCE_URL',
     'URLs of a source, in order of preference, separated by |; an empty list turns the source off',
   )
-    .table(sourceUrl)
+    .table(sourceIds, sourceUrl)
     .masked('url')
     .default({}, 'public URLs'),
   pythKey: setting(

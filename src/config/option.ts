@@ -13,6 +13,8 @@ export class SettingOption extends Option {
   mask: Mask | null = null
   /** Several values are separated by | and the flag may be repeated; other lists are separated by commas. */
   isRepeatable = false
+  /** Of a table. */
+  members: readonly string[] = []
 
   number<Parsed>(parse: (text: string) => Parsed): this {
     this.form = 'number'
@@ -35,9 +37,10 @@ export class SettingOption extends Option {
     return this.argParser(parse)
   }
 
-  table<Parsed>(parse: (text: string, before: Parsed) => Parsed): this {
+  table<Parsed>(members: readonly string[], parse: (text: string, before: Parsed) => Parsed): this {
     this.form = 'table'
     this.isRepeatable = true
+    this.members = members
     return this.argParser(parse)
   }
 
@@ -83,7 +86,10 @@ export type Setting<Value> = {
   number<Parsed>(parse: (text: string) => Parsed): Setting<Parsed | undefined>
   list<Parsed>(parse: (text: string) => Parsed): Setting<Parsed | undefined>
   repeatable<Parsed>(parse: (text: string, before: Parsed) => Parsed): Setting<Parsed | undefined>
-  table<Parsed>(parse: (text: string, before: Parsed) => Parsed): Setting<Parsed | undefined>
+  table<Parsed>(
+    members: readonly string[],
+    parse: (text: string, before: Parsed) => Parsed,
+  ): Setting<Parsed | undefined>
   masked(mask: Mask): Setting<Value>
   default(value: NonNullable<Value>, description?: string): Setting<NonNullable<Value>>
   makeOptionMandatory(): Setting<NonNullable<Value>>

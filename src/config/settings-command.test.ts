@@ -122,6 +122,18 @@ describe('origin', () => {
 })
 
 describe('problems', () => {
+  test('of a member of a table have its own line, and secrets are not shown', () => {
+    const config = file(
+      'table.toml',
+      '[source-url]\nkraken = "wss://a"\n\nokx = ["wss://b", "ftp://hidden"]\n',
+    )
+    const { problems } = parsed(['--config', config])
+    expect(problems).toEqual([
+      `${config}:4: okx in [source-url]: not an http or websocket URL of okx without a fragment`,
+    ])
+    expect(parsed(['--source-url', 'kraken=wss://c', '--config', config]).problems).toEqual([])
+  })
+
   test('of all places are named at once, and secrets are not shown', () => {
     const empty = file('empty', '\n')
     const config = file(

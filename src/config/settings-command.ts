@@ -148,16 +148,24 @@ function isOn(text: string, { place }: Source): boolean {
 }
 
 /** @throws ConfigError, which shows the value only if it is no secret */
-function parsedValue(option: SettingOption, texts: readonly string[], { place }: Source): unknown {
+function parsedValue(
+  option: SettingOption,
+  texts: readonly string[],
+  { place, content }: Source,
+): unknown {
   const { parseArg, mask } = option
   if (parseArg === undefined) return texts.at(-1)
-  try {
-    return texts.reduce<unknown>((before, text) => parseArg(text, before), option.defaultValue)
-  } catch (cause) {
-    if (!(cause instanceof InvalidArgumentError)) throw cause
-    const shown = mask === null ? ` = ${shownText(texts.join(' '))}` : ''
-    throw new ConfigError(`${place}${shown}: ${cause.message}`)
-  }
+  const places = 'places' in content ? content.places : []
+  let value: unknown = option.defaultValue
+  for (const [at, text] of texts.entries())
+    try {
+      value = parseArg(text, value)
+    } catch (cause) {
+      if (!(cause instanceof InvalidArgumentError)) throw cause
+      const shown = mask === null ? ` = ${shownText(texts.join(' '))}` : ''
+      throw new ConfigError(`${places[at] ?? place}${shown}: ${cause.message}`)
+    }
+  return value
 }
 
 /** Control characters would be invisible, or would move the cursor. */

@@ -7,7 +7,13 @@ export type Source = {
   /** Variable, or path, line and key. */
   readonly place: string
   /** The value, once or several times, or the path of the file that holds it. */
-  readonly content: { readonly texts: readonly string[] } | { readonly secretPath: string }
+  readonly content:
+    | {
+        readonly texts: readonly string[]
+        /** Of each text of a table; otherwise empty. */
+        readonly places: readonly string[]
+      }
+    | { readonly secretPath: string }
 }
 
 /** Variables of the environment by name. */
@@ -39,7 +45,7 @@ function inVariables({ envVar, fileVariable }: SettingOption, variables: Variabl
   // Files of variables may have Windows line ends.
   const text = envVar === undefined ? undefined : variables[envVar]?.trim()
   if (envVar !== undefined && text !== undefined)
-    found.push({ origin: 'variable', place: envVar, content: { texts: [text] } })
+    found.push({ origin: 'variable', place: envVar, content: { texts: [text], places: [] } })
   const secretPath = fileVariable === null ? undefined : variables[fileVariable]?.trim()
   if (fileVariable !== null && secretPath !== undefined)
     found.push({ origin: 'file', place: fileVariable, content: { secretPath } })
@@ -53,7 +59,12 @@ function inFile(option: SettingOption, file: ConfigFile | null): Source[] {
     found.push({
       origin: 'file',
       place: `${file.path}:${value.line}: ${option.key}`,
-      content: { texts: value.texts },
+      content: {
+        texts: value.texts,
+        places: value.members.map(
+          ({ name, line }) => `${file.path}:${line}: ${name} in [${option.key}]`,
+        ),
+      },
     })
   const path = option.fileKey === null ? undefined : file?.values.get(option.fileKey)
   if (file && path)
