@@ -35,7 +35,7 @@ export type Diagnostics = {
   readonly expected: string | null
   readonly received: string | null
   readonly hint: string
-  /** null where its nonce was used: an earlier request may have charged the payment. Absent from older services. */
+  /** null if an earlier request may have charged the payment. Absent from older services. */
   readonly charged?: false | null
 }
 

@@ -90,10 +90,14 @@ export class PaymentResponses {
     return quotes.quote(request, terms, counted)
   }
 
-  /** Ends a loop of failures. */
-  limitHit(request: FastifyRequest, hit: LimitHit): BufferedResponse {
+  /** Ends a loop of failures. @param charged null if an earlier request may have charged the payment */
+  limitHit(
+    request: FastifyRequest,
+    hit: LimitHit,
+    charged: false | null = false,
+  ): BufferedResponse {
     this.#options.emit(request, { kind: 'limited' })
-    return failedTooOften(request, hit)
+    return failedTooOften(request, hit, charged)
   }
 
   /** @param charged null for a payment that was used before */
@@ -116,7 +120,7 @@ export class PaymentResponses {
     const { failures, quotes, emit } = this.#options
     const { limitedAs = payer } = payment
     const counted = await failures.countRefused(callerKey(request.ip), limitedAs, rejection)
-    if ('limit' in counted) return this.limitHit(request, counted)
+    if ('limit' in counted) return this.limitHit(request, counted, rejection.charged)
     const { reason } = counted
     emit(request, { kind: 'rejected', payer, reason })
     const answer = quotes.quote(request, terms, counted)

@@ -40,12 +40,22 @@ export function limited(
   return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
 }
 
-/** Ends a loop of failures, which a 402 would continue. */
-export function failedTooOften(request: FastifyRequest, hit: LimitHit): BufferedResponse {
+/**
+ * Ends a loop of failures, which a 402 would continue.
+ * @param charged null if an earlier request may have charged the payment
+ */
+export function failedTooOften(
+  request: FastifyRequest,
+  hit: LimitHit,
+  charged: false | null,
+): BufferedResponse {
   const { limit, allowance } = hit
+  const { detail, ...facts } = failureFacts(hit)
   const answer = refuse(request, 'rate_limited', {
-    ...failureFacts(hit),
+    ...facts,
+    detail: charged === null ? withCharge(detail, MAY_BE_CHARGED) : detail,
     retryAfterSeconds: allowance.resetSeconds,
+    charged,
   })
   return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
 }
@@ -161,14 +171,17 @@ export function unavailable(
   request: FastifyRequest,
   { isLasting = false, retryAfterSeconds }: Prospect = {},
 ): BufferedResponse {
+  const send = (code: ProblemCode, facts: ProblemFacts) =>
+    refuse(request, code, aboutPayment(facts, request.isPaymentUsed ?? null))
   if (isLasting)
-    return refuse(request, 'facilitator_refused', {
+    return send('facilitator_refused', {
       detail:
         'The facilitator rejected this payment. Nothing was charged. Pay on another network or from another wallet; ' +
         'the same payment will be rejected again.',
+      paymentReusable: false,
     })
   const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} s`
-  return refuse(request, 'facilitator_unavailable', {
+  return send('facilitator_unavailable', {
     detail: `The payment could not be verified or settled now. Nothing was charged. Send the same payment again${when}.`,
     ...again,
     ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),

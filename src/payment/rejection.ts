@@ -1,6 +1,6 @@
 /**
- * Why a payment is invalid and how to correct it: the `diagnostics` member of a 402. Nothing was charged for its request.
- * It never contains the signature.
+ * Why a payment is invalid and how to correct it: the `diagnostics` member of a 402. Its request charged nothing. It never
+ * contains the signature.
  */
 export type Rejection = {
   /** An x402 error code. */
@@ -10,6 +10,8 @@ export type Rejection = {
   readonly expected: string | null
   readonly received: string | null
   readonly hint: string
+  /** null if an earlier request may have charged the payment. */
+  readonly charged: false | null
   /** Sent as `extra` of one scheme and network in `accepts`, so that a client can correct its state. */
   readonly correction?: {
     readonly scheme: string
@@ -32,15 +34,17 @@ export function rejection(
     expected: difference?.expected ?? null,
     received: difference?.received.slice(0, RECEIVED_CHARS_MAX) ?? null,
     hint,
+    charged: false,
   }
 }
 
 /** A facilitator's code as a rejection. Codes differ between versions, so only parts are matched. */
-export function facilitatorRejection(reason: string): Rejection {
+export function facilitatorRejection(reason: string, charged: false | null = false): Rejection {
   const hint =
     hints.find(([part]) => reason.includes(part))?.[1] ??
     'Sign a new payment for one of the entries of `accepts`.'
-  return rejection(reason, hint)
+  const warning = charged === null ? 'An earlier request may have charged this payment. ' : ''
+  return { ...rejection(reason, warning + hint), charged }
 }
 
 /** Whether a facilitator reports that the nonce was used before. */
@@ -48,10 +52,19 @@ export function saysNonceUsed(reason: string): boolean {
   return /nonce.*used|already.*used|duplicate_settlement/.test(reason)
 }
 
-/** Whether a used nonce may be the cause: some facilitators report it under a general code. */
+/** Whether a used nonce may be the cause: some facilitators report it under a code that names none. */
 export function mayMeanNonceUsed(reason: string): boolean {
-  return saysNonceUsed(reason) || /simulation_failed|^invalid_payload$/.test(reason)
+  return saysNonceUsed(reason) || /simulation_failed/.test(reason) || !NAMES_CAUSE.test(reason)
 }
+
+/** Parts of reasons that name another cause than a used nonce. */
+const NAMES_CAUSE = new RegExp(
+  [
+    'insufficient|signature|valid_(before|after)|expired|mismatch|missing|unsupported|not_supported',
+    '_payload_|declined|blocked|barred|contract_wallet|evm_transaction_failed|batch_settlement|requirements',
+    '(value|amount|recipient|mint|memo|network|scheme|fee_payer|token_name|token_version)$',
+  ].join('|'),
+)
 
 const hints = [
   [

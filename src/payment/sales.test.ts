@@ -160,6 +160,7 @@ describe('a payment whose settlement was begun', () => {
   /** What the facilitator and the chain report from then on. */
   type Reports = { verification: Verification; outcome: Outcome }
   const used: Verification = { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
+  const noChain: Outcome = { kind: 'unknown', reason: 'no RPC URL is configured', isLasting: true }
 
   async function begun(atWork = async () => {}) {
     const reports: Reports = {
@@ -219,8 +220,42 @@ describe('a payment whose settlement was begun', () => {
     reports.verification = { kind: 'invalid', reason: 'simulation_failed' }
     reports.outcome = { kind: 'unknown', reason: 'no answer within 5000 ms' }
     expect(await ask()).toMatchObject({ code: 'settlement_unknown', charged: null })
-    reports.outcome = { kind: 'unknown', reason: 'no RPC URL is configured', isLasting: true }
-    expect(await ask(), 'no chain can be asked').toHaveProperty('diagnostics')
+    reports.outcome = noChain
+    const refused = await ask()
+    expect(refused.diagnostics, 'no chain can be asked').toMatchObject({ charged: null })
+    expect(refused.diagnostics.hint).toContain('may have charged this payment')
+  })
+
+  test.each([
+    { kind: 'unused', asOfSeconds: NOW_MS / 1_000 },
+    { kind: 'forfeited' },
+    { kind: 'expired' },
+  ] as const)('is refused as not charged if the chain has it as $kind', async (outcome) => {
+    const { reports, ask } = await begun()
+    await ask()
+    reports.outcome = outcome
+    for (const reason of ['simulation_failed', 'insufficient_funds']) {
+      reports.verification = { kind: 'invalid', reason }
+      expect(await ask()).toMatchObject({ diagnostics: { reason, charged: false } })
+    }
+  })
+
+  test('denies no charge, whatever the facilitator says, before the chain was asked', async () => {
+    const { reports, ask } = await begun()
+    await ask()
+    reports.outcome = noChain
+    // The money may be gone because it paid.
+    reports.verification = { kind: 'invalid', reason: 'insufficient_funds' }
+    expect(await ask()).toMatchObject({ diagnostics: { charged: null } })
+    reports.verification = { kind: 'unreachable', reason: 'down' }
+    const away = { code: 'facilitator_unavailable', charged: null, payment_reusable: true }
+    expect(await ask()).toMatchObject(away)
+    reports.verification = { kind: 'unreachable', reason: 'status 400', isLasting: true }
+    const lasting = { code: 'facilitator_refused', charged: null, payment_reusable: false }
+    expect(await ask()).toMatchObject(lasting)
+    reports.verification = { kind: 'invalid', reason: 'insufficient_funds' }
+    reports.outcome = { kind: 'settled', transaction: TRANSACTION }
+    expect(await ask()).toMatchObject({ coin: { coin: 'BTC' } })
   })
 
   test.each([
@@ -247,6 +282,73 @@ describe('a payment whose settlement was begun', () => {
     })
     expect(await ask()).toMatchObject({ code: 'settlement_unknown', charged: null })
   })
+})
+
+describe('a payment that was never presented here', () => {
+  const noAnswer: Outcome = { kind: 'unknown', reason: 'no answer within 5000 ms' }
+
+  async function refused(reason: string, outcome: Outcome) {
+    const facilitator = {
+      verify: async () => ({ kind: 'invalid', reason }) as const,
+      settle: async () => ({ kind: 'unreachable', reason: 'down' }) as const,
+      outcome: async () => outcome,
+    }
+    const host = await startPaidHost({ payTo, facilitator, clock: new ManualClock(NOW_MS) })
+    onTestFinished(() => host.close())
+    const headers = { 'payment-signature': header }
+    return (await host.app.inject({ url: '/pulse/BTC', headers })).json()
+  }
+
+  test.each([
+    'invalid_exact_evm_transaction_simulation_failed',
+    'invalid_payload',
+    'invalid_exact_svm_verification_failed',
+    'invalid_transaction_state',
+    'reverted',
+  ])('may have been charged elsewhere if its facilitator only says %s', async (reason) => {
+    expect(await refused(reason, noAnswer)).toMatchObject({
+      diagnostics: { reason, charged: null },
+    })
+    const unused = { kind: 'unused', asOfSeconds: NOW_MS / 1_000 } as const
+    expect(await refused(reason, unused)).toMatchObject({ diagnostics: { reason, charged: false } })
+  })
+
+  test.each([
+    ['simulation_failed', null],
+    ['insufficient_funds', false],
+  ])('gets the same after too many failures of its address: %s, %s', async (reason, charged) => {
+    let verification: Verification = { kind: 'valid' }
+    const facilitator = {
+      verify: async () => verification,
+      settle: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
+      outcome: async () => noAnswer,
+    }
+    const host = await startPaidHost({
+      ...{ payTo, facilitator, clock: new ManualClock(NOW_MS) },
+      limits: { failedPaymentsPerAddressPerMinute: 2 },
+    })
+    onTestFinished(() => host.close())
+    const buyer = newBuyer()
+    const sent = async (header: string) =>
+      host.app.inject({ url: '/pulse/BTC', headers: { 'payment-signature': header } })
+    const paid = async () =>
+      sent(encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo, nowMs: NOW_MS })))
+    expect((await paid()).statusCode, 'a known buyer').toBe(200)
+    for (const junk of ['1', '2']) expect((await sent(junk)).statusCode).toBe(400)
+    verification = { kind: 'invalid', reason }
+    const limited = (await paid()).json()
+    expect(limited).toMatchObject({ code: 'rate_limited', charged, payment_reusable: false })
+    expect(limited.detail.includes('Nothing was charged. ')).toBe(charged === false)
+  })
+
+  test.each(['insufficient_funds', 'invalid_exact_evm_payload_signature', 'payer_declined'])(
+    'was not charged if its facilitator says %s',
+    async (reason) => {
+      expect(await refused(reason, noAnswer)).toMatchObject({
+        diagnostics: { reason, charged: false },
+      })
+    },
+  )
 })
 
 property.prop([fc.array(trouble, { maxLength: 6 })], { numRuns: 150 })(

@@ -71,7 +71,8 @@ export class Sales {
       this.#options
     const { inFlight, key } = presented
     let refusal: BufferedResponse
-    let mayBeUsed = false
+    const wasReleased = request.isPaymentUsed === null
+    let mayBeUsed = wasReleased
     try {
       const beganMs = clock.nowMs()
       const gate = await nodeGate.admit(request, presented.payment, permit)
@@ -84,7 +85,8 @@ export class Sales {
         mayBeUsed = true
         return (await ledger.find(key))?.payloadHash === presented.payloadHash
       }
-      const verdict = gate ?? (await coordinator.verify(presented.payment, wasBegunHere))
+      const verdict =
+        gate ?? (await coordinator.verify(presented.payment, wasBegunHere, wasReleased))
       const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
       const isForeign = isUsed && !(await wasBegunHere())
       // An open one may be valid, but it has caused the most requests to the node.

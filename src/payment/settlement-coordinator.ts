@@ -73,9 +73,7 @@ export class SettlementCoordinator {
     )
     if (screened.kind === 'valid') return null
     const { kind, reason } = screened
-    return kind === 'unreachable'
-      ? { kind: 'unavailable', reason }
-      : { kind: 'refused', rejection: facilitatorRejection(reason) }
+    return kind === 'unreachable' ? { kind: 'unavailable', reason } : refused(reason)
   }
 
   /**
@@ -83,10 +81,12 @@ export class SettlementCoordinator {
    * that was for an answer of ours, because anybody can submit an authorization and other services can share our payee.
    * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched. It is called only
    * for a nonce that is used, or may be.
+   * @param wasReleased whether an earlier settlement was refused here; its transfer may be on chain after all
    */
   async verify(
     payment: Payment,
     wasBegunHere: () => Promise<boolean>,
+    wasReleased: boolean,
   ): Promise<VerificationVerdict> {
     const verification = await this.#bounded(
       VERIFY_MS_MAX,
@@ -98,18 +98,15 @@ export class SettlementCoordinator {
       return { ...verification, kind: 'unavailable' }
     }
     const { reason } = verification
-    if (saysNonceUsed(reason) && !(await wasBegunHere()))
-      return { kind: 'open', reason, transaction: null }
-    if (mayMeanNonceUsed(reason)) {
-      const outcome = await this.#outcome(payment)
-      if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
-      // It may be in no block yet. A 402 would make the buyer pay again.
-      const mayBePaid = saysNonceUsed(reason)
-        ? !isOver(outcome)
-        : isUnanswered(outcome) && (await wasBegunHere())
-      if (mayBePaid) return { kind: 'open', reason, transaction: null }
-    }
-    return { kind: 'refused', rejection: facilitatorRejection(reason) }
+    if (saysNonceUsed(reason) && !(await wasBegunHere())) return open(reason)
+    if (!wasReleased && !mayMeanNonceUsed(reason)) return refused(reason)
+    const outcome = await this.#outcome(payment)
+    if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
+    // It may be in no block yet. A 402 would make the buyer pay again.
+    const mayBePaid = saysNonceUsed(reason)
+      ? !isOver(outcome)
+      : isUnanswered(outcome) && (await wasBegunHere())
+    return mayBePaid ? open(reason) : refused(reason, chargeOf(outcome))
   }
 
   /** Settles a payment whose answer is in the ledger. */
@@ -234,7 +231,8 @@ export class SettlementCoordinator {
     const mayBePaid = saysNonceUsed(reason)
       ? !isOver(outcome)
       : mayMeanNonceUsed(reason) && isUnanswered(outcome)
-    return mayBePaid ? { kind: 'open', reason, transaction: null } : refused(reason)
+    if (mayBePaid) return open(reason)
+    return refused(reason, mayMeanNonceUsed(reason) ? chargeOf(outcome) : false)
   }
 
   #outcome(payment: Payment): Promise<Outcome> {
@@ -299,12 +297,17 @@ function isUnanswered(outcome: Outcome): boolean {
   return outcome.kind === 'unknown' && outcome.isLasting !== true
 }
 
-function open(reason: string): SettlementVerdict {
+function open(reason: string): Extract<SettlementVerdict, { kind: 'open' }> {
   return { kind: 'open', reason, transaction: null }
 }
 
-function refused(reason: string): SettlementVerdict {
-  return { kind: 'refused', rejection: facilitatorRejection(reason) }
+function refused(reason: string, charged: false | null = false): ScreeningRefusal {
+  return { kind: 'refused', rejection: facilitatorRejection(reason, charged) }
+}
+
+/** What a payment was charged that the chain has not settled. */
+function chargeOf({ kind }: Outcome): false | null {
+  return kind === 'unknown' ? null : false
 }
 
 function isFinal({ isFinal }: { readonly isFinal?: boolean }, finality: Finality): boolean {

@@ -10,7 +10,6 @@ import { OFFER_RECEIPT } from './extensions/offer-receipt.ts'
 import { paymentIdentifierOffer } from './extensions/payment-identifier.ts'
 import type { CatalogueListing, PaymentMethod, Requirement } from './payment.ts'
 import type { Rejection } from './rejection.ts'
-import { saysNonceUsed } from './rejection.ts'
 
 /** Declared by a route as `config.x402`. */
 export type PaidRoute = {
@@ -260,8 +259,7 @@ function corrected(wire: PaymentRequirements, rejected?: Rejection): PaymentRequ
 }
 
 function diagnosticsOf({ correction: _correction, ...diagnostics }: Rejection) {
-  // An earlier purchase, here or elsewhere, may have used the nonce.
-  return { ...diagnostics, charged: saysNonceUsed(diagnostics.reason) ? null : false }
+  return diagnostics
 }
 
 function legacyRequirement({ method, amount }: Requirement, route: PaidRoute, resourceUrl: string) {

@@ -81,7 +81,7 @@ export const paymentRequiredSchema: JsonSchema = {
         expected: { type: ['string', 'null'] },
         received: { type: ['string', 'null'] },
         hint: textSchema('How to correct it.'),
-        charged: nullableSchema('boolean', 'null if the nonce was used before.'),
+        charged: nullableSchema('boolean', 'null if it may have been charged.'),
       },
       required: ['reason', 'field', 'expected', 'received', 'hint', 'charged'],
     },
