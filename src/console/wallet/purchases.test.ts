@@ -4,7 +4,7 @@ import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { exactEvm } from '../../payment/evm/exact-evm.ts'
 import { base } from '../../payment/evm/networks.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
-import type { Facilitator } from '../../payment/payment.ts'
+import type { Facilitator, Verification } from '../../payment/payment.ts'
 import { payments } from '../../payment/plugin.ts'
 import { newBuyer } from '../../payment/testing/buyer.ts'
 import { newSecret } from '../../payment/testing/new-secret.ts'
@@ -32,11 +32,12 @@ async function shop() {
     ...{ losses: 0, outages: 0 },
     /** What the replies to calls from now on wait for. */
     held: null as Promise<void> | null,
+    verification: { kind: 'valid' } as Verification,
     /** Whether the browser has no storage left for this key. */
     isFull: (_key: string) => false,
   }
   const facilitator: Facilitator = {
-    verify: async () => ({ kind: 'valid' }),
+    verify: async () => line.verification,
     settle: async ({ nonce }) => {
       if (line.outages > 0) {
         line.outages -= 1
@@ -45,7 +46,7 @@ async function shop() {
       settled.push(nonce)
       return { kind: 'settled', transaction: `0x${'12'.repeat(32)}` }
     },
-    outcome: async () => ({ kind: 'unused', asOfSeconds: 0 }),
+    outcome: async () => ({ kind: 'unknown', reason: 'node_down' }),
   }
   const clock = new ManualClock(NOW_MS)
   const app = Fastify()
@@ -231,6 +232,49 @@ describe('a purchase in the browser', () => {
     expect(await paid(page, provider)).toMatchObject({ kind: 'bought' })
     expect(log.signatures, 'a newer answer has its own payment').toBe(2)
     expect(new Set(settled).size).toBe(2)
+  })
+
+  test('that is refused but may have been charged is kept, sent again and replaced only on request', async () => {
+    const { openPage, line, settled, stored } = await shop()
+    const { provider, log } = wallet()
+    const page = openPage()
+    line.verification = { kind: 'invalid', reason: 'simulation_failed' }
+    const state = await paid(page, provider)
+    expect(state).toMatchObject({ kind: 'open', isRefused: true })
+    expect(JSON.stringify(state)).toContain('may have charged')
+    await page.pay(PATH, provider)
+    expect(log.signatures, 'the button of a first payment does nothing now').toBe(1)
+
+    const reloaded = openPage()
+    await reloaded.quote(PATH)
+    expect(reloaded.stateOf(PATH).value).toMatchObject({ kind: 'open', isRefused: false })
+    await reloaded.resume(PATH)
+    expect(reloaded.stateOf(PATH).value).toMatchObject({ kind: 'open', isRefused: true })
+    line.verification = { kind: 'valid' }
+    await reloaded.resume(PATH)
+    expect(reloaded.stateOf(PATH).value).toMatchObject({ kind: 'bought' })
+    expect([log.signatures, settled.length, stored.size]).toEqual([1, 1, 0])
+
+    line.verification = { kind: 'invalid', reason: 'simulation_failed' }
+    expect(await paid(reloaded, provider)).toMatchObject({ kind: 'open', isRefused: true })
+    await reloaded.discard(PATH)
+    expect(reloaded.stateOf(PATH).value).toMatchObject({
+      kind: 'quoted',
+      failure: { charged: null },
+    })
+    expect(stored.size).toBe(0)
+    line.verification = { kind: 'valid' }
+    await reloaded.pay(PATH, provider)
+    expect(reloaded.stateOf(PATH).value).toMatchObject({ kind: 'bought' })
+    expect([log.signatures, settled.length]).toEqual([3, 2])
+  })
+
+  test('that is refused and was not charged is not kept', async () => {
+    const { openPage, line, stored } = await shop()
+    line.verification = { kind: 'invalid', reason: 'insufficient_funds' }
+    const state = await paid(openPage(), wallet().provider)
+    expect(state).toMatchObject({ kind: 'quoted', failure: { charged: false } })
+    expect(stored.size).toBe(0)
   })
 
   test('is not signed if the browser has no storage left for its payment', async () => {

@@ -15,7 +15,7 @@ import {
   UnansweredError,
 } from '../../client/client.ts'
 import { decodeQuote } from '../../client/quote.ts'
-import { readRefusal } from '../../client/refusal.ts'
+import { isUncharged, readRefusal } from '../../client/refusal.ts'
 import type { PendingPayments } from './pending-payments.ts'
 import type { SigningStep } from './sign-with-wallet.ts'
 import { walletPayer, walletTerms } from './sign-with-wallet.ts'
@@ -37,7 +37,13 @@ export type PurchaseState =
     }
   | { readonly kind: 'paying'; readonly step: SigningStep | 'sending' }
   /** A payment is signed, has bought nothing yet and can be sent again. */
-  | { readonly kind: 'open'; readonly payment: PendingPayment; readonly detail: string }
+  | {
+      readonly kind: 'open'
+      readonly payment: PendingPayment
+      readonly detail: string
+      /** Refused, perhaps for good, although an earlier request may have charged it: it can be discarded. */
+      readonly isRefused: boolean
+    }
   | {
       readonly kind: 'bought'
       readonly answer: unknown
@@ -68,6 +74,9 @@ export const PAGE_BUDGET = { maxUsdPerCall: 1, totalUsd: 10 } as const
 const unanswered =
   'A signed payment for this call has no answer yet, and it may have been charged. Send the same payment again: it ' +
   'cannot be charged twice.'
+
+const discarded =
+  'The payment was discarded. It may have been charged: look for the transfer in the wallet before you pay again.'
 
 const inProgress = 'Another purchase of this page is in progress. Finish it first.'
 
@@ -116,7 +125,7 @@ export class Purchases {
     const state = this.stateOf(path)
     const payment = this.#pendingOf(path)
     if (payment !== null) {
-      state.value = { kind: 'open', payment, detail: unanswered }
+      state.value = { kind: 'open', payment, detail: unanswered, isRefused: false }
       return
     }
     const waiting: PurchaseState = { kind: 'quoting' }
@@ -161,13 +170,21 @@ export class Purchases {
     if (payment === null) return
     const state = this.stateOf(path)
     if (this.#current !== null) {
-      const detail = `${inProgress} ${unanswered}`
-      if (state.value.kind === 'open') state.value = { kind: 'open', payment, detail }
+      const { value } = state
+      if (value.kind === 'open') state.value = { ...value, detail: `${inProgress} ${unanswered}` }
       return
     }
     const pay = () => Promise.reject(new TypeError('an open payment is never replaced'))
     this.#current = { state, pay }
     await this.#conclude(path, () => this.#client.resume(payment))
+  }
+
+  /** Gives up a refused payment, so that another one can be signed. */
+  async discard(path: string): Promise<void> {
+    const { value } = this.stateOf(path)
+    if (value.kind !== 'open' || !value.isRefused || this.#current !== null) return
+    this.#options.pending.forget(this.#options.url + path)
+    await this.quote(path, { text: discarded, charged: null })
   }
 
   async #conclude(
@@ -190,7 +207,8 @@ export class Purchases {
   async #fail(path: string, cause: unknown): Promise<void> {
     const payment = this.#pendingOf(path)
     if (payment !== null && isOpen(cause)) {
-      this.stateOf(path).value = { kind: 'open', payment, detail: openText(cause) }
+      const isRefused = cause instanceof PaymentRefusedError
+      this.stateOf(path).value = { kind: 'open', payment, detail: openText(cause), isRefused }
       return
     }
     this.#options.pending.forget(this.#options.url + path)
@@ -232,10 +250,13 @@ export class Purchases {
 /** Whether the payment may still buy the answer. */
 function isOpen(cause: unknown): boolean {
   if (cause instanceof UnansweredError) return true
+  if (cause instanceof PaymentRefusedError) return !isUncharged(cause)
   return cause instanceof RefusedError && cause.problem.payment_reusable
 }
 
 function openText(cause: unknown): string {
+  if (cause instanceof PaymentRefusedError)
+    return `${failureOf(cause).text} Send the same payment again: it cannot be charged twice. A new one can be a second charge.`
   if (!(cause instanceof RefusedError)) return unanswered
   return `${cause.problem.detail} The signed payment stays valid: send it again instead of another one.`
 }

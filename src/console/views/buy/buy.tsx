@@ -139,6 +139,11 @@ function Purchase({ path, state }: PurchaseProps) {
           <button type="button" class="button primary" onClick={() => pagePurchases().resume(path)}>
             Send the same payment again
           </button>
+          {state.isRefused && (
+            <button type="button" class="button" onClick={() => pagePurchases().discard(path)}>
+              Discard the payment
+            </button>
+          )}
         </NoticePanel>
       )
     case 'bought':
