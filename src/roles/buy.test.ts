@@ -19,13 +19,11 @@ test.each([
 ])('a refused payment whose 402 says charged: %j exits with %i', async (charged, code, says) => {
   const diagnostics = { reason: 'x', field: null, expected: null, received: null, hint: 'y' }
   const refused = { ...diagnostics, ...(charged !== undefined && { charged }) }
-  const fetched = vi.fn(
-    async () =>
-      new Response(JSON.stringify(fetched.mock.calls.length > 1 ? { diagnostics: refused } : {}), {
-        status: 402,
-        headers: { 'payment-required': quote },
-      }),
-  )
+  type Init = { readonly headers: Record<string, string> }
+  const fetched = vi.fn(async (_url: string, { headers }: Init) => {
+    const body = 'payment-signature' in headers ? { diagnostics: refused } : {}
+    return Response.json(body, { status: 402, headers: { 'payment-required': quote } })
+  })
   vi.stubGlobal('fetch', fetched)
   onTestFinished(() => void vi.unstubAllGlobals())
   const tell = vi.fn()
@@ -38,6 +36,12 @@ test.each([
   }
   expect(await buy('/pulse/BTC', options, shell)).toBe(code)
   expect(tell.mock.lastCall?.[0]).toContain(says)
+  const header = fetched.mock.calls.at(-1)?.[1].headers['payment-signature']
+  const resumed = `perpscope buy /pulse/BTC --url http://127.0.0.1:1 --resume ${header}`
+  expect(tell.mock.lastCall?.[0].includes(resumed), 'it can be sent again').toBe(code === 3)
+  await buy('/pulse/BTC', { ...options, json: true }, shell)
+  const report = JSON.parse(String(shell.write.mock.lastCall?.[0]))
+  expect('payment' in report).toBe(code === 3)
 })
 
 test('a declined payment is wrong usage, as the help says, and is not sent', async () => {

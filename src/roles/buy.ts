@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
-import type { Bought, ProblemBody } from '../client/client.ts'
+import type { Bought, PendingPayment, ProblemBody } from '../client/client.ts'
 import {
   IntermediaryError,
   PaymentRefusedError,
@@ -45,6 +45,7 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
       : keysIn(keyFile, solanaRpcUrl)
   const wallet = await buyerWallet(keys)
   let quoted: PaymentRequirements | null = null
+  let sent: PendingPayment | null = null
   const pay = async (quote: PaymentRequired): Promise<PaymentPayload> => {
     quoted = payableBy(keys, quote)
     await consent(quoted, options, shell)
@@ -61,7 +62,11 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
     pay,
     budget: { maxUsdPerCall: maxUsd, totalUsd: maxUsd },
     ...(payee && { payTo: payee }),
-    fetch: textAsJson,
+    fetch: (target, init) => {
+      const header = init.headers['payment-signature']
+      if (header !== undefined) sent = { url: target, header }
+      return textAsJson(target, init)
+    },
     wait: async (ms) => {
       tell(`perpscope: no answer yet, trying again in ${ms / 1_000} s\n`)
       await new Promise<void>((resolve) => systemClock.after(ms, resolve))
@@ -81,7 +86,7 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
     }
     return 0
   } catch (cause) {
-    const failure = failureOf(cause, { path: target, url })
+    const failure = failureOf(cause, { path: target, url }, sent)
     if (json) write(`${JSON.stringify({ path: target, ...failure.report })}\n`)
     else tell(`perpscope: ${failure.text}\n`)
     return failure.exitCode
@@ -147,7 +152,11 @@ type Failure = {
 }
 
 /** Message for a person, report for a program, and an exit code that shows whether money may have moved. */
-function failureOf(cause: unknown, call: { readonly path: string; readonly url: string }): Failure {
+function failureOf(
+  cause: unknown,
+  call: { readonly path: string; readonly url: string },
+  sent: PendingPayment | null,
+): Failure {
   if (cause instanceof RefusedError) {
     const { problem } = cause
     const exitCode = problem.charged === false ? EXIT_REFUSED : EXIT_OPEN
@@ -156,23 +165,26 @@ function failureOf(cause: unknown, call: { readonly path: string; readonly url: 
   if (cause instanceof PaymentRefusedError) {
     const { diagnostics } = cause
     const { charged = false } = diagnostics
-    const stated =
-      charged === null ? 'An earlier request may have charged it.' : 'Nothing was charged.'
-    const text = `the payment was refused: ${cause.message}\n${stated}`
-    const exitCode = charged === null ? EXIT_OPEN : EXIT_REFUSED
-    return { text, report: { charged, diagnostics }, exitCode }
+    const text = `the payment was refused: ${cause.message}\n`
+    const report = { charged, diagnostics }
+    if (charged === false || sent === null)
+      return { text: `${text}Nothing was charged.`, report, exitCode: EXIT_REFUSED }
+    return {
+      text: `${text}An earlier request may have charged it.\n${sendAgain(call, sent)}`,
+      report: { ...report, payment: sent },
+      exitCode: EXIT_OPEN,
+    }
   }
   if (cause instanceof UnpayableError || cause instanceof IntermediaryError) {
     const text = `not bought: ${cause.message.replace(/\.$/, '')}.\nNothing was charged.`
     return { text, report: { charged: false, error: cause.message }, exitCode: EXIT_REFUSED }
   }
   if (cause instanceof UnansweredError) {
-    const { header } = cause.payment
+    const { payment } = cause
     const text =
       `no answer came for a payment that may have been charged: ${reasonOf(cause.cause)}\n` +
-      `Send the same payment again; it is not charged twice:\n` +
-      resumeCommand(call, header)
-    return { text, report: { charged: null, payment: cause.payment }, exitCode: EXIT_OPEN }
+      sendAgain(call, payment)
+    return { text, report: { charged: null, payment }, exitCode: EXIT_OPEN }
   }
   // `fetch` throws it before anything is signed.
   if (cause instanceof TypeError && cause.cause !== undefined)
@@ -182,6 +194,13 @@ function failureOf(cause: unknown, call: { readonly path: string; readonly url: 
       { cause: cause.cause },
     )
   throw cause
+}
+
+function sendAgain(
+  call: { readonly path: string; readonly url: string },
+  { header }: PendingPayment,
+): string {
+  return `Send the same payment again; it is not charged twice:\n${resumeCommand(call, header)}`
 }
 
 /** Sends a payment again whose answer is missing. */
