@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { Command } from 'commander'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
+import type { Hex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { ServeOptions } from '../src/config/serve.ts'
@@ -400,6 +401,95 @@ test('a key that cancels its payment between verification and settlement is barr
   expect(await buy(host, await ground.paymentOf(buyer))).toMatchObject({
     status: 402,
     reason: BARRED,
+  })
+})
+
+describe('a key whose transaction waits longer than its settlement', () => {
+  /** Before the block of a transaction whose buyer was answered with `settlement_unknown`. */
+  type Meanwhile = (buyer: PrivateKeyAccount, nonce: Hex) => Promise<unknown>
+  const TIP = 50_000_000_000n
+  const cancels: Meanwhile = (buyer, nonce) => cancelAuthorization(ground.chain, buyer, nonce, TIP)
+
+  /** A buyer with two strikes, and then `waits`, which returns what finds the late outcome. */
+  async function struckTwice(options: Parameters<GasGround['hosted']>[0] = {}) {
+    const buyer = await ground.funded()
+    let cancel = async () => {}
+    const shop = await ground.hosted({ ...options, atWork: () => cancel() })
+    for (let count = 0; count < 2; count += 1) {
+      const header = await ground.paymentOf(buyer)
+      const { nonce } = read(shop, header).authorization
+      cancel = () => cancelAuthorization(ground.chain, buyer, nonce)
+      expect((await buy(shop.host, header, '/slow/BTC')).status).toBe(402)
+    }
+    expect(burnt(shop)).toBe(2)
+    return { buyer, shop }
+  }
+
+  const burnt = ({ events }: Hosted) => events.filter(({ kind }) => kind === 'burnt').length
+
+  /** @param between after the answer, with nothing mined yet */
+  async function waitsTooLong(
+    { buyer, shop }: Awaited<ReturnType<typeof struckTwice>>,
+    meanwhile: Meanwhile,
+    { between = async () => {}, validSeconds = 120 } = {},
+  ) {
+    const { client } = ground
+    const header = await ground.paymentOf(buyer, '', validSeconds)
+    const { nonce } = read(shop, header).authorization
+    await client.setAutomine(false)
+    try {
+      const { reason } = await buy(shop.host, header)
+      expect(reason).toBe('settlement_unknown')
+      await between()
+      const done = meanwhile(buyer, nonce)
+      // Into one block, and what pays more comes first.
+      await expect
+        .poll(async () => (await client.getTxpoolStatus()).pending, { timeout: 5_000 })
+        .toBeGreaterThanOrEqual(meanwhile === cancels ? 2 : 1)
+      await client.mine({ blocks: 1 })
+      await done
+    } finally {
+      await client.setAutomine(true)
+    }
+  }
+
+  const found = (shop: Hosted, count: number) =>
+    expect.poll(() => burnt(shop), { timeout: 30_000 }).toBe(count)
+
+  test.each([
+    ['cancels', cancels],
+    [
+      'is emptied',
+      async (buyer: PrivateKeyAccount) => putUsdc(ground.chain, buyer.address, PRICE - 1n),
+    ],
+  ] as const)('and %s meanwhile is barred by the third time', async (_what, meanwhile) => {
+    const { buyer, shop } = await struckTwice()
+    opened.push(shop)
+    await waitsTooLong({ buyer, shop }, meanwhile)
+    await found(shop, 3)
+    await putUsdc(ground.chain, buyer.address, FUNDS)
+    const { status, reason } = await buy(shop.host, await ground.paymentOf(buyer))
+    expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
+  })
+
+  test('is barred also by another process than the one that sent it', async () => {
+    const { buyer, shop } = await struckTwice({ ledgerPath })
+    await waitsTooLong({ buyer, shop }, cancels, { between: () => shop.close() })
+    const next = await hosted({ ledgerPath })
+    await found(next, 1)
+    const { status, reason } = await buy(next.host, await ground.paymentOf(buyer))
+    expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
+  })
+
+  test('is not barred if the authorization has expired by then', async () => {
+    const { buyer, shop } = await struckTwice()
+    opened.push(shop)
+    const validSeconds = 12
+    const between = () => new Promise<void>((resolve) => setTimeout(resolve, 5_000))
+    await waitsTooLong({ buyer, shop }, async () => {}, { validSeconds, between })
+    await found(shop, 3)
+    const { status, reason } = await buy(shop.host, await ground.paymentOf(buyer))
+    expect({ status, reason }).toEqual({ status: 200, reason: null })
   })
 })
 

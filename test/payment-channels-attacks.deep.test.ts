@@ -11,6 +11,7 @@ import type { ChannelConfig } from '../src/payment/channels/channel.ts'
 import { CHANNEL_CONTRACT, ChannelDigests, depositNonce } from '../src/payment/channels/channel.ts'
 import type { TransactionResult } from '../src/payment/channels/channel-chain.ts'
 import type { ChannelStore } from '../src/payment/channels/channel-store.ts'
+import { ContractPayers } from '../src/payment/evm/contract-payers.ts'
 import { exactEvm } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
@@ -483,6 +484,26 @@ describe('a deposit', () => {
     expect(sent).toHaveBeenCalledTimes(3)
   })
 
+  test('of a wallet that cancels it after the wait for its block counts against that wallet', async () => {
+    await onOwnChain()
+    const at = await shop()
+    const buyer = await fundedBuyer(at)
+    const failed = vi.spyOn(ContractPayers.prototype, 'failed')
+    onTestFinished(() => failed.mockRestore())
+    await client().setAutomine(false)
+    const payment = await withDeposit(buyer, at, PRICE, FUNDS)
+    expect((await buy(at, payment)).body()).toMatchObject({ code: 'settlement_unknown' })
+    const tip = 50_000_000_000n
+    const cancelled = cancelAuthorization(chain, buyer.key, nonceOf(buyer, payment), tip)
+    await expect.poll(async () => (await client().getTxpoolStatus()).pending).toBe(2)
+    await client().mine({ blocks: 1 })
+    await cancelled
+    expect(failed).not.toHaveBeenCalled()
+    at.clock.advance(6_000)
+    await expect.poll(() => failed.mock.calls.length, { timeout: 10_000 }).toBe(1)
+    expect(failed.mock.calls[0]).toMatchObject([{ payer: buyer.key.address, strikes: 1 }])
+  })
+
   test('of a stranger’s money is refused by its signature, before any wallet is counted', async () => {
     const at = await shop()
     const victim = await fundedBuyer(at)
@@ -642,7 +663,8 @@ describe('a refund', () => {
   test('that a block has reverted keeps the channel closed, because its signature is public', async () => {
     const { at, buyer } = await opening()
     vi.spyOn(at.desk.registry.chain, 'refund').mockResolvedValueOnce({
-      ...{ kind: 'reverted', reason: 'was mined and reverted', transaction: `0x${'1'.repeat(64)}` },
+      ...{ kind: 'reverted', reason: 'was mined and reverted' },
+      mined: { transactionHash: `0x${'1'.repeat(64)}`, gasUsed: 0n, blockNumber: 0n },
     })
     const reverted = await buy(at, await refund(buyer, at, PRICE, DEPOSIT))
     expect(reverted.body().diagnostics.reason).toMatch(/refund_transaction_failed$/)

@@ -20,6 +20,6 @@ export function monitoredFacilitator<P extends DecodedPayment>(
         watch.reportFailure()
       return settlement
     },
-    outcome: (payment) => facilitator.outcome(payment),
+    outcome: (payment, sent) => facilitator.outcome(payment, sent),
   }
 }

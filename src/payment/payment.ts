@@ -83,7 +83,8 @@ export interface Payment extends DecodedPayment {
   verify(): Promise<Verification>
   /** Settles with `finality` or a stronger one. */
   settle(finality: Finality): Promise<Settlement>
-  outcome(): Promise<Outcome>
+  /** @param sent by this service in an earlier attempt: a transaction that failed counts against its payer */
+  outcome(sent?: string | null): Promise<Outcome>
   /** Whether `check` itself rejects a payment that was used before, and returns what its client needs to continue. */
   readonly refusesRepetitions?: boolean
   /** Whether this payment is too old to be a retry: a repetition no longer gets the stored answer. */
@@ -156,5 +157,6 @@ export interface Facilitator<P extends DecodedPayment = DecodedPayment> {
   verify(payment: P): Promise<Verification>
   /** `confirmed` by default; a stronger finality than requested is allowed. */
   settle(payment: P, finality?: Finality): Promise<Settlement>
-  outcome(payment: P): Promise<Outcome>
+  /** See `Payment`. */
+  outcome(payment: P, sent?: string | null): Promise<Outcome>
 }

@@ -255,7 +255,7 @@ export class PurchasedAnswers {
         if (isFinal(row) || row.answer === null) return this.#sentAgain(request, presented, row)
         if (isTakenOver) {
           await delivery.expectCaller(presented, CALLER_ACCESS_MS)
-          const verdict = await coordinator.reconcile(key, payment)
+          const verdict = await coordinator.reconcile(key, payment, row.transaction)
           return await responses.concluded(request, presented, verdict, row.answer)
         }
         if (waitedMs >= COPY_WAIT_MS_MAX) return stillInFlight(request)

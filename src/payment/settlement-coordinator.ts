@@ -125,9 +125,17 @@ export class SettlementCoordinator {
     return this.#record(key, { kind: 'paid', transaction })
   }
 
-  /** Determines the outcome of an open payment for a buyer that waits; settles it if that is still possible. */
-  async reconcile(key: PaymentKey, payment: Payment): Promise<SettlementVerdict> {
-    return this.#record(key, (await this.#judged(payment)) ?? (await this.#again(key, payment)))
+  /**
+   * Determines the outcome of an open payment for a buyer that waits; settles it if that is still possible.
+   * @param sent transaction of an earlier attempt, if it is known
+   */
+  async reconcile(
+    key: PaymentKey,
+    payment: Payment,
+    sent: string | null,
+  ): Promise<SettlementVerdict> {
+    const verdict = (await this.#judged(payment, sent)) ?? (await this.#again(key, payment))
+    return this.#record(key, verdict)
   }
 
   /**
@@ -135,10 +143,10 @@ export class SettlementCoordinator {
    * settled again. Otherwise the chain is only asked: no money is taken for an answer that may never be fetched.
    */
   async followUp(
-    { key, state, begunMs }: OpenPayment,
+    { key, state, begunMs, transaction }: OpenPayment,
     payment: Payment,
   ): Promise<SettlementVerdict> {
-    const judged = await this.#judged(payment)
+    const judged = await this.#judged(payment, transaction)
     if (state === 'unknown')
       return this.#record(key, judged ?? open('the buyer has not returned for the answer'))
     const isOverdue = this.#clock.nowMs() - begunMs > TRANSFER_OVERDUE_MS
@@ -149,8 +157,8 @@ export class SettlementCoordinator {
   }
 
   /** Verdict by the chain alone; null if the payment can still be settled. */
-  async #judged(payment: Payment): Promise<SettlementVerdict | null> {
-    const outcome = await this.#outcome(payment)
+  async #judged(payment: Payment, sent: string | null): Promise<SettlementVerdict | null> {
+    const outcome = await this.#outcome(payment, sent)
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     if (outcome.kind === 'forfeited') return refused('nonce_already_used')
     if (outcome.kind === 'expired') return refused('payment_expired')
@@ -235,10 +243,10 @@ export class SettlementCoordinator {
     return refused(reason, mayMeanNonceUsed(reason) ? chargeOf(outcome) : false)
   }
 
-  #outcome(payment: Payment): Promise<Outcome> {
+  #outcome(payment: Payment, sent: string | null = null): Promise<Outcome> {
     return this.#bounded(
       OUTCOME_MS_MAX,
-      () => payment.outcome(),
+      () => payment.outcome(sent),
       (reason): Outcome => ({ kind: 'unknown', reason }),
     )
   }

@@ -128,9 +128,10 @@ export async function startGasGround() {
     })
   }
   /** @param suffix makes a signature that only contracts accept, whose transfer may use more gas */
-  const paymentOf = async (buyer: PrivateKeyAccount, suffix = '') => {
+  const paymentOf = async (buyer: PrivateKeyAccount, suffix = '', validSeconds = 120) => {
     const nowMs = systemClock.nowMs()
-    const payment = await signedPayload(buyer, { amount: PRICE, payTo, nowMs })
+    const validBeforeSeconds = BigInt(Math.floor(nowMs / 1_000) + validSeconds)
+    const payment = await signedPayload(buyer, { amount: PRICE, payTo, nowMs, validBeforeSeconds })
     payment.payload.signature += suffix as ''
     return encodedPayment(payment)
   }

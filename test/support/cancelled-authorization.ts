@@ -18,11 +18,15 @@ const abi = parseAbi([
   'function cancelAuthorization(address authorizer, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
 ])
 
-/** Cancels an authorization; its payer may do so at any time, with gas paid by anyone. */
+/**
+ * Cancels an authorization; its payer may do so at any time, with gas paid by anyone.
+ * @param tip priority fee in wei, to come before a transfer that waits for its block
+ */
 export async function cancelAuthorization(
   chain: EvmChain,
   buyer: PrivateKeyAccount,
   nonce: Hex,
+  tip?: bigint,
 ): Promise<void> {
   const client = createTestClient({
     mode: 'anvil',
@@ -44,11 +48,19 @@ export async function cancelAuthorization(
     message: { authorizer: buyer.address, nonce },
   })
   const { r, s, v = 0n } = parseSignature(signature)
+  const { address } = client.account
   const hash = await client.writeContract({
     address: chain.usdc,
     abi,
     functionName: 'cancelAuthorization',
     args: [buyer.address, nonce, Number(v), r, s],
+    // An estimate would find that the waiting transfer has used the nonce.
+    ...(tip === undefined
+      ? {}
+      : {
+          nonce: await client.getTransactionCount({ address, blockTag: 'pending' }),
+          ...{ gas: 100_000n, maxPriorityFeePerGas: tip, maxFeePerGas: 2n * tip + 10_000_000_000n },
+        }),
   })
   await minedReceipt(client, hash)
 }

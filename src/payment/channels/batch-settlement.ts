@@ -164,12 +164,15 @@ class ChannelPayment implements Payment {
   }
 
   /** A voucher that was not recorded with its answer can never be charged on its own. */
-  async outcome(): Promise<Outcome> {
+  async outcome(sent: string | null = null): Promise<Outcome> {
     const { voucher, kind } = this.#payload
     const before = await this.#sold()
     if (before?.kind === 'settled') return before
     const channel = await this.#channel()
     const isPassed = channel !== null && channel.charged >= voucher.cumulative
+    // A node that does not answer changes nothing about the outcome.
+    if (kind === 'deposit' && sent !== null)
+      await this.#registry.chain.countFailedAfterwards(this.#wanted(), sent).catch(() => undefined)
     return kind === 'deposit' && !isPassed
       ? { kind: 'unused', asOfSeconds: Math.floor(this.#options.clock.nowMs() / 1_000) }
       : { kind: 'forfeited' }
@@ -307,8 +310,7 @@ class ChannelPayment implements Payment {
     if (begin === 'changed') return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
     const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
     // Once it was in a block, the payer can send the signed refund itself, also after a revert: the channel stays closed.
-    const isPublic =
-      sent.kind === 'mined' || (sent.kind === 'reverted' && sent.transaction !== undefined)
+    const isPublic = sent.kind === 'mined' || (sent.kind === 'reverted' && sent.mined !== undefined)
     const isOver = !isPublic && (sent.kind === 'reverted' || sent.kind === 'unsent')
     // Another gateway may have sent the same refund; the chain's refund nonce has then increased.
     const isMine = begin === 'begun' && isOver

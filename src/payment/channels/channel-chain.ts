@@ -1,5 +1,5 @@
-import type { Address, Hex } from 'viem'
-import { encodeAbiParameters, encodeFunctionData } from 'viem'
+import type { Address, Hex, TransactionReceipt } from 'viem'
+import { encodeAbiParameters, encodeFunctionData, isAddressEqual } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import type { Clock } from '../../domain/clock.ts'
 import { chainOutcome } from '../evm/chain-outcome.ts'
@@ -9,7 +9,7 @@ import { isTurnedAway, revertReason } from '../evm/node-answer.ts'
 import type { NodeClient } from '../evm/node-client.ts'
 import { nodeClient } from '../evm/node-client.ts'
 import { payerCode } from '../evm/payer-code.ts'
-import { Receipts } from '../evm/receipts.ts'
+import { Receipts, receiptOf } from '../evm/receipts.ts'
 import { feeOf } from '../evm/transaction-cost.ts'
 import type { TransactionSender } from '../evm/transaction-sender.ts'
 import { MULTICALL3_ADDRESS } from '../evm/transfer.ts'
@@ -24,17 +24,13 @@ import type { Deposit } from './channel-payload.ts'
 /** Result of a transaction. */
 export type TransactionResult =
   | { readonly kind: 'mined'; readonly transaction: Hex | '' }
-  /** Rejected by the chain without effect. `transaction`: it was mined, so its calldata and signatures are public. */
-  | {
-      readonly kind: 'reverted'
-      readonly reason: string
-      readonly transaction?: Hex
-      readonly gas?: bigint
-      readonly blockNumber?: bigint
-    }
+  /** Rejected by the chain without effect. `mined`: its calldata and signatures are public. */
+  | { readonly kind: 'reverted'; readonly reason: string; readonly mined?: MinedTransaction }
   /** Never sent. */
   | { readonly kind: 'unsent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly reason: string; readonly transaction: Hex }
+
+type MinedTransaction = Pick<TransactionReceipt, 'transactionHash' | 'gasUsed' | 'blockNumber'>
 
 /** A deposit and its channel. */
 export type ChannelDeposit = {
@@ -162,15 +158,30 @@ export class ChannelChain {
       const barred = await this.#options.payers.barred(payer)
       if (barred !== null) return { kind: 'reverted', reason: barred }
       const sent = await this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
-      await this.#countFailed(wanted, sent)
+      if (sent.kind === 'reverted' && sent.mined !== undefined)
+        await this.#countFailed(wanted, sent.mined)
       return sent
     })
   }
 
+  /**
+   * Counts a deposit that was mined, and failed, after its settlement had ended. One that waited until its authorization
+   * had expired is not the payer's fault.
+   */
+  async countFailedAfterwards(wanted: ChannelDeposit, transaction: string): Promise<void> {
+    const promised = await receiptOf(this.#client, transaction as Hex)
+    if (promised === null || !isAddressEqual(promised.from, this.authorizer)) return
+    const receipt = await this.#receipts.sealed(promised, this.#options.clock.nowMs())
+    if (receipt?.status !== 'reverted') return
+    const { timestamp } = await this.#client.getBlock({ blockNumber: receipt.blockNumber })
+    if (timestamp < wanted.deposit.validBefore) await this.#countFailed(wanted, receipt)
+  }
+
   /** The payer is at fault, because the estimate succeeded just before, unless another sender made the deposit. */
-  async #countFailed(wanted: ChannelDeposit, sent: TransactionResult): Promise<void> {
-    if (sent.kind !== 'reverted' || sent.transaction === undefined) return
-    const { transaction, gas = 0n, blockNumber = 0n } = sent
+  async #countFailed(
+    wanted: ChannelDeposit,
+    { transactionHash: transaction, gasUsed: gas, blockNumber }: MinedTransaction,
+  ): Promise<void> {
     const strikes = (await this.#isMadeByOther(wanted, blockNumber)) ? 0 : 1
     const { payer } = wanted.config
     await this.#options.payers.failed({
@@ -272,10 +283,7 @@ export class ChannelChain {
       })
       return receipt.status === 'success'
         ? { kind: 'mined', transaction }
-        : {
-            ...{ kind: 'reverted', reason: `${transaction} was mined and reverted`, transaction },
-            ...{ gas: receipt.gasUsed, blockNumber: receipt.blockNumber },
-          }
+        : { kind: 'reverted', reason: `${transaction} was mined and reverted`, mined: receipt }
     } catch (cause) {
       // It may have been dropped, and its nonce be free again.
       if (signed.length > 0) sender.discardNonce()

@@ -83,7 +83,7 @@ export function exactEvm({
         screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },
         verify: () => facilitator.verify(payment),
         settle: (finality) => facilitator.settle(payment, finality),
-        outcome: () => facilitator.outcome(payment),
+        outcome: (sent) => facilitator.outcome(payment, sent),
       }
     },
   }

@@ -84,7 +84,9 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
   const onMined = (receipt: TransactionReceipt) => {
     options.recordCost?.(settlementCost(network, receipt))
   }
-  const settlements = new Settlements({ node, simulation, sender, payers, clock, onMined })
+  const settlements = new Settlements({
+    ...{ node, simulation, sender, payers, clock, onMined, account: account.address },
+  })
   /** A transfer that was found on chain can be of another sender. Without an answer its fee stays unknown. */
   const recordFound = async (transaction: string) => {
     const receipt = await receiptOf(node, transaction as Hex).catch(() => null)
@@ -128,16 +130,17 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
         (hasWaited) => settlements.settle(payment, finality, hasWaited ? undefined : code),
       )
     },
-    async outcome(payment) {
-      const isPending = await settlements.isPending(payment)
+    async outcome(payment, sent = null) {
+      const isPending = await settlements.isPending(payment, sent)
       const outcome = await chainOutcome(node, payment)
       if (outcome.kind === 'settled') {
         settlements.paid(payment, outcome.transaction)
         if (options.recordCost) await recordFound(outcome.transaction)
       }
-      // After its expiry no block can include it.
+      // After its expiry no block can include it. One whose nonce is cancelled fails when a block has it.
       const isMinable =
-        outcome.kind === 'unused' && outcome.asOfSeconds < payment.validBeforeSeconds
+        outcome.kind === 'forfeited' ||
+        (outcome.kind === 'unused' && outcome.asOfSeconds < payment.validBeforeSeconds)
       return isPending && isMinable
         ? { kind: 'unknown', reason: 'the transaction is in no block yet' }
         : outcome

@@ -1,5 +1,5 @@
-import type { Hex, TransactionReceipt } from 'viem'
-import { TransactionNotFoundError } from 'viem'
+import type { Address, Hex, TransactionReceipt } from 'viem'
+import { isAddressEqual, TransactionNotFoundError } from 'viem'
 import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { BARRING_STRIKES } from '../failed-settlements.ts'
@@ -16,7 +16,7 @@ import type { NodeClient } from './node-client.ts'
 import { payerCode } from './payer-code.ts'
 import { Receipts, receiptOf } from './receipts.ts'
 import type { BroadcastTransaction, TransactionSender } from './transaction-sender.ts'
-import { pays, togetherCall, transferCall } from './transfer.ts'
+import { pays, togetherCall, transferCall, transfersIn } from './transfer.ts'
 import type { TransferSimulation } from './transfer-simulation.ts'
 
 export type SettlementsOptions = {
@@ -25,6 +25,8 @@ export type SettlementsOptions = {
   readonly sender: TransactionSender
   readonly payers: ContractPayers
   readonly clock: Clock
+  /** Of the sender. */
+  readonly account: Address
   /** Receives the receipt of each transaction in a sealed block. */
   readonly onMined: (receipt: TransactionReceipt) => void
 }
@@ -89,19 +91,23 @@ export class Settlements {
   readonly #sender: TransactionSender
   readonly #payers: ContractPayers
   readonly #clock: Clock
+  readonly #account: Address
   readonly #receipts: Receipts
   readonly #onMined: SettlementsOptions['onMined']
   readonly #batcher: Batcher<Job>
   /** Last transaction of each payment that can still be mined, by payment hash. */
   readonly #pending = new BoundedMap<string, Attempt>(PENDING_MAX)
+  /** Failed transactions of payments whose settlement had ended, by payment hash. */
+  readonly #failedLate = new BoundedMap<string, Hex>(PENDING_MAX)
   #aloneUntilMs = 0
 
-  constructor({ node, simulation, sender, payers, clock, onMined }: SettlementsOptions) {
+  constructor({ node, simulation, sender, payers, clock, account, onMined }: SettlementsOptions) {
     this.#node = node
     this.#simulation = simulation
     this.#sender = sender
     this.#payers = payers
     this.#clock = clock
+    this.#account = account
     this.#receipts = new Receipts(node, clock)
     this.#onMined = onMined
     this.#batcher = new Batcher({
@@ -151,15 +157,43 @@ export class Settlements {
     return settlement.kind === 'settled' ? { ...settlement, isFinal: true } : settlement
   }
 
-  /** Whether a transaction of this payment waits for its block. */
-  async isPending(payment: ExactEvmPayment): Promise<boolean> {
-    const hash = this.#pending.get(payment.hash)?.transaction
-    if (hash === undefined) return false
+  /**
+   * Whether a transaction of this payment waits for its block. One that was mined after its settlement had ended, and did
+   * not pay, counts against its payer.
+   * @param sent the last transaction in the ledger; another process, or one before a restart, can have sent it
+   */
+  async isPending(payment: ExactEvmPayment, sent: string | null): Promise<boolean> {
+    const hash = this.#pending.get(payment.hash)?.transaction ?? (sent as Hex | null)
+    if (hash === null || this.#failedLate.get(payment.hash) === hash) return false
     try {
-      return (await this.#node.getTransaction({ hash })).blockNumber === null
+      const receipt = await receiptOf(this.#node, hash)
+      const transaction = await this.#node.getTransaction({ hash })
+      if (receipt === null) return true
+      if (pays(receipt.logs, payment) || !isAddressEqual(receipt.from, this.#account)) return false
+      const sealed = await this.#sealed(receipt, this.#clock.nowMs())
+      if (sealed === null) return true
+      if (pays(sealed.logs, payment)) return false
+      const adopted: Attempt = {
+        ...{ transaction: hash, code: null, reserved: null, isCounted: false },
+        ...{ members: transfersIn(transaction), gasMax: transaction.gas },
+      }
+      await this.#failedAfterwards(payment, this.#pending.get(payment.hash) ?? adopted, sealed)
+      return false
     } catch (cause) {
       return !(cause instanceof TransactionNotFoundError)
     }
+  }
+
+  /** A transaction that waited until its authorization had expired is not the payer's fault. */
+  async #failedAfterwards(
+    payment: ExactEvmPayment,
+    attempt: Attempt,
+    receipt: TransactionReceipt,
+  ): Promise<void> {
+    const { timestamp } = await this.#node.getBlock({ blockNumber: receipt.blockNumber })
+    this.#pending.delete(payment.hash)
+    this.#failedLate.set(payment.hash, attempt.transaction)
+    await this.#failed(payment, attempt, receipt, timestamp >= payment.authorization.validBefore)
   }
 
   /** The chain shows that this transaction paid; its receipt came after the settlement had ended. */
@@ -337,6 +371,7 @@ export class Settlements {
     payment: ExactEvmPayment,
     attempt: Attempt,
     { gasUsed, blockNumber }: TransactionReceipt,
+    isExcused = false,
   ): Promise<Settlement | null> {
     const { payer, authorization } = payment
     const { transaction, reserved, members, gasMax } = attempt
@@ -352,7 +387,7 @@ export class Settlements {
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
     const failure = { hasCode: code !== null, isBurnt, blockNumber }
-    const strikes = await this.#strikes(payment, verification, failure)
+    const strikes = isExcused && !isBurnt ? 0 : await this.#strikes(payment, verification, failure)
     await this.#payers.failed({
       ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),

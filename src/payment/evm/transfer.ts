@@ -1,5 +1,11 @@
 import type { Address, Hex, Log } from 'viem'
-import { encodeFunctionData, isAddressEqual, parseAbi, parseEventLogs } from 'viem'
+import {
+  decodeFunctionData,
+  encodeFunctionData,
+  isAddressEqual,
+  parseAbi,
+  parseEventLogs,
+} from 'viem'
 import type { ExactEvmPayment } from './exact-evm.ts'
 import { isKeySignature } from './exact-payload.ts'
 import { CONTRACT_GAS_MAX, KEY_GAS_MAX } from './gas-limits.ts'
@@ -58,6 +64,12 @@ export function togetherCall(calls: readonly ContractCall[]): ContractCall {
     data,
     gas: TOGETHER_GAS + TOGETHER_GAS_EACH * BigInt(calls.length),
   }
+}
+
+/** Number of transfers in a transaction of `transferCall` or `togetherCall`. */
+export function transfersIn({ to, input }: { readonly to: Address | null; readonly input: Hex }) {
+  if (to === null || !isAddressEqual(to, MULTICALL3_ADDRESS)) return 1
+  return decodeFunctionData({ abi: multicallAbi, data: input }).args[0].length
 }
 
 /**

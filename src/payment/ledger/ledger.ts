@@ -69,6 +69,8 @@ export type OpenPayment = {
   readonly state: 'unknown' | 'unconfirmed'
   readonly begunMs: number
   readonly route: string
+  /** null if none is known. */
+  readonly transaction: string | null
   readonly wire: PaymentPayload
 }
 

@@ -212,12 +212,13 @@ export class PostgresLedger implements Ledger {
            WHERE state IN ('unknown', 'unconfirmed') AND payment IS NOT NULL AND updated_ms <= $1
              AND (held_until IS NULL OR held_until < now())
            ORDER BY updated_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
-         RETURNING network, asset, payer, nonce, state, begun_ms::float8 AS "begunMs", route, payment`,
+         RETURNING network, asset, payer, nonce, state, begun_ms::float8 AS "begunMs", route,
+           transaction_hash AS "transaction", payment`,
       [untouchedSinceMs, nowMs, this.#gateway],
     )
     if (row === undefined) return null
-    const { state, begunMs, route, payment, ...key } = row
-    return { key, state, begunMs, route, wire: JSON.parse(payment) as PaymentPayload }
+    const { state, begunMs, route, transaction, payment, ...key } = row
+    return { key, state, begunMs, route, transaction, wire: JSON.parse(payment) as PaymentPayload }
   }
 
   async exposure(): Promise<bigint> {
@@ -429,6 +430,7 @@ type OpenRow = PaymentKey & {
   readonly state: 'unknown' | 'unconfirmed'
   readonly begunMs: number
   readonly route: string
+  readonly transaction: string | null
   readonly payment: string
 }
 

@@ -59,6 +59,7 @@ type OpenRow = PaymentKey & {
   readonly state: 'unknown' | 'unconfirmed'
   readonly begunMs: number
   readonly route: string
+  readonly transaction: string | null
   readonly payment: string
 }
 
@@ -265,9 +266,9 @@ export class SqliteLedger implements Ledger {
   async nextOpen(untouchedSinceMs: number, nowMs: number): Promise<OpenPayment | null> {
     const row = this.#statements.open.get(untouchedSinceMs)
     if (row === undefined) return null
-    const { id, state, begunMs, route, payment, ...key } = row
+    const { id, state, begunMs, route, transaction, payment, ...key } = row
     this.#statements.lookedAt.run(nowMs, id)
-    return { key, state, begunMs, route, wire: JSON.parse(payment) as PaymentPayload }
+    return { key, state, begunMs, route, transaction, wire: JSON.parse(payment) as PaymentPayload }
   }
 
   async exposure(): Promise<bigint> {
@@ -419,7 +420,8 @@ function statementsOf(db: Database.Database) {
       UPDATE payments SET state = 'unknown', finality = 'confirmed'
         WHERE state = 'settling' AND updated_ms < ?`),
     open: db.prepare<[number], OpenRow>(`
-      SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route, payment
+      SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route,
+          transaction_hash AS "transaction", payment
         FROM payments
         WHERE state IN ('unknown', 'unconfirmed') AND payment IS NOT NULL AND updated_ms <= ?
         ORDER BY updated_ms LIMIT 1`),
