@@ -38,8 +38,8 @@ const BPS = 1e-4
 const names = evmChains.map(({ chain }) => chain)
 const market = rememberedMarket({ seed: 5, startMs: START_MS })
 
-/** Reply of a node: the simulated answer or a fault. */
-type Node = (answer: () => string, body: unknown) => string | 'dead' | 'silent'
+/** Reply of a node: the simulated answer, perhaps to another body, or a fault. */
+type Node = (answer: (body?: unknown) => string, body: unknown) => string | 'dead' | 'silent'
 
 class Run {
   readonly events: MarketEvent[] = []
@@ -56,6 +56,7 @@ class Run {
     id: SourceId,
     scenario: readonly ScenarioEvent[] = [],
     nodes: Record<string, Node> = { node: (answer) => answer() },
+    assets: readonly string[] = [],
   ) {
     this.#id = id
     this.nodes = nodes
@@ -64,7 +65,7 @@ class Run {
     const listen = sources[id]
     assert(listen !== undefined)
     const context = {
-      assets: () => [],
+      assets: () => assets,
       onNotice: (notice: SourceNotice) => this.notices.push(notice),
     }
     listen({ urls: Object.keys(nodes) }, context, this.#runtime()).subscribe({
@@ -119,7 +120,7 @@ class Run {
             const { method } = body as { readonly method: string }
             this.asked.push({ url, method, atMs: this.#kernel.nowMs - START_MS })
             const isDead = this.reference.isDead(this.#id, this.#kernel.nowMs)
-            const answer = () => this.#answer(body)
+            const answer = (asked = body) => this.#answer(asked)
             return isDead ? 'dead' : (this.nodes[url]?.(answer, body) ?? 'dead')
           }),
           concatMap((reply) => {
@@ -476,6 +477,27 @@ describe('pyth-evm', () => {
     }
     const newest = Math.max(...prices.map(({ timeExchangeMs }) => timeExchangeMs))
     expect(START_MS + 5 * MINUTE_MS - newest, 'only the twin is that fresh').toBeLessThan(MINUTE_MS)
+  })
+
+  test.each([
+    { listed: 4, missing: 2, states: ['up 0'] },
+    { listed: 4, missing: 3, states: ['degraded 0: 3 of 4 feeds missing'] },
+    { listed: 1, missing: 1, states: ['degraded 0: 1 of 1 feeds missing'] },
+    { listed: 0, missing: pythFeeds.length - 1, states: ['up 0'] },
+  ])('without $missing feeds, of $listed that are listed, is $states', (row) => {
+    const hidden = pythFeeds.slice(0, row.missing).map(({ id }) => id.slice(2))
+    // No contract has such a feed.
+    const unknown = 'f'.repeat(64)
+    const node: Node = (answer, body) =>
+      answer(
+        JSON.parse(hidden.reduce((text, id) => text.replaceAll(id, unknown), JSON.stringify(body))),
+      )
+    const assets = pythFeeds.slice(0, row.listed).map(({ asset }) => asset)
+    const run = new Run('pyth-evm', [], { node }, assets).runUntil(MINUTE_MS)
+    expect(run.statesOf('pyth-evm').slice(1)).toEqual(row.states)
+    expect(new Set(run.of('oracle-price').map(({ asset }) => asset)).size).toBe(
+      pythFeeds.length - row.missing,
+    )
   })
 
   test('reports a wide confidence, and down if no feed is left', () => {

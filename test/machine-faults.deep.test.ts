@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import type { Finding } from '../src/roles/doctor/finding.ts'
 import { buy, newPayment, PRICE } from './support/killed-sales.ts'
 import type { Rig } from './support/service.ts'
 import {
@@ -160,6 +161,36 @@ describe('a service on a machine', () => {
       await until('the same payment buys', async () => (await buy(rig, payment)).status === 200)
     },
   )
+
+  test('that is frozen is reported by the doctor, which does not wait for it', async () => {
+    process.kill(pid, 'SIGSTOP')
+    onTestFinished(() => void process.kill(pid, 'SIGCONT'))
+    const beganMs = performance.now()
+    const { port } = new URL(rig.url)
+    const { output, code } = await runCommand([
+      ...['doctor', '--json', '--payment', 'open', '--source', 'http://127.0.0.1:1'],
+      ...['--outside', 'off', '--data-dir', disk ?? rig.dataDir],
+      ...['--port', port, '--admin-port', String(rig.adminPort)],
+    ])
+    // It waits for one answer, at most 10 s, on a machine that may be busy.
+    expect(performance.now() - beganMs).toBeLessThan(30_000)
+    expect(code).toBe(1)
+    const { checks } = JSON.parse(output) as { readonly checks: readonly Finding[] }
+    expect(checks.find(({ check }) => check === 'service')).toMatchObject({
+      status: 'warn',
+      found: `the data directory is in use, but nothing answers on admin port ${rig.adminPort}`,
+      advice: expect.stringContaining('check whether it hangs'),
+    })
+    expect(checks.find(({ check }) => check === 'ports')).toMatchObject({
+      status: 'fail',
+      found: expect.stringContaining('EADDRINUSE'),
+    })
+    process.kill(pid, 'SIGCONT')
+    await until(
+      'it sells again',
+      async () => (await buy(rig, await newPayment(rig))).status === 200,
+    )
+  })
 
   /** The service may take some of the room first. */
   function fill(path: string): void {

@@ -173,6 +173,25 @@ describe('perpscope mcp', () => {
     expect(await spent()).toBe(PULSE_PRICE)
   })
 
+  test('signs nothing for a call whose quote comes after the end of its input', async () => {
+    const [held, release] = gate()
+    const { payments, quotes, lists } = road.begin((_payment, reply) => reply, held)
+    const { child, spent, output, errors, exit } = await calling()
+    await expect.poll(quotes).toBe(1)
+    // Without its line end it is read at the end of the input.
+    child.stdin.end(JSON.stringify({ jsonrpc: '2.0', id: 2, method: 'tools/list' }))
+    await expect.poll(lists).toBe(1)
+    release()
+    expect(await exit).toEqual([0, null])
+    expect(answerIn(await output)).toMatchObject({
+      isError: true,
+      content: [{ text: 'Cancelled before anything was paid.' }],
+    })
+    expect(await errors).not.toContain('USDC spent')
+    expect(payments).toEqual([])
+    expect(await spent()).toBe(0n)
+  })
+
   test('names the command that fetches an answer if its host died before it came', async () => {
     const [held, release] = gate()
     const { payments } = road.begin((_payment, reply) => held.then(() => reply), Promise.resolve())
@@ -351,6 +370,8 @@ type Trip = {
   readonly payments: string[]
   readonly quotes: () => number
   readonly quotesAnswered: () => number
+  /** Requests for the list of tools. */
+  readonly lists: () => number
 }
 type Road = {
   readonly url: string
@@ -362,7 +383,7 @@ type Road = {
 async function roadTo(): Promise<Road> {
   const gateway = await ground.gateway()
   let [meddle, held]: [Meddle, Promise<void>] = [(_payment, reply) => reply, Promise.resolve()]
-  let [payments, quotes, quotesAnswered]: [string[], number, number] = [[], 0, 0]
+  let [payments, quotes, quotesAnswered, lists]: [string[], number, number, number] = [[], 0, 0, 0]
   const server: Server = createServer((request, response) => {
     void carry(request, response).catch(() => response.destroy())
   })
@@ -384,6 +405,7 @@ async function roadTo(): Promise<Road> {
     const message = sent === '' ? {} : JSON.parse(sent)
     const payment = message.params?._meta?.['x402/payment']
     if (payment !== undefined) payments.push(JSON.stringify(payment))
+    if (message.method === 'tools/list') lists += 1
     const isQuote = message.method === 'tools/call' && payment === undefined
     if (isQuote) {
       quotes += 1
@@ -413,8 +435,11 @@ async function roadTo(): Promise<Road> {
     url: `http://127.0.0.1:${port}`,
     begin: (nextMeddle, quotesHeld) => {
       ;[meddle, held] = [nextMeddle, quotesHeld]
-      ;[payments, quotes, quotesAnswered] = [[], 0, 0]
-      return { payments, quotes: () => quotes, quotesAnswered: () => quotesAnswered }
+      ;[payments, quotes, quotesAnswered, lists] = [[], 0, 0, 0]
+      return {
+        ...{ payments, quotes: () => quotes, quotesAnswered: () => quotesAnswered },
+        lists: () => lists,
+      }
     },
   }
 }

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isTrustedProxy } from './proxy-trust.ts'
+import { adminFixture } from './testing/admin-fixture.ts'
 import { gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
 
 describe('on a real socket', () => {
@@ -76,11 +77,15 @@ describe('on a real socket', () => {
     expect(bodyOf(reply)).toMatchObject({ code: 'invalid_parameter', charged: null })
   })
 
-  test('an unknown expectation is ignored', async () => {
+  test('an unknown expectation is ignored, also on the admin port', async () => {
     const { app } = gatewayFixture({ payment: quotingGate })
     const reply = await exchange(app, 'GET /pulse/BTC HTTP/1.1\r\nHost: a\r\nExpect: foo')
     expect(reply).toMatch(/^HTTP\/1\.1 402 /)
     expect(reply).toContain('x-content-type-options: nosniff')
+    const { admin } = adminFixture()
+    const alive = await exchange(admin, 'GET /livez HTTP/1.1\r\nHost: localhost\r\nExpect: foo')
+    expect(alive).toMatch(/^HTTP\/1\.1 200 /)
+    expect(alive).toContain('x-content-type-options: nosniff')
   })
 
   test.each([
