@@ -33,15 +33,13 @@ test('twenty payments at once of a wallet with money for one fail on Solana twic
   const rig = solanaRig(chain, promptClock)
   const ledger = new SqliteLedger(':memory:')
   const facilitator = rig.facilitator({ failures: ledger.failures })
-  let arrived = 0
+  let verified = 0
   // All are verified before the first is sent.
-  let release = () => {}
-  const all = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: all, resolve: release, reject: giveUp } = Promise.withResolvers<void>()
+  all.catch(() => undefined)
   const atWork = () => {
-    arrived += 1
-    if (arrived === 20) release()
+    verified += 1
+    if (verified === 20) release()
     return all
   }
   const host = await rig.hosted({ ledger, methods: [rig.method(facilitator)], atWork })
@@ -51,7 +49,17 @@ test('twenty payments at once of a wallet with money for one fail on Solana twic
   const payments = await Promise.all(
     Array.from({ length: 20 }, (_, index) => rig.paymentOf(buyer, { memo: `${index}` })),
   )
-  const answers = await Promise.all(payments.map((payment) => buy(host, payment, '/slow/BTC')))
+  const bought = async (payment: string) => {
+    const answer = await buy(host, payment, '/slow/BTC')
+    if (verified === 20) return answer
+    const cause = new Error(
+      `only ${verified} of 20 payments were verified when one was answered with ${answer.status}: ${answer.text}`,
+    )
+    // The others would wait for it until the test is over.
+    giveUp(cause)
+    throw cause
+  }
+  const answers = await Promise.all(payments.map(bought))
   expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(402)])
   const landed = 1n + 2n
   expect(before - chain.lamportsOf(chain.accounts.facilitator.address)).toBe(landed * 10_001n)
