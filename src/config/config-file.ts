@@ -6,7 +6,7 @@ import { nearestNames } from '../domain/nearest-names.ts'
 import type { FileForm, SettingOption } from './option.ts'
 
 /** A value of a configuration file, as the texts that the same flag would have, once or several times. */
-export type FileValue = {
+type FileValue = {
   readonly texts: readonly string[]
   readonly line: number
   /** Of a table: one for each text. */
