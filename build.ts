@@ -29,6 +29,8 @@ const CHUNKS = 'chunks'
 /** `tsc -p tsconfig.build.json` emits there. */
 const EMITTED_TYPES = 'node_modules/.cache/perpscope/types/client'
 const SECP256K1 = 'node_modules/secp256k1'
+/** Others verify signatures by WebAssembly. The file for Windows would be a twentieth of the tarball. */
+const SECP256K1_PLATFORMS = ['linux-x64', 'darwin-arm64']
 /** The script of `/docs`, as its makers bundled it: `src/roles/docs-viewer.ts` reads it in `viewer`. */
 const VIEWER = 'node_modules/openapi-explorer'
 
@@ -115,7 +117,10 @@ for (const { path, contents } of bundles.flatMap(({ outputFiles }) => outputFile
 chmodSync(`${OUT}/main.js`, 0o755)
 for (const [name, text] of await clientTypes(EMITTED_TYPES))
   writeFileSync(`${OUT}/client/${name}`, text)
-cpSync(`${SECP256K1}/prebuilds`, `${OUT}/secp256k1/prebuilds`, { recursive: true })
+for (const platform of SECP256K1_PLATFORMS)
+  cpSync(`${SECP256K1}/prebuilds/${platform}`, `${OUT}/secp256k1/prebuilds/${platform}`, {
+    recursive: true,
+  })
 copyFileSync('src/node-version.cjs', `${OUT}/node-version.cjs`)
 mkdirSync(`${OUT}/viewer`)
 writeFileSync(
