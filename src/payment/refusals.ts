@@ -56,6 +56,8 @@ export function failedTooOften(
     detail: charged === null ? withCharge(detail, MAY_BE_CHARGED) : detail,
     retryAfterSeconds: allowance.resetSeconds,
     charged,
+    // Its buyer must not sign another one.
+    ...(charged === null && { paymentReusable: true }),
   })
   return { ...answer, headers: { ...answer.headers, ...limit.headers(allowance) } }
 }
