@@ -6,6 +6,7 @@ import type { BufferedResponse } from './buffered-response.ts'
 import type { LimitHit } from './failed-payments.ts'
 import type { Unreachable } from './payment.ts'
 import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
+import { MAY_BE_CHARGED, SEND_AGAIN } from './rejection.ts'
 import { requestPath } from './resource.ts'
 
 /** One block of Base. */
@@ -15,7 +16,7 @@ const RETRY_SECONDS = 2
 const again = { retryAfterSeconds: RETRY_SECONDS, paymentReusable: true }
 
 const NOT_BY_THIS_REQUEST = 'Nothing was charged for this request.'
-const MAY_BE_CHARGED = `${NOT_BY_THIS_REQUEST} An earlier request may have charged this payment.`
+const CHARGE_UNKNOWN = `${NOT_BY_THIS_REQUEST} ${MAY_BE_CHARGED}`
 
 export function malformed(request: FastifyRequest, reason: string): BufferedResponse {
   return refuse(request, 'malformed_payment', {
@@ -30,7 +31,7 @@ export function limited(
   allowance: RateAllowance,
   charged: false | null = false,
 ): BufferedResponse {
-  const stated = charged === null ? MAY_BE_CHARGED : NOT_BY_THIS_REQUEST
+  const stated = charged === null ? CHARGE_UNKNOWN : NOT_BY_THIS_REQUEST
   const answer = refuse(request, 'rate_limited', {
     detail: `Too many payments. ${stated} Send the same payment again in ${allowance.resetSeconds} s.`,
     retryAfterSeconds: allowance.resetSeconds,
@@ -53,7 +54,11 @@ export function failedTooOften(
   const { detail, ...facts } = failureFacts(hit)
   const answer = refuse(request, 'rate_limited', {
     ...facts,
-    detail: charged === null ? withCharge(detail, MAY_BE_CHARGED) : detail,
+    // The hint of a loop states it.
+    detail:
+      charged === null
+        ? withCharge(detail, hit.of === 'loop' ? NOT_BY_THIS_REQUEST : CHARGE_UNKNOWN)
+        : detail,
     retryAfterSeconds: allowance.resetSeconds,
     charged,
     // Its buyer must not sign another one.
@@ -175,13 +180,16 @@ export function unavailable(
 ): BufferedResponse {
   const send = (code: ProblemCode, facts: ProblemFacts) =>
     refuse(request, code, aboutPayment(facts, request.isPaymentUsed ?? null))
-  if (isLasting)
+  if (isLasting) {
+    const isKnown = request.isPaymentUsed === false
+    const advice = isKnown
+      ? 'Pay on another network or from another wallet; the same payment will be rejected again.'
+      : SEND_AGAIN
     return send('facilitator_refused', {
-      detail:
-        'The facilitator rejected this payment. Nothing was charged. Pay on another network or from another wallet; ' +
-        'the same payment will be rejected again.',
-      paymentReusable: false,
+      detail: `The facilitator rejected this payment. Nothing was charged. ${advice}`,
+      paymentReusable: !isKnown,
     })
+  }
   const when = retryAfterSeconds === undefined ? '' : ` in ${retryAfterSeconds} s`
   return send('facilitator_unavailable', {
     detail: `The payment could not be verified or settled now. Nothing was charged. Send the same payment again${when}.`,
@@ -268,7 +276,7 @@ export function aboutPayment(facts: ProblemFacts, isUsed: boolean | null): Probl
   const { detail, paymentReusable = true } = facts
   if (isUsed === false) return { ...facts, paymentReusable }
   return {
-    ...{ ...facts, detail: withCharge(detail, MAY_BE_CHARGED), charged: null },
+    ...{ ...facts, detail: withCharge(detail, CHARGE_UNKNOWN), charged: null },
     paymentReusable: paymentReusable && isUsed === null,
   }
 }

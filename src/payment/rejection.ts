@@ -20,6 +20,10 @@ export type Rejection = {
   }
 }
 
+export const MAY_BE_CHARGED = 'An earlier request may have charged this payment.'
+export const SEND_AGAIN =
+  'Send the same payment again; sign another one only if the chain has no transfer of it.'
+
 /** A received value is cut to this length before it is sent back. */
 const RECEIVED_CHARS_MAX = 100
 
@@ -39,12 +43,16 @@ export function rejection(
 }
 
 /** A facilitator's code as a rejection. Codes differ between versions, so only parts are matched. */
-export function facilitatorRejection(reason: string, charged: false | null = false): Rejection {
+export function facilitatorRejection(reason: string): Rejection {
   const hint =
     hints.find(([part]) => reason.includes(part))?.[1] ??
     'Sign a new payment for one of the entries of `accepts`.'
-  const warning = charged === null ? 'An earlier request may have charged this payment. ' : ''
-  return { ...rejection(reason, warning + hint), charged }
+  return rejection(reason, hint)
+}
+
+/** A rejection of a payment that an earlier request may have charged: no hint may ask its buyer to pay again. */
+export function chargeUnknown(rejected: Rejection): Rejection {
+  return { ...rejected, hint: `${MAY_BE_CHARGED} ${SEND_AGAIN}`, charged: null }
 }
 
 /** Whether a facilitator reports that the nonce was used before. */

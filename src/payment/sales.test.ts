@@ -223,7 +223,10 @@ describe('a payment whose settlement was begun', () => {
     reports.outcome = noChain
     const refused = await ask()
     expect(refused.diagnostics, 'no chain can be asked').toMatchObject({ charged: null })
-    expect(refused.diagnostics.hint).toContain('may have charged this payment')
+    const { hint } = refused.diagnostics
+    expect(hint.split('may have charged this payment'), 'stated once').toHaveLength(2)
+    expect(hint).toContain('Send the same payment again')
+    expect(hint).not.toContain('ign a new payment')
   })
 
   test.each([
@@ -251,8 +254,11 @@ describe('a payment whose settlement was begun', () => {
     const away = { code: 'facilitator_unavailable', charged: null, payment_reusable: true }
     expect(await ask()).toMatchObject(away)
     reports.verification = { kind: 'unreachable', reason: 'status 400', isLasting: true }
-    const lasting = { code: 'facilitator_refused', charged: null, payment_reusable: false }
-    expect(await ask()).toMatchObject(lasting)
+    const lasting = { code: 'facilitator_refused', charged: null, payment_reusable: true }
+    const refused = await ask()
+    expect(refused).toMatchObject(lasting)
+    expect(refused.detail).toContain('Send the same payment again')
+    expect(refused.detail).not.toContain('another wallet')
     reports.verification = { kind: 'invalid', reason: 'insufficient_funds' }
     reports.outcome = { kind: 'settled', transaction: TRANSACTION }
     expect(await ask()).toMatchObject({ coin: { coin: 'BTC' } })

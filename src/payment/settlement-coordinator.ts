@@ -5,7 +5,12 @@ import type { Outcome, Payment, Settlement, Unreachable, Verification } from './
 import { SETTLE_MARGIN_SECONDS } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { Rejection } from './rejection.ts'
-import { facilitatorRejection, mayMeanNonceUsed, saysNonceUsed } from './rejection.ts'
+import {
+  chargeUnknown,
+  facilitatorRejection,
+  mayMeanNonceUsed,
+  saysNonceUsed,
+} from './rejection.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /** What is known about a settlement after one attempt. */
@@ -106,7 +111,7 @@ export class SettlementCoordinator {
     const mayBePaid = saysNonceUsed(reason)
       ? !isOver(outcome)
       : isUnanswered(outcome) && (await wasBegunHere())
-    return mayBePaid ? open(reason) : refused(reason, chargeOf(outcome))
+    return mayBePaid ? open(reason) : refused(reason, outcome)
   }
 
   /** Settles a payment whose answer is in the ledger. */
@@ -240,7 +245,7 @@ export class SettlementCoordinator {
       ? !isOver(outcome)
       : mayMeanNonceUsed(reason) && isUnanswered(outcome)
     if (mayBePaid) return open(reason)
-    return refused(reason, mayMeanNonceUsed(reason) ? chargeOf(outcome) : false)
+    return mayMeanNonceUsed(reason) ? refused(reason, outcome) : refused(reason)
   }
 
   #outcome(payment: Payment, sent: string | null = null): Promise<Outcome> {
@@ -309,13 +314,13 @@ function open(reason: string): Extract<SettlementVerdict, { kind: 'open' }> {
   return { kind: 'open', reason, transaction: null }
 }
 
-function refused(reason: string, charged: false | null = false): ScreeningRefusal {
-  return { kind: 'refused', rejection: facilitatorRejection(reason, charged) }
-}
-
-/** What a payment was charged that the chain has not settled. */
-function chargeOf({ kind }: Outcome): false | null {
-  return kind === 'unknown' ? null : false
+/** @param outcome of a nonce whose use may be the reason */
+function refused(reason: string, outcome?: Outcome): ScreeningRefusal {
+  const rejected = facilitatorRejection(reason)
+  return {
+    kind: 'refused',
+    rejection: outcome?.kind === 'unknown' ? chargeUnknown(rejected) : rejected,
+  }
 }
 
 function isFinal({ isFinal }: { readonly isFinal?: boolean }, finality: Finality): boolean {

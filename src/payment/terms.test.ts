@@ -3,7 +3,7 @@ import type { BufferedResponse } from './buffered-response.ts'
 import { exactEvm } from './evm/exact-evm.ts'
 import type { PaymentNetwork } from './evm/networks.ts'
 import { base, baseSepolia } from './evm/networks.ts'
-import { facilitatorRejection, rejection } from './rejection.ts'
+import { chargeUnknown, facilitatorRejection, rejection } from './rejection.ts'
 import { RESOURCE_URL_CHARS_MAX, termsOf } from './terms.ts'
 
 const payTo = '0x00000000000000000000000000000000000000A1'
@@ -82,7 +82,8 @@ describe('a quote', () => {
   })
 
   test.each([null, false] as const)('states charged: %s', (charged) => {
-    const rejected = facilitatorRejection('simulation_failed', charged)
+    const failed = facilitatorRejection('simulation_failed')
+    const rejected = charged === null ? chargeUnknown(failed) : failed
     const quote = termsOf(route, methods(base)).quote({ secret, resourceUrl: resource, rejected })
     expect(bodyOf(quote).diagnostics).toMatchObject({ reason: 'simulation_failed', charged })
   })
