@@ -87,9 +87,10 @@ describe('perpscope mcp', () => {
     )
     await buy({ coin: 'BTC' })
     isOpen = false
-    expect((await buy({ coin: 'BTC' })).content?.[0]?.text).toBe(
-      'Not bought: x: y. An earlier request may have charged the payment.',
-    )
+    for (let call = 0; call < 2; call += 1)
+      expect((await buy({ coin: 'BTC' })).content?.[0]?.text).toMatch(
+        /^Not bought: x: y\. Call again with the same arguments: .* restart perpscope mcp\.$/,
+      )
     expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
     await expect.poll(reported).toBe(PULSE_PRICE)
@@ -227,6 +228,15 @@ describe('perpscope mcp', () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', command, process.execPath, MAIN])
     expect(JSON.parse(stdout)).toMatchObject({ coin: 'BTC' })
     expect(await spent()).toBe(PULSE_PRICE)
+  })
+
+  test('names the command that sends a refused payment again, which may be charged', async () => {
+    const { payments } = road.begin((_payment, reply) => refusedAsUsed(reply), Promise.resolve())
+    const { endBySignals, errors, output } = await calling()
+    await expect.poll(() => payments.length).toBe(1)
+    expect(await endBySignals()).toEqual([3, null])
+    expect(await errors).toMatch(/^perpscope buy \S+ --url \S+ --resume \S+$/m)
+    await output
   })
 
   test('answers invalid messages and continues', async () => {

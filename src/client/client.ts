@@ -158,6 +158,11 @@ export class PerpscopeClient {
     return this.#payWith(url, unspent)
   }
 
+  /** Gives a payment up, so that the next call signs another one. It may have been charged, so it stays counted. */
+  discard({ url, header }: PendingPayment): void {
+    if (this.#unspent.get(url)?.header === header) this.#unspent.delete(url)
+  }
+
   async #free(path: string): Promise<unknown> {
     const response = await this.#send(this.#options.url + path)
     if (response.ok) return response.json()
@@ -184,7 +189,7 @@ export class PerpscopeClient {
       return await this.#payWith(url, unspent)
     } catch (cause) {
       // Neither charged nor accepted: start over.
-      if (cause instanceof PaymentRefusedError && isUncharged(cause)) return null
+      if (cause instanceof PaymentRefusedError) return null
       throw cause
     }
   }

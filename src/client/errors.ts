@@ -40,9 +40,8 @@ export type Diagnostics = {
 }
 
 /**
- * The payment was refused and, by the service's report, not charged for this call. It counts against the budget until
- * it cannot be settled any more. The next call may sign another one; the client does so by itself only if this one was
- * not charged.
+ * The payment was refused and, by the service's report, not charged. It counts against the budget until it cannot be
+ * settled any more. The next call signs another one. The client throws `UnansweredError` if it may have been charged.
  */
 export class PaymentRefusedError extends Error {
   override readonly name = 'PaymentRefusedError'
@@ -70,7 +69,10 @@ export class UnpayableError extends Error {
   override readonly name = 'UnpayableError'
 }
 
-/** A payment was sent and no answer arrived. Send it again with `resume`. */
+/**
+ * A payment was sent and no answer arrived, or it was refused although an earlier request may have charged it (`cause`).
+ * Send it again with `resume`; the next call for the same URL does so, too, until `discard`.
+ */
 export class UnansweredError extends Error {
   override readonly name = 'UnansweredError'
   readonly payment: PendingPayment

@@ -23,6 +23,6 @@ export function isCharged(cause: unknown): boolean {
 
 /** Sending the payment again is useless. */
 export function isOver(cause: unknown): boolean {
-  if (cause instanceof PaymentRefusedError) return true
+  if (cause instanceof PaymentRefusedError) return isUncharged(cause)
   return cause instanceof RefusedError && !cause.problem.payment_reusable
 }

@@ -13,7 +13,7 @@ const accepted = {
 const quote = btoa(JSON.stringify({ x402Version: 2, resource: { url: 'x' }, accepts: [accepted] }))
 
 test.each([
-  [null, 3, 'An earlier request may have charged it.'],
+  [null, 3, 'It is not charged twice'],
   [false, 1, 'Nothing was charged.'],
   [undefined, 1, 'Nothing was charged.'],
 ])('a refused payment whose 402 says charged: %j exits with %i', async (charged, code, says) => {

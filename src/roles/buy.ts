@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import type { PaymentPayload, PaymentRequired, PaymentRequirements } from '@x402/core/types'
-import type { Bought, PendingPayment, ProblemBody } from '../client/client.ts'
+import type { Bought, ProblemBody } from '../client/client.ts'
 import {
   IntermediaryError,
   PaymentRefusedError,
@@ -45,7 +45,6 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
       : keysIn(keyFile, solanaRpcUrl)
   const wallet = await buyerWallet(keys)
   let quoted: PaymentRequirements | null = null
-  let sent: PendingPayment | null = null
   const pay = async (quote: PaymentRequired): Promise<PaymentPayload> => {
     quoted = payableBy(keys, quote)
     await consent(quoted, options, shell)
@@ -62,11 +61,7 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
     pay,
     budget: { maxUsdPerCall: maxUsd, totalUsd: maxUsd },
     ...(payee && { payTo: payee }),
-    fetch: (target, init) => {
-      const header = init.headers['payment-signature']
-      if (header !== undefined) sent = { url: target, header }
-      return textAsJson(target, init)
-    },
+    fetch: textAsJson,
     wait: async (ms) => {
       tell(`perpscope: no answer yet, trying again in ${ms / 1_000} s\n`)
       await new Promise<void>((resolve) => systemClock.after(ms, resolve))
@@ -86,7 +81,7 @@ export async function buy(path: string, options: BuyOptions, shell: Shell): Prom
     }
     return 0
   } catch (cause) {
-    const failure = failureOf(cause, { path: target, url }, sent)
+    const failure = failureOf(cause, { path: target, url })
     if (json) write(`${JSON.stringify({ path: target, ...failure.report })}\n`)
     else tell(`perpscope: ${failure.text}\n`)
     return failure.exitCode
@@ -152,39 +147,34 @@ type Failure = {
 }
 
 /** Message for a person, report for a program, and an exit code that shows whether money may have moved. */
-function failureOf(
-  cause: unknown,
-  call: { readonly path: string; readonly url: string },
-  sent: PendingPayment | null,
-): Failure {
+function failureOf(cause: unknown, call: { readonly path: string; readonly url: string }): Failure {
   if (cause instanceof RefusedError) {
     const { problem } = cause
     const exitCode = problem.charged === false ? EXIT_REFUSED : EXIT_OPEN
     return { text: problemText(problem), report: { charged: problem.charged, problem }, exitCode }
   }
   if (cause instanceof PaymentRefusedError) {
-    const { diagnostics } = cause
-    const { charged = false } = diagnostics
-    const text = `the payment was refused: ${cause.message}\n`
-    const report = { charged, diagnostics }
-    if (charged === false || sent === null)
-      return { text: `${text}Nothing was charged.`, report, exitCode: EXIT_REFUSED }
-    return {
-      text: `${text}An earlier request may have charged it.\n${sendAgain(call, sent)}`,
-      report: { ...report, payment: sent },
-      exitCode: EXIT_OPEN,
-    }
+    const text = `the payment was refused: ${cause.message}\nNothing was charged.`
+    const report = { charged: false, diagnostics: cause.diagnostics }
+    return { text, report, exitCode: EXIT_REFUSED }
   }
   if (cause instanceof UnpayableError || cause instanceof IntermediaryError) {
     const text = `not bought: ${cause.message.replace(/\.$/, '')}.\nNothing was charged.`
     return { text, report: { charged: false, error: cause.message }, exitCode: EXIT_REFUSED }
   }
   if (cause instanceof UnansweredError) {
-    const { payment } = cause
-    const text =
-      `no answer came for a payment that may have been charged: ${reasonOf(cause.cause)}\n` +
-      sendAgain(call, payment)
-    return { text, report: { charged: null, payment }, exitCode: EXIT_OPEN }
+    const { payment, cause: reason } = cause
+    const report = { charged: null, payment }
+    const again = `It is not charged twice:\n${resumeCommand(call, payment.header)}`
+    // The hint of the refusal says to send it again.
+    if (reason instanceof PaymentRefusedError)
+      return {
+        text: `the payment was refused: ${reason.message}\n${again}`,
+        report: { ...report, diagnostics: reason.diagnostics },
+        exitCode: EXIT_OPEN,
+      }
+    const text = `no answer came for a payment that may have been charged: ${reasonOf(reason)}\n`
+    return { text: `${text}Send the same payment again. ${again}`, report, exitCode: EXIT_OPEN }
   }
   // `fetch` throws it before anything is signed.
   if (cause instanceof TypeError && cause.cause !== undefined)
@@ -194,13 +184,6 @@ function failureOf(
       { cause: cause.cause },
     )
   throw cause
-}
-
-function sendAgain(
-  call: { readonly path: string; readonly url: string },
-  { header }: PendingPayment,
-): string {
-  return `Send the same payment again; it is not charged twice:\n${resumeCommand(call, header)}`
 }
 
 /** Sends a payment again whose answer is missing. */

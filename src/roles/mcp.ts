@@ -108,7 +108,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
         return await delivered(call, before, isWanted)
       } catch (cause) {
         // It was not charged and never will be, so a new payment is signed.
-        if (!(cause instanceof PaymentRefusedError && isUncharged(cause))) throw cause
+        if (!(cause instanceof PaymentRefusedError)) throw cause
       }
     }
     const quoted = await ask(call)
@@ -143,10 +143,7 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       if (isCharged(cause)) budget.settle(hold)
       if (!isOver(cause)) pending.set(call.key, { signed, isOpen: !isUncharged(cause) })
       if (isUncharged(cause) || isOver(cause)) throw cause
-      return failure(
-        'No answer was received for a payment that may have been charged. Call again with the same arguments: ' +
-          'the same payment is sent again, and no other payment is made.',
-      )
+      return failure(openText(cause))
     } finally {
       const { heldUsd } = budget
       const held = heldUsd === 0 ? '' : `, ${heldUsd} of them for payments without an answer`
@@ -221,9 +218,18 @@ function answerIn(result: CallToolResult): CallToolResult {
 function notBought(cause: unknown): CallToolResult {
   if (cause instanceof RefusedError) return failure(JSON.stringify(cause.problem))
   if (!(cause instanceof UnpayableError || cause instanceof PaymentRefusedError)) throw cause
-  const mayBeCharged = cause instanceof PaymentRefusedError && !isUncharged(cause)
-  const stated = mayBeCharged ? ' An earlier request may have charged the payment.' : ''
-  return failure(`Not bought: ${cause.message.replace(/\.$/, '')}.${stated}`)
+  return failure(`Not bought: ${cause.message.replace(/\.$/, '')}.`)
+}
+
+/** The message for the model about a payment that is kept. */
+function openText(cause: unknown): string {
+  const again =
+    'Call again with the same arguments: the same payment is sent again, and no other payment is made.'
+  if (!(cause instanceof PaymentRefusedError))
+    return `No answer was received for a payment that may have been charged. ${again}`
+  // The report at the end of the command names the payment.
+  const discard = 'To give the payment up, restart perpscope mcp.'
+  return `Not bought: ${cause.message.replace(/\.$/, '')}. ${again} ${discard}`
 }
 
 function failure(text: string): CallToolResult {

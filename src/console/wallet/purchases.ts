@@ -15,7 +15,7 @@ import {
   UnansweredError,
 } from '../../client/client.ts'
 import { decodeQuote } from '../../client/quote.ts'
-import { isUncharged, readRefusal } from '../../client/refusal.ts'
+import { readRefusal } from '../../client/refusal.ts'
 import type { PendingPayments } from './pending-payments.ts'
 import type { SigningStep } from './sign-with-wallet.ts'
 import { walletPayer, walletTerms } from './sign-with-wallet.ts'
@@ -184,6 +184,7 @@ export class Purchases {
     const { value } = this.stateOf(path)
     if (value.kind !== 'open' || !value.isRefused || this.#current !== null) return
     this.#options.pending.forget(this.#options.url + path)
+    this.#client.discard(value.payment)
     await this.quote(path, { text: discarded, charged: null })
   }
 
@@ -207,7 +208,7 @@ export class Purchases {
   async #fail(path: string, cause: unknown): Promise<void> {
     const payment = this.#pendingOf(path)
     if (payment !== null && isOpen(cause)) {
-      const isRefused = cause instanceof PaymentRefusedError
+      const isRefused = refusalIn(cause) !== null
       this.stateOf(path).value = { kind: 'open', payment, detail: openText(cause), isRefused }
       return
     }
@@ -250,13 +251,18 @@ export class Purchases {
 /** Whether the payment may still buy the answer. */
 function isOpen(cause: unknown): boolean {
   if (cause instanceof UnansweredError) return true
-  if (cause instanceof PaymentRefusedError) return !isUncharged(cause)
   return cause instanceof RefusedError && cause.problem.payment_reusable
 }
 
+/** A refusal of a payment that an earlier request may have charged. */
+function refusalIn(cause: unknown): PaymentRefusedError | null {
+  const reason = cause instanceof UnansweredError ? cause.cause : null
+  return reason instanceof PaymentRefusedError ? reason : null
+}
+
 function openText(cause: unknown): string {
-  if (cause instanceof PaymentRefusedError)
-    return `${failureOf(cause).text} Send the same payment again: it cannot be charged twice. A new one can be a second charge.`
+  const refusal = refusalIn(cause)
+  if (refusal !== null) return failureOf(refusal).text
   if (!(cause instanceof RefusedError)) return unanswered
   return `${cause.problem.detail} The signed payment stays valid: send it again instead of another one.`
 }
@@ -265,8 +271,7 @@ function failureOf(cause: unknown): PurchaseFailure {
   if (cause instanceof RefusedError)
     return { text: cause.problem.detail, charged: cause.problem.charged }
   if (cause instanceof PaymentRefusedError) {
-    const { hint, charged = false } = cause.diagnostics
-    return { text: `The service refused the payment. ${hint}`, charged }
+    return { text: `The service refused the payment. ${cause.diagnostics.hint}`, charged: false }
   }
   if (cause instanceof UnansweredError) return { text: lostPayment, charged: null }
   return { text: cause instanceof Error ? cause.message : String(cause), charged: false }
