@@ -412,9 +412,9 @@ export class Settlements {
   ): Promise<number> {
     if (hasCode && isBurnt) return BARRING_STRIKES
     if (now.kind === 'unreachable') return 0
-    if (now.kind === 'invalid' && !saysNonceUsed(now.reason)) return 1
-    // Anybody can submit the payment, which pays us; a node that lags behind simulates without that. To cancel it or to
-    // pay another payee takes the payer's signature; a nonce that no block has used is not what made the transaction fail.
+    // Anybody can submit the payment, which pays us; a node that lags behind simulates without that, and the token names
+    // an expiry or a low balance before a used nonce. To cancel it or to pay another payee takes the payer's signature; a
+    // nonce that no block has used is not what made the transaction fail.
     const { kind } = await chainOutcome(this.#node, payment, blockNumber)
     if (kind === 'settled' || kind === 'unknown') return 0
     return hasCode && now.kind === 'valid' ? BARRING_STRIKES : 1

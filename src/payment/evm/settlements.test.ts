@@ -1,0 +1,113 @@
+import type { Hex, Log } from 'viem'
+import {
+  encodeAbiParameters,
+  encodeEventTopics,
+  pad,
+  TransactionNotFoundError,
+  TransactionReceiptNotFoundError,
+} from 'viem'
+import { expect, test, vi } from 'vitest'
+import { ManualClock } from '../../../test/support/manual-clock.ts'
+import type { Verification } from '../payment.ts'
+import type { ExactEvmPayment } from './exact-evm.ts'
+import { base } from './networks.ts'
+import { Settlements } from './settlements.ts'
+import { tokenAbi as abi } from './token-abi.ts'
+
+const NOW_SECONDS = 1_000_000
+const VALID_BEFORE = BigInt(NOW_SECONDS + 60)
+const account = pad('0x0a', { size: 20 })
+const stranger = pad('0x0b', { size: 20 })
+const authorization = {
+  ...{ from: pad('0x0c', { size: 20 }), to: pad('0x0d', { size: 20 }), value: 20_000n },
+  ...{ validAfter: 0n, validBefore: VALID_BEFORE, nonce: pad('0x0e') },
+}
+const payment = {
+  ...{ hash: 'payment', payer: authorization.from, chain: base, authorization },
+  signature: `0x${'1'.repeat(128)}1b`,
+} as unknown as ExactEvmPayment
+const [ours, newer, theirs] = [pad('0x01'), pad('0x02'), pad('0x03')]
+
+const eventLog = (topics: readonly unknown[], data: Hex) =>
+  ({ address: base.asset, topics, data }) as unknown as Log
+const { from, to, value, nonce } = authorization
+const paying = [
+  eventLog(
+    encodeEventTopics({
+      ...{ abi, eventName: 'AuthorizationUsed' },
+      args: { authorizer: from, nonce },
+    }),
+    '0x',
+  ),
+  eventLog(
+    encodeEventTopics({ abi, eventName: 'Transfer', args: { from, to } }),
+    encodeAbiParameters([{ type: 'uint256' }], [value]),
+  ),
+]
+
+type Mined = { readonly from: Hex; readonly logs: readonly Log[]; readonly gasUsed: bigint }
+const failing: Mined = { from: account, logs: [], gasUsed: 40_000n }
+
+/** Settlements over a chain of one sealed block. */
+function rig(options: { verification?: Verification; blockSeconds?: bigint; code?: Hex } = {}) {
+  const { verification = { kind: 'valid' }, blockSeconds = BigInt(NOW_SECONDS) } = options
+  /** Transactions of the chain; null for one without a block. */
+  const chain = new Map<Hex, Mined | null>()
+  const failed = vi.fn(async (_failure: object): Promise<void> => {})
+  const release = vi.fn()
+  const uses = () => [...chain].find(([, mined]) => mined?.logs === paying)
+  const node = {
+    getBlockNumber: async () => 5n,
+    getBlock: async () => ({ number: 5n, timestamp: blockSeconds }),
+    getCode: async () => options.code,
+    getTransaction: async ({ hash }: { hash: Hex }) => {
+      if (!chain.has(hash)) throw new TransactionNotFoundError({ hash })
+      return { to: base.asset, input: '0x', gas: 110_000n }
+    },
+    getTransactionReceipt: async ({ hash }: { hash: Hex }) => {
+      const mined = chain.get(hash) ?? null
+      if (mined === null) throw new TransactionReceiptNotFoundError({ hash })
+      return { ...mined, transactionHash: hash, blockNumber: 5n }
+    },
+    readContract: async () => uses() !== undefined,
+    request: async () => uses()?.[1]?.logs.slice(0, 1).map((log) => ({ ...log, transactionHash: uses()?.[0] })),
+  }
+  const clock = new ManualClock(NOW_SECONDS * 1_000)
+  const sent: Hex[] = []
+  const settlements = new Settlements({
+    ...{ node: node as never, clock, account, onMined: () => undefined },
+    simulation: { verify: async () => verification } as never,
+    payers: { failed, release, refusal: async () => null, reserve: async () => 7 } as never,
+    sender: {
+      discardNonce: () => undefined,
+      send: async (_call: object, { onSigned }: { onSigned(hash: Hex): void }) => {
+        onSigned(ours)
+        sent.push(ours)
+        return { hash: ours, receipt: await node.getTransactionReceipt({ hash: ours }) }
+      },
+    } as never,
+  })
+  return { settlements, chain, failed, clock }
+}
+
+const expired: Verification = {
+  kind: 'invalid',
+  reason: 'invalid_exact_evm_payload_authorization_valid_before',
+}
+
+test('a payer whose payment a stranger submitted is not struck, although it has expired since', async () => {
+  const { settlements, chain, failed } = rig({ verification: expired })
+  chain.set(ours, failing)
+  chain.set(theirs, { from: stranger, logs: paying, gasUsed: 60_000n })
+  expect(await settlements.isPending(payment, ours)).toBe(false)
+  expect(failed.mock.calls).toMatchObject([[{ transaction: ours, strikes: 0 }]])
+})
+
+test('a payer whose money is gone is struck', async () => {
+  const { settlements, chain, failed } = rig({
+    verification: { kind: 'invalid', reason: 'insufficient_funds' },
+  })
+  chain.set(ours, failing)
+  expect(await settlements.isPending(payment, ours)).toBe(false)
+  expect(failed.mock.calls).toMatchObject([[{ transaction: ours, strikes: 1 }]])
+})
