@@ -158,31 +158,37 @@ export class ChannelChain {
       const barred = await this.#options.payers.barred(payer)
       if (barred !== null) return { kind: 'reverted', reason: barred }
       const sent = await this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
-      if (sent.kind === 'reverted' && sent.mined !== undefined)
+      if (sent.kind !== 'reverted' || sent.mined === undefined) return sent
+      const { transactionHash: transaction } = sent.mined
+      try {
         await this.#countFailed(wanted, sent.mined)
-      return sent
+        return sent
+      } catch (cause) {
+        // The follow-up of an open payment counts it.
+        return { kind: 'unknown', reason: nodeReason(cause), transaction }
+      }
     })
   }
 
-  /**
-   * Counts a deposit that was mined, and failed, after its settlement had ended. One that waited until its authorization
-   * had expired is not the payer's fault.
-   */
+  /** Counts a deposit that was mined, and failed, after its settlement had ended. */
   async countFailedAfterwards(wanted: ChannelDeposit, transaction: string): Promise<void> {
     const promised = await receiptOf(this.#client, transaction as Hex)
     if (promised === null || !isAddressEqual(promised.from, this.authorizer)) return
     const receipt = await this.#receipts.sealed(promised, this.#options.clock.nowMs())
-    if (receipt?.status !== 'reverted') return
-    const { timestamp } = await this.#client.getBlock({ blockNumber: receipt.blockNumber })
-    if (timestamp < wanted.deposit.validBefore) await this.#countFailed(wanted, receipt)
+    if (receipt?.status === 'reverted') await this.#countFailed(wanted, receipt)
   }
 
-  /** The payer is at fault, because the estimate succeeded just before, unless another sender made the deposit. */
+  /**
+   * The payer is at fault, because the estimate succeeded just before, unless the authorization expired before the block or
+   * another sender made the deposit.
+   */
   async #countFailed(
     wanted: ChannelDeposit,
     { transactionHash: transaction, gasUsed: gas, blockNumber }: MinedTransaction,
   ): Promise<void> {
-    const strikes = (await this.#isMadeByOther(wanted, blockNumber)) ? 0 : 1
+    const { timestamp } = await this.#client.getBlock({ blockNumber })
+    const isExpired = timestamp >= wanted.deposit.validBefore
+    const strikes = isExpired || (await this.#isMadeByOther(wanted, blockNumber)) ? 0 : 1
     const { payer } = wanted.config
     await this.#options.payers.failed({
       ...{ payer, code: null, transaction, reserved: null, strikes, gas },

@@ -111,3 +111,34 @@ test('a payer whose money is gone is struck', async () => {
   expect(await settlements.isPending(payment, ours)).toBe(false)
   expect(failed.mock.calls).toMatchObject([[{ transaction: ours, strikes: 1 }]])
 })
+
+const late = BigInt(NOW_SECONDS + 60)
+
+test('a payer whose block came after the expiry is not struck, within the wait and after it', async () => {
+  const within = rig({ verification: expired, blockSeconds: late })
+  within.chain.set(ours, failing)
+  expect(await within.settlements.settle(payment, 'confirmed', null)).toMatchObject({
+    kind: 'rejected',
+  })
+  expect(within.failed.mock.calls).toMatchObject([[{ transaction: ours, strikes: 0 }]])
+  const after = rig({ verification: expired, blockSeconds: late })
+  after.chain.set(ours, failing)
+  await after.settlements.isPending(payment, ours)
+  expect(after.failed.mock.calls).toMatchObject([[{ transaction: ours, strikes: 0 }]])
+})
+
+test('gas that another payment of the transaction burnt is no strike for an expired key', async () => {
+  const burnt = { ...failing, gasUsed: 110_000n }
+  for (const [code, strikes] of [
+    [undefined, 0],
+    ['0x60', 3],
+  ] as const) {
+    const { settlements, chain, failed } = rig({
+      ...{ verification: expired, blockSeconds: late },
+      ...(code && { code }),
+    })
+    chain.set(ours, burnt)
+    await settlements.isPending(payment, ours)
+    expect(failed.mock.calls).toMatchObject([[{ strikes }]])
+  }
+})

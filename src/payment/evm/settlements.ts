@@ -177,23 +177,14 @@ export class Settlements {
         ...{ transaction: hash, code: null, reserved: null, isCounted: false },
         ...{ members: transfersIn(transaction), gasMax: transaction.gas },
       }
-      await this.#failedAfterwards(payment, this.#pending.get(payment.hash) ?? adopted, sealed)
+      const attempt = this.#pending.get(payment.hash) ?? adopted
+      this.#pending.delete(payment.hash)
+      this.#failedLate.set(payment.hash, hash)
+      await this.#failed(payment, attempt, sealed)
       return false
     } catch (cause) {
       return !(cause instanceof TransactionNotFoundError)
     }
-  }
-
-  /** A transaction that waited until its authorization had expired is not the payer's fault. */
-  async #failedAfterwards(
-    payment: ExactEvmPayment,
-    attempt: Attempt,
-    receipt: TransactionReceipt,
-  ): Promise<void> {
-    const { timestamp } = await this.#node.getBlock({ blockNumber: receipt.blockNumber })
-    this.#pending.delete(payment.hash)
-    this.#failedLate.set(payment.hash, attempt.transaction)
-    await this.#failed(payment, attempt, receipt, timestamp >= payment.authorization.validBefore)
   }
 
   /** The chain shows that this transaction paid; its receipt came after the settlement had ended. */
@@ -364,18 +355,18 @@ export class Settlements {
   }
 
   /**
-   * The mined transaction did not pay. The payer is at fault, because the simulation succeeded just before. null if
-   * another payment of the batch can be at fault.
+   * The mined transaction did not pay. The payer is at fault, because the simulation succeeded just before, unless the
+   * authorization expired before the block. null if another payment of the batch can be at fault.
    */
   async #failed(
     payment: ExactEvmPayment,
     attempt: Attempt,
     { gasUsed, blockNumber }: TransactionReceipt,
-    isExcused = false,
   ): Promise<Settlement | null> {
     const { payer, authorization } = payment
     const { transaction, reserved, members, gasMax } = attempt
-    const [verification, code] = await Promise.all([
+    const [{ timestamp }, verification, code] = await Promise.all([
+      this.#node.getBlock({ blockNumber }),
       this.#simulation.verify(payment),
       // The account can have got code since the verification.
       attempt.code ?? payerCode(this.#node, authorization.from).catch(() => null),
@@ -387,7 +378,10 @@ export class Settlements {
     if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
     const failure = { hasCode: code !== null, isBurnt, blockNumber }
-    const strikes = isExcused && !isBurnt ? 0 : await this.#strikes(payment, verification, failure)
+    const isExpired = timestamp >= authorization.validBefore
+    // Only code can burn the gas.
+    const isExcused = isExpired && (!isBurnt || code === null)
+    const strikes = isExcused ? 0 : await this.#strikes(payment, verification, failure)
     await this.#payers.failed({
       ...{ payer, code, transaction, reserved, strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
