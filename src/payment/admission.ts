@@ -17,8 +17,15 @@ import type { PurchasedAnswers } from './purchased-answers.ts'
 import { isReleased } from './purchased-answers.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
-import { identifierReused, malformed, nonceReused, tooManyInFlight } from './refusals.ts'
+import {
+  chargeOfUnverified,
+  identifierReused,
+  malformed,
+  nonceReused,
+  tooManyInFlight,
+} from './refusals.ts'
 import type { Rejection } from './rejection.ts'
+import { chargeUnknown } from './rejection.ts'
 import type { Terms } from './terms.ts'
 
 export type AdmissionOptions = {
@@ -99,7 +106,10 @@ export class Admission {
     if (invalid !== null) {
       if ('status' in invalid) return invalid
       if ('limit' in invalid) return responses.limited(request, invalid.limit, invalid.allowance)
-      return responses.invalid(request, terms, invalid, payer)
+      // The channel state decides a voucher, and corrects it.
+      const isUnknown = chargeOfUnverified(request) === null && invalid.correction === undefined
+      const rejected = isUnknown ? chargeUnknown(invalid) : invalid
+      return responses.invalid(request, terms, rejected, payer)
     }
     const limited = await this.#limited(request, presented.payment)
     if (limited !== null) return limited
@@ -130,7 +140,7 @@ export class Admission {
   ): Promise<BufferedResponse> {
     const { emit, failures, responses } = this.#options
     const hit = await failures.countMalformed(callerKey(request.ip))
-    if (hit !== null) return responses.limitHit(request, hit)
+    if (hit !== null) return responses.limitHit(request, hit, false)
     emit(request, { kind: 'malformed', reason: message })
     return malformed(request, message)
   }

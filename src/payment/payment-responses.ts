@@ -9,7 +9,13 @@ import type { Quotes } from './quotes.ts'
 import type { LimitPolicy, RateAllowance } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
 import { refusalHeaders } from './receipt.ts'
-import { failedTooOften, limited, settlementUnknown, unavailable } from './refusals.ts'
+import {
+  chargeOfUnverified,
+  failedTooOften,
+  limited,
+  settlementUnknown,
+  unavailable,
+} from './refusals.ts'
 import type { Rejection } from './rejection.ts'
 import type { SettlementVerdict } from './settlement-coordinator.ts'
 import type { Terms } from './terms.ts'
@@ -85,7 +91,7 @@ export class PaymentResponses {
   ): Promise<BufferedResponse> {
     const { failures, quotes, emit } = this.#options
     const counted = await failures.countInvalid(callerKey(request.ip), payer, rejection)
-    if ('limit' in counted) return this.limitHit(request, counted)
+    if ('limit' in counted) return this.limitHit(request, counted, rejection.charged)
     emit(request, { kind: 'rejected', reason: counted.reason })
     return quotes.quote(request, terms, counted)
   }
@@ -94,7 +100,7 @@ export class PaymentResponses {
   limitHit(
     request: FastifyRequest,
     hit: LimitHit,
-    charged: false | null = false,
+    charged: false | null = chargeOfUnverified(request),
   ): BufferedResponse {
     this.#options.emit(request, { kind: 'limited' })
     return failedTooOften(request, hit, charged)
@@ -105,7 +111,7 @@ export class PaymentResponses {
     request: FastifyRequest,
     limit: LimitPolicy,
     allowance: RateAllowance,
-    charged: false | null = false,
+    charged: false | null = chargeOfUnverified(request),
   ): BufferedResponse {
     this.#options.emit(request, { kind: 'limited' })
     return limited(request, limit, allowance, charged)

@@ -105,10 +105,12 @@ function failureFacts(hit: LimitHit): ProblemFacts {
 }
 
 export function tooManyInFlight(request: FastifyRequest): BufferedResponse {
+  const charged = chargeOfUnverified(request)
+  const stated = charged === null ? CHARGE_UNKNOWN : NOT_BY_THIS_REQUEST
   return refuse(request, 'rate_limited', {
-    detail:
-      'Too many payments are being processed. Nothing was charged for this request. Send the same payment again in 2 s.',
+    detail: `Too many payments are being processed. ${stated} Send the same payment again in 2 s.`,
     ...again,
+    charged,
   })
 }
 
@@ -279,6 +281,11 @@ export function aboutPayment(facts: ProblemFacts, isUsed: boolean | null): Probl
     ...{ ...facts, detail: withCharge(detail, CHARGE_UNKNOWN), charged: null },
     paymentReusable: paymentReusable && isUsed === null,
   }
+}
+
+/** What was charged of a decoded payment, as far as known before its verification: null if its settlement was refused. */
+export function chargeOfUnverified({ isPaymentUsed }: FastifyRequest): false | null {
+  return isPaymentUsed === null ? null : false
 }
 
 function withCharge(detail: string, stated: string): string {

@@ -7,6 +7,7 @@ import { base } from './evm/networks.ts'
 import { LedgerBusyError } from './ledger/ledger.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import type { Facilitator, Outcome, Settlement, Verification } from './payment.ts'
+import type { PaymentLimits } from './payment-limits.ts'
 import { payments } from './plugin.ts'
 import { encodedPayment, newBuyer, signedPayload } from './testing/buyer.ts'
 import { newSecret } from './testing/new-secret.ts'
@@ -162,7 +163,7 @@ describe('a payment whose settlement was begun', () => {
   const used: Verification = { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
   const noChain: Outcome = { kind: 'unknown', reason: 'no RPC URL is configured', isLasting: true }
 
-  async function begun(atWork = async () => {}) {
+  async function begun(atWork = async () => {}, limits: Partial<PaymentLimits> = {}) {
     const reports: Reports = {
       verification: { kind: 'valid' },
       outcome: { kind: 'settled', transaction: TRANSACTION },
@@ -174,7 +175,7 @@ describe('a payment whose settlement was begun', () => {
     }
     const clock = new ManualClock(NOW_MS)
     const ledger = new SqliteLedger(':memory:')
-    const host = await startPaidHost({ payTo, facilitator, clock, ledger, atWork })
+    const host = await startPaidHost({ payTo, facilitator, clock, ledger, atWork, limits })
     onTestFinished(() => host.close())
     const header = encodedPayment(
       await signedPayload(newBuyer(), { amount: PRICE, payTo, nowMs: NOW_MS }),
@@ -227,6 +228,17 @@ describe('a payment whose settlement was begun', () => {
     expect(hint.split('may have charged this payment'), 'stated once').toHaveLength(2)
     expect(hint).toContain('Send the same payment again')
     expect(hint).not.toContain('ign a new payment')
+  })
+
+  test('is not denied a charge by checks before its verification', async () => {
+    const { clock, ask } = await begun(undefined, { paidCallsPerWalletPerMinute: 1 })
+    await ask()
+    const limited = { code: 'rate_limited', charged: null, payment_reusable: true }
+    expect(await ask(), 'the limit of its wallet').toMatchObject(limited)
+    clock.advance(600_000)
+    const expired = await ask()
+    expect(expired.diagnostics).toMatchObject({ charged: null })
+    expect(expired.diagnostics.hint).toContain('Send the same payment again')
   })
 
   test.each([
