@@ -191,6 +191,9 @@ function observeFailedGas(metrics: Registry, log: Logger): (event: FailedGas) =>
       burnt.inc({ payer: event.by }, Number(event.gas))
       const { payer, by, gas } = event
       log.warn({ payer, by, gas: gas.toString() }, 'a settlement failed on chain at our cost')
+    } else if (event.kind === 'unrecorded') {
+      const { transaction, cause: err } = event
+      log.error({ transaction, err }, 'a settlement that failed on chain could not be recorded')
     } else logSuspension(log, event.untilMs)
   }
 }

@@ -23,6 +23,8 @@ export type FailedGas =
       readonly by: 'contract' | 'key'
       readonly gas: bigint
     }
+  /** It is looked at again while its payment is open. */
+  | { readonly kind: 'unrecorded'; readonly transaction: string; readonly cause: unknown }
   /** Contract wallets are rejected until `untilMs`. */
   | { readonly kind: 'suspended'; readonly untilMs: number }
 
@@ -96,11 +98,19 @@ export class ContractPayers {
     if (reserved !== null) this.#options.failures.release(reserved).catch(() => undefined)
   }
 
+  /** @throws if the failure could not be recorded */
   async failed({ reserved, gas, ...failure }: FailedTransfer): Promise<void> {
     const { failures, clock, emit } = this.#options
-    const { payer, code } = failure
+    const { payer, code, transaction } = failure
     const entry = { ...failure, ...this.#named(payer), cost: gas }
-    if (!(await failures.failed(entry, reserved, clock.nowMs()))) return
+    let isNew: boolean
+    try {
+      isNew = await failures.failed(entry, reserved, clock.nowMs())
+    } catch (cause) {
+      emit({ kind: 'unrecorded', transaction, cause })
+      throw cause
+    }
+    if (!isNew) return
     emit({ kind: 'burnt', payer, by: code === null ? 'key' : 'contract', gas })
     if (code !== null) await this.#updateSuspension()
   }

@@ -142,3 +142,20 @@ test('gas that another payment of the transaction burnt is no strike for an expi
     expect(failed.mock.calls).toMatchObject([[{ strikes }]])
   }
 })
+
+test('a failure that could not be recorded is looked at again, with its reservation once', async () => {
+  const { settlements, chain, failed } = rig({ code: '0x60' })
+  chain.set(ours, failing)
+  failed.mockRejectedValueOnce(new Error('the database is away'))
+  const settled = await settlements.settle(payment, 'confirmed', '0x60')
+  expect(settled).toEqual({ kind: 'unknown', reason: 'the database is away', transaction: ours })
+  failed.mockRejectedValueOnce(new Error('the database is away'))
+  expect(await settlements.isPending(payment, ours)).toBe(true)
+  const looks = await Promise.all([1, 2].map(() => settlements.isPending(payment, ours)))
+  expect(looks).toEqual([false, false])
+  expect(await settlements.isPending(payment, ours)).toBe(false)
+  expect(failed.mock.calls).toMatchObject([
+    [{ reserved: 7, strikes: 3 }],
+    ...Array(3).fill([{ reserved: null, strikes: 3 }]),
+  ])
+})

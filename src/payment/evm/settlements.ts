@@ -177,10 +177,10 @@ export class Settlements {
         ...{ transaction: hash, code: null, reserved: null, isCounted: false },
         ...{ members: transfersIn(transaction), gasMax: transaction.gas },
       }
-      const attempt = this.#pending.get(payment.hash) ?? adopted
-      this.#pending.delete(payment.hash)
+      await this.#failed(payment, this.#pending.get(payment.hash) ?? adopted, sealed)
+      // A failure that was not recorded is looked at again.
+      this.#forget(payment, hash)
       this.#failedLate.set(payment.hash, hash)
-      await this.#failed(payment, attempt, sealed)
       return false
     } catch (cause) {
       return !(cause instanceof TransactionNotFoundError)
@@ -188,11 +188,15 @@ export class Settlements {
   }
 
   /** The chain shows that this transaction paid; its receipt came after the settlement had ended. */
-  paid({ hash }: ExactEvmPayment, transaction: string): void {
-    const attempt = this.#pending.get(hash)
-    if (attempt?.transaction !== transaction) return
-    this.#pending.delete(hash)
-    this.#release(attempt)
+  paid(payment: ExactEvmPayment, transaction: string): void {
+    const attempt = this.#pending.get(payment.hash)
+    if (attempt?.transaction === transaction) this.#payers.release(taken(attempt))
+    this.#forget(payment, transaction)
+  }
+
+  /** Unless another attempt has been sent since. */
+  #forget({ hash }: ExactEvmPayment, transaction: string): void {
+    if (this.#pending.get(hash)?.transaction === transaction) this.#pending.delete(hash)
   }
 
   /** Result of an earlier attempt, or why a new one cannot succeed; null to start one. */
@@ -319,19 +323,14 @@ export class Settlements {
     try {
       const receipt = await sealed()
       if (receipt === null) return waiting(transaction)
-      this.#pending.delete(payment.hash)
-      if (!pays(receipt.logs, payment)) return await this.#failed(payment, attempt, receipt)
-      this.#release(attempt)
-      return { kind: 'settled', transaction }
+      const isPaid = pays(receipt.logs, payment)
+      if (isPaid) this.#payers.release(taken(attempt))
+      const failed = isPaid ? null : await this.#failed(payment, attempt, receipt)
+      this.#forget(payment, transaction)
+      return isPaid ? { kind: 'settled', transaction } : failed
     } catch (cause) {
       return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
-  }
-
-  /** Once: the ledger can give the number of a released reservation to another one. */
-  #release(attempt: Attempt): void {
-    this.#payers.release(attempt.reserved)
-    attempt.reserved = null
   }
 
   #mined(promised: TransactionReceipt, deadlineMs: number): Mined {
@@ -364,7 +363,7 @@ export class Settlements {
     { gasUsed, blockNumber }: TransactionReceipt,
   ): Promise<Settlement | null> {
     const { payer, authorization } = payment
-    const { transaction, reserved, members, gasMax } = attempt
+    const { transaction, members, gasMax } = attempt
     const [{ timestamp }, verification, code] = await Promise.all([
       this.#node.getBlock({ blockNumber }),
       this.#simulation.verify(payment),
@@ -383,7 +382,7 @@ export class Settlements {
     const isExcused = isExpired && (!isBurnt || code === null)
     const strikes = isExcused ? 0 : await this.#strikes(payment, verification, failure)
     await this.#payers.failed({
-      ...{ payer, code, transaction, reserved, strikes },
+      ...{ payer, code, transaction, reserved: taken(attempt), strikes },
       gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
     })
     // A third party can have submitted it, which paid us: the answer stays, and the buyer must not sign another payment.
@@ -413,6 +412,13 @@ export class Settlements {
     if (kind === 'settled' || kind === 'unknown') return 0
     return hasCode && now.kind === 'valid' ? BARRING_STRIKES : 1
   }
+}
+
+/** The reservation of an attempt, once: the ledger can give the number of a released one to another. */
+function taken(attempt: Attempt): number | null {
+  const { reserved } = attempt
+  attempt.reserved = null
+  return reserved
 }
 
 function waiting(transaction: Hex): Settlement {
