@@ -231,7 +231,11 @@ describe('a payment whose settlement was begun', () => {
   })
 
   test('is not denied a charge by checks before its verification', async () => {
-    const { clock, ask } = await begun(undefined, { paidCallsPerWalletPerMinute: 1 })
+    const limits = { paidCallsPerWalletPerMinute: 1 }
+    const { reports, clock, ask } = await begun(undefined, limits)
+    await ask()
+    reports.verification = { kind: 'invalid', reason: 'simulation_failed' }
+    reports.outcome = noChain
     await ask()
     const limited = { code: 'rate_limited', charged: null, payment_reusable: true }
     expect(await ask(), 'the limit of its wallet').toMatchObject(limited)

@@ -6,12 +6,16 @@ import { Drain } from './drain.ts'
 import type { ServicePart } from './running-service.ts'
 import { runService, stopAll } from './running-service.ts'
 
-const service = vi.hoisted(() => ({ onSignal: async (_out: object): Promise<void> => {} }))
+const service = vi.hoisted(() => ({
+  onSignal: async (_out: object): Promise<void> => {},
+  options: {},
+  isInstalled: false,
+}))
 // It would end the process of the tests.
 vi.mock('close-with-grace', () => ({
-  default: (_options: object, onSignal: typeof service.onSignal) => {
-    service.onSignal = onSignal
-    return { uninstall: () => {} }
+  default: (options: object, onSignal: typeof service.onSignal) => {
+    Object.assign(service, { options, onSignal, isInstalled: true })
+    return { uninstall: () => Object.assign(service, { isInstalled: false }) }
   },
 }))
 
@@ -57,7 +61,14 @@ test('a signal during the start stops what is open, and no port opens', async ()
 })
 
 test('a start that fails stops what is open, and its own reason is thrown', async () => {
-  const stop = vi.fn(() => Promise.reject(new Error('away')))
+  const before = process.listeners('SIGTERM')
+  const signals: NodeJS.SignalsListener[] = []
+  const stop = vi.fn(() => {
+    // A signal would end the process with 0.
+    expect(service.isInstalled).toBe(false)
+    signals.push(...process.listeners('SIGTERM').filter((one) => !before.includes(one)))
+    return Promise.reject(new Error('away'))
+  })
   const foundation = { log: pino({ level: 'silent' }), drain: new Drain(new ManualClock()) }
   const running = runService(async (parts) => {
     parts.push({ stop })
@@ -65,6 +76,19 @@ test('a start that fails stops what is open, and its own reason is thrown', asyn
   }, foundation)
   await expect(running).rejects.toThrow('the file is missing')
   expect(stop).toHaveBeenCalledOnce()
+  expect(signals, 'the first signal is ignored').toHaveLength(1)
+})
+
+test('only a signal is reported as one', async () => {
+  const log = pino({ level: 'silent' })
+  const info = vi.spyOn(log, 'info')
+  const opened = Promise.withResolvers<never[]>()
+  const running = runService(() => opened.promise, { log, drain: new Drain(new ManualClock()) })
+  expect(service.options).toMatchObject({ skip: ['beforeExit'] })
+  await service.onSignal({ manual: true })
+  opened.resolve([])
+  await running
+  expect(info).not.toHaveBeenCalled()
 })
 
 test('every part is stopped once, also after one that fails', async () => {

@@ -76,9 +76,11 @@ export async function runService(
     closing ??= closeAll()
     return closing
   }
-  const grace = closeWithGrace({ delay: GRACE_MS_MAX, logger: log }, ({ err }) => {
+  // A start without anything to wait for is a defect and no end; a service that runs always waits for its ports.
+  const options = { delay: GRACE_MS_MAX, logger: log, skip: ['beforeExit' as const] }
+  const grace = closeWithGrace(options, ({ err, signal }) => {
     if (err) log.fatal({ err }, 'stopping after an internal error')
-    else if (listeners.length === 0) log.info('ended by a signal during the start')
+    else if (signal && listeners.length === 0) log.info('ended by a signal during the start')
     return close()
   })
   try {
@@ -89,9 +91,11 @@ export async function runService(
   } catch (cause) {
     // A server that is closed by a signal can no longer listen, and a start cannot use what it has closed.
     if (closing === null) {
+      // A signal would end it with 0 and without its reason; a second one ends it at once.
+      grace.uninstall()
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => undefined)
       // Heartbeats and connections would keep the process of a refused start alive.
       await close().catch(() => undefined)
-      grace.uninstall()
       throw cause
     }
   }
