@@ -159,3 +159,18 @@ test('a failure that could not be recorded is looked at again, with its reservat
     ...Array(3).fill([{ reserved: null, strikes: 3 }]),
   ])
 })
+
+test('the transaction of another gateway waits although the own one has failed', async () => {
+  const { settlements, chain, failed } = rig({ verification: expired })
+  chain.set(ours, null)
+  expect(await settlements.settle(payment, 'confirmed', null)).toMatchObject({ kind: 'unknown' })
+  chain.set(ours, failing)
+  chain.set(newer, null)
+  expect(await settlements.isPending(payment, newer)).toBe(true)
+  chain.set(newer, failing)
+  expect(await settlements.isPending(payment, newer)).toBe(false)
+  const judged = [[{ transaction: ours }], [{ transaction: newer }]]
+  expect(failed.mock.calls).toMatchObject(judged)
+  for (const sent of [ours, newer]) expect(await settlements.isPending(payment, sent)).toBe(false)
+  expect(failed.mock.calls, 'each once').toMatchObject(judged)
+})

@@ -97,8 +97,8 @@ export class Settlements {
   readonly #batcher: Batcher<Job>
   /** Last transaction of each payment that can still be mined, by payment hash. */
   readonly #pending = new BoundedMap<string, Attempt>(PENDING_MAX)
-  /** Failed transactions of payments whose settlement had ended, by payment hash. */
-  readonly #failedLate = new BoundedMap<string, Hex>(PENDING_MAX)
+  /** Failed transactions of payments whose settlement had ended, by hash of both. */
+  readonly #failedLate = new BoundedMap<string, true>(PENDING_MAX)
   #aloneUntilMs = 0
 
   constructor({ node, simulation, sender, payers, clock, account, onMined }: SettlementsOptions) {
@@ -163,8 +163,16 @@ export class Settlements {
    * @param sent the last transaction in the ledger; another process, or one before a restart, can have sent it
    */
   async isPending(payment: ExactEvmPayment, sent: string | null): Promise<boolean> {
-    const hash = this.#pending.get(payment.hash)?.transaction ?? (sent as Hex | null)
-    if (hash === null || this.#failedLate.get(payment.hash) === hash) return false
+    const own = this.#pending.get(payment.hash)?.transaction ?? null
+    let isPending = false
+    for (const hash of new Set([own, sent as Hex | null]))
+      if (hash !== null && (await this.#isWaiting(payment, hash))) isPending = true
+    return isPending
+  }
+
+  async #isWaiting(payment: ExactEvmPayment, hash: Hex): Promise<boolean> {
+    const judged = `${payment.hash}:${hash}`
+    if (this.#failedLate.get(judged) === true) return false
     try {
       const receipt = await receiptOf(this.#node, hash)
       const transaction = await this.#node.getTransaction({ hash })
@@ -173,14 +181,15 @@ export class Settlements {
       const sealed = await this.#sealed(receipt, this.#clock.nowMs())
       if (sealed === null) return true
       if (pays(sealed.logs, payment)) return false
+      const own = this.#pending.get(payment.hash)
       const adopted: Attempt = {
         ...{ transaction: hash, code: null, reserved: null, isCounted: false },
         ...{ members: transfersIn(transaction), gasMax: transaction.gas },
       }
-      await this.#failed(payment, this.#pending.get(payment.hash) ?? adopted, sealed)
+      await this.#failed(payment, own?.transaction === hash ? own : adopted, sealed)
       // A failure that was not recorded is looked at again.
       this.#forget(payment, hash)
-      this.#failedLate.set(payment.hash, hash)
+      this.#failedLate.set(judged, true)
       return false
     } catch (cause) {
       return !(cause instanceof TransactionNotFoundError)
