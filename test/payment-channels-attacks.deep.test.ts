@@ -502,6 +502,15 @@ describe('a deposit', () => {
     at.clock.advance(6_000)
     await expect.poll(() => failed.mock.calls.length, { timeout: 10_000 }).toBe(1)
     expect(failed.mock.calls[0]).toMatchObject([{ payer: buyer.key.address, strikes: 1 }])
+    const { transaction } = failed.mock.calls[0]?.[0] ?? {}
+    const looks = vi.spyOn(at.desk.registry.chain, 'countFailedAfterwards')
+    const speak = vi.spyOn(globalThis, 'fetch')
+    at.clock.advance(6_000)
+    await expect.poll(() => looks.mock.calls.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    expect(looks.mock.lastCall?.[1]).toBe(transaction)
+    await looks.mock.results.at(-1)?.value
+    const asked = speak.mock.calls.filter(([, init]) => String(init?.body).includes(`${transaction}`))
+    expect(asked, 'the node is not asked again').toEqual([])
   })
 
   test('of a stranger’s money is refused by its signature, before any wallet is counted', async () => {
@@ -680,7 +689,9 @@ describe('a refund', () => {
     const { at, buyer } = await opening()
     const unsent = { kind: 'unsent', reason: 'no node' } as const
     vi.spyOn(at.desk.registry.chain, 'refund').mockResolvedValueOnce(unsent)
-    expect((await buy(at, await refund(buyer, at, PRICE, DEPOSIT))).status).not.toBe(200)
+    const refused = await buy(at, await refund(buyer, at, PRICE, DEPOSIT))
+    const nothing = { code: 'facilitator_unavailable', charged: false, payment_reusable: true }
+    expect(refused.body(), 'its voucher has paid, and it charges nothing').toMatchObject(nothing)
     expect((await buy(at, await voucher(buyer, at, 2n * PRICE))).status).toBe(200)
   })
 

@@ -146,7 +146,9 @@ export class PurchasedAnswers {
     }
     const before = await this.before(request, presented)
     // The transfer of a released payment may be on chain after all; only its verification shows that.
-    if (before === null || !isReleased(before)) request.isPaymentUsed = before !== null
+    // A refund charges nothing, although its voucher has bought an answer.
+    if (presented.payment.operation !== undefined) request.isPaymentUsed = false
+    else if (before === null || !isReleased(before)) request.isPaymentUsed = before !== null
     if (before?.payloadHash !== presented.payloadHash) return null
     if (isReleased(before) || !this.#isOfBuyer(presented, before)) return null
     const answer = await this.#again(request, presented, before)

@@ -1,6 +1,7 @@
 import type { Address, Hex, TransactionReceipt } from 'viem'
 import { encodeAbiParameters, encodeFunctionData, isAddressEqual } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
 import { chainOutcome } from '../evm/chain-outcome.ts'
 import type { ContractPayers } from '../evm/contract-payers.ts'
@@ -58,6 +59,9 @@ const GAS_MAX = 8_000_000n
 /** A deposit costs about 150,000. Bounds what the code of a delegated account can burn. */
 const DEPOSIT_GAS_MAX = 300_000n
 
+/** The oldest are asked about again. */
+const JUDGED_MAX = 10_000
+
 /** The channel contract on one chain, for a seller. Reads throw when the node does not answer. */
 export class ChannelChain {
   readonly digests: ChannelDigests
@@ -66,6 +70,8 @@ export class ChannelChain {
   readonly #client: NodeClient
   readonly #receipts: Receipts
   readonly #deposits = new PayerConcurrency()
+  /** Mined deposits whose settlement had ended: a follow-up asks the node about them once. */
+  readonly #judged = new BoundedMap<string, true>(JUDGED_MAX)
 
   constructor(options: ChannelChainOptions) {
     const { network, rpcUrl, clock, account } = options
@@ -172,10 +178,14 @@ export class ChannelChain {
 
   /** Counts a deposit that was mined, and failed, after its settlement had ended. */
   async countFailedAfterwards(wanted: ChannelDeposit, transaction: string): Promise<void> {
+    if (this.#judged.get(transaction) === true) return
     const promised = await receiptOf(this.#client, transaction as Hex)
-    if (promised === null || !isAddressEqual(promised.from, this.authorizer)) return
+    if (promised === null) return
     const receipt = await this.#receipts.sealed(promised, this.#options.clock.nowMs())
-    if (receipt?.status === 'reverted') await this.#countFailed(wanted, receipt)
+    if (receipt === null) return
+    const isOurs = isAddressEqual(receipt.from, this.authorizer)
+    if (isOurs && receipt.status === 'reverted') await this.#countFailed(wanted, receipt)
+    this.#judged.set(transaction, true)
   }
 
   /**
