@@ -472,6 +472,36 @@ describe('a key whose transaction waits longer than its settlement', () => {
     expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
   })
 
+  test('and whose nonce a block has cancelled stays open until a block has its transaction', async () => {
+    const buyer = await ground.funded()
+    const shop = await hosted()
+    const { client } = ground
+    const one = await payment(shop, buyer)
+    await one.verify()
+    const { gasLimit } = await client.getBlock()
+    await client.setAutomine(false)
+    try {
+      const settled = await one.settle('confirmed')
+      const sent = 'transaction' in settled ? settled.transaction : null
+      expect(settled.kind).toBe('unknown')
+      const cancelled = cancels(buyer, one.authorization.nonce)
+      await expect.poll(async () => (await client.getTxpoolStatus()).pending).toBe(2)
+      // Room for the cancellation alone.
+      await client.setBlockGasLimit({ gasLimit: 150_000n })
+      await client.mine({ blocks: 1 })
+      await cancelled
+      expect(await one.outcome(sent)).toMatchObject({ kind: 'unknown' })
+      expect(burnt(shop)).toBe(0)
+      await client.setBlockGasLimit({ gasLimit })
+      await client.mine({ blocks: 1 })
+      expect(await one.outcome(sent)).toMatchObject({ kind: 'forfeited' })
+      expect(burnt(shop)).toBe(1)
+    } finally {
+      await client.setBlockGasLimit({ gasLimit })
+      await client.setAutomine(true)
+    }
+  })
+
   test('is barred also by another process than the one that sent it', async () => {
     const { buyer, shop } = await struckTwice({ ledgerPath })
     await waitsTooLong({ buyer, shop }, cancels, { between: () => shop.close() })

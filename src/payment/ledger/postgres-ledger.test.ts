@@ -12,8 +12,6 @@ import { Postgres } from './postgres.ts'
 import { PostgresLedger } from './postgres-ledger.ts'
 
 const settings = { 'pay-to': '0xA' }
-/** For joins. */
-const AGREEMENT_LOCK = 7_402_003
 
 describe.skipIf(!hasPostgres)('over a server of its own', () => {
   let server: PostgresServer
@@ -203,18 +201,21 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
       const db = new Postgres({ url, applicationName: 'perpscope test' })
       onTestFinished(() => db.close())
       const late = await PostgresLedger.open({ db, clock: new ManualClock(), gateway: 'late' })
-      const joining = await first.db.transaction(async (query) => {
-        await query('SELECT pg_advisory_xact_lock($1)', [AGREEMENT_LOCK])
+      const { promise: done, resolve: begun } = Promise.withResolvers<unknown>()
+      const held = first.db.transaction(async (query) => {
+        // Its registration waits for the end of this one.
+        await query(`INSERT INTO perpscope.gateways VALUES ('late', now(), '{}')`)
         const joined = late.join(settings)
         await expect
-          .poll(() => query(`SELECT FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`))
+          .poll(() => query(`SELECT FROM pg_locks WHERE locktype = 'transactionid' AND NOT granted`))
           .toHaveLength(1)
-        const done = Promise.all([joined, late.close()])
+        begun(Promise.all([joined, late.close()]))
         // Time for a removal that does not wait.
         for (let roundTrips = 0; roundTrips < 20; roundTrips += 1) await query('SELECT')
-        return { done }
+        throw new Error('rolled back')
       })
-      await joining.done
+      await expect(held).rejects.toThrow('rolled back')
+      await done
       expect(await late.writeFault()).toBeNull()
       expect(await db.query(`SELECT id FROM perpscope.gateways WHERE id = 'late'`)).toEqual([])
     })
