@@ -80,17 +80,20 @@ describe('perpscope mcp', () => {
     expect(second).not.toHaveProperty('isError', true)
   })
 
-  test('signs no other payment where an earlier request may have charged the first', async () => {
-    let isOpen = true
-    const { buy, payments, spent, reported } = await trip((_payment, reply) =>
-      isOpen ? outcomeOpen(reply) : refusedAsUsed(reply),
-    )
+  test('keeps a refused payment that an earlier request may have charged, and signs no other', async () => {
+    let state: 'open' | 'refused' | 'sold' = 'open'
+    const { buy, payments, spent, reported } = await trip((_payment, reply) => {
+      if (state === 'sold') return reply
+      return state === 'open' ? outcomeOpen(reply) : refusedAsUsed(reply)
+    })
     await buy({ coin: 'BTC' })
-    isOpen = false
+    state = 'refused'
     for (let call = 0; call < 2; call += 1)
       expect((await buy({ coin: 'BTC' })).content?.[0]?.text).toMatch(
         /^Not bought: x: y\. Call again with the same arguments: .* restart perpscope mcp\.$/,
       )
+    state = 'sold'
+    expect(await buy({ coin: 'BTC' })).not.toHaveProperty('isError', true)
     expect(new Set(payments).size).toBe(1)
     expect(await spent()).toBe(PULSE_PRICE)
     await expect.poll(reported).toBe(PULSE_PRICE)

@@ -509,7 +509,9 @@ describe('a deposit', () => {
     await expect.poll(() => looks.mock.calls.length, { timeout: 10_000 }).toBeGreaterThan(0)
     expect(looks.mock.lastCall?.[1]).toBe(transaction)
     await looks.mock.results.at(-1)?.value
-    const asked = speak.mock.calls.filter(([, init]) => String(init?.body).includes(`${transaction}`))
+    const asked = speak.mock.calls.filter(([, init]) =>
+      String(init?.body).includes(`${transaction}`),
+    )
     expect(asked, 'the node is not asked again').toEqual([])
   })
 

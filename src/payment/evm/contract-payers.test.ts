@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
 import type { ContractPayersOptions, FailedGas } from './contract-payers.ts'
@@ -26,6 +26,14 @@ function rig(changes: Partial<ContractPayersOptions> = {}) {
 const burnt = (payer: string, changes = {}) => ({
   ...{ payer, code: CODE, transaction: `0xabc${payer}`, reserved: null, gas: 300_000n, strikes: 3 },
   ...changes,
+})
+
+test('a failure that cannot be recorded is reported and thrown', async () => {
+  const { payers, options, events } = rig()
+  const cause = new Error('the database is away')
+  vi.spyOn(options.failures, 'failed').mockRejectedValueOnce(cause)
+  await expect(payers.failed(burnt('0x1'))).rejects.toThrow(cause)
+  expect(events).toEqual([{ kind: 'unrecorded', transaction: '0xabc0x1', cause }])
 })
 
 describe('contract wallets', () => {

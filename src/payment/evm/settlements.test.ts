@@ -70,10 +70,12 @@ function rig(options: { verification?: Verification; blockSeconds?: bigint; code
       return { ...mined, transactionHash: hash, blockNumber: 5n }
     },
     readContract: async () => uses() !== undefined,
-    request: async () => uses()?.[1]?.logs.slice(0, 1).map((log) => ({ ...log, transactionHash: uses()?.[0] })),
+    request: async () => {
+      const [transactionHash, mined] = uses() ?? []
+      return mined?.logs.slice(0, 1).map((log) => ({ ...log, transactionHash }))
+    },
   }
   const clock = new ManualClock(NOW_SECONDS * 1_000)
-  const sent: Hex[] = []
   const settlements = new Settlements({
     ...{ node: node as never, clock, account, onMined: () => undefined },
     simulation: { verify: async () => verification } as never,
@@ -82,12 +84,11 @@ function rig(options: { verification?: Verification; blockSeconds?: bigint; code
       discardNonce: () => undefined,
       send: async (_call: object, { onSigned }: { onSigned(hash: Hex): void }) => {
         onSigned(ours)
-        sent.push(ours)
         return { hash: ours, receipt: await node.getTransactionReceipt({ hash: ours }) }
       },
     } as never,
   })
-  return { settlements, chain, failed, clock }
+  return { settlements, chain, failed }
 }
 
 const expired: Verification = {
