@@ -68,9 +68,7 @@ test('after an unanswered call and a 402 with charged: false another payment is 
 
 test('a payment refused with charged: null is kept, counted and sent again', async () => {
   const { client, pay, service } = rig(refusedAs(null))
-  // Also after it has expired.
-  for (const nowMs of [0, 1_000_000]) {
-    service.nowMs = nowMs
+  for (let call = 0; call < 2; call += 1) {
     const failure = await client.call('/pulse/BTC').catch((cause) => cause)
     expect(failure).toBeInstanceOf(UnansweredError)
     expect(failure.cause).toBeInstanceOf(PaymentRefusedError)
@@ -79,6 +77,18 @@ test('a payment refused with charged: null is kept, counted and sent again', asy
   service.reply = sold
   expect((await client.call('/pulse/BTC')).answer).toEqual({ coin: 'BTC' })
   expect(pay).toHaveBeenCalledTimes(1)
+})
+
+test('a payment refused with charged: null after its end stays counted, and another is signed', async () => {
+  const { client, pay, service } = rig(refusedAs(null))
+  await expect(client.call('/pulse/BTC')).rejects.toThrow(UnansweredError)
+  service.nowMs = 1_000_000
+  await expect(client.call('/pulse/BTC')).rejects.toThrow(UnansweredError)
+  expect(pay).toHaveBeenCalledTimes(1)
+  service.reply = sold
+  await client.call('/pulse/BTC')
+  expect(pay).toHaveBeenCalledTimes(2)
+  expect(client.spentUsd).toBe(0.04)
 })
 
 test('a payment that is discarded stays counted, and another is signed', async () => {

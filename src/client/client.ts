@@ -221,9 +221,18 @@ export class PerpscopeClient {
       return bought
     } catch (cause) {
       const isUnanswered = cause instanceof UnansweredError
-      if (!isOver(cause)) keep(this.#unspent, url, { ...unspent, isOpen: isUnanswered }, OPEN_MAX)
+      if (!isOver(cause) && !this.#isRefusedForEver(cause, header))
+        keep(this.#unspent, url, { ...unspent, isOpen: isUnanswered }, OPEN_MAX)
       throw cause
     }
+  }
+
+  /** Refused after its end: it buys nothing any more, whether it was charged or not, so the next call signs another. */
+  #isRefusedForEver(cause: unknown, header: string): boolean {
+    const isRefused = cause instanceof UnansweredError && cause.cause instanceof PaymentRefusedError
+    return (
+      isRefused && (this.#open.get(header)?.endsMs ?? Number.POSITIVE_INFINITY) <= this.#nowMs()
+    )
   }
 
   /** Retries temporary refusals. */

@@ -71,7 +71,8 @@ export class UnpayableError extends Error {
 
 /**
  * A payment was sent and no answer arrived, or it was refused although an earlier request may have charged it (`cause`).
- * Send it again with `resume`; the next call for the same URL does so, too, until `discard`.
+ * Send it again with `resume`; the next call for the same URL does so, too, until `discard`, or until it is refused after
+ * its validity has ended.
  */
 export class UnansweredError extends Error {
   override readonly name = 'UnansweredError'

@@ -141,9 +141,12 @@ export async function mcp(options: McpOptions, tell: (text: string) => void): Pr
       pending.delete(call.key)
       if (isUncharged(cause)) budget.reportUncharged(hold)
       if (isCharged(cause)) budget.settle(hold)
-      if (!isOver(cause)) pending.set(call.key, { signed, isOpen: !isUncharged(cause) })
+      // It buys nothing any more, whether it was charged or not.
+      const isRefusedForEver = cause instanceof PaymentRefusedError && hold.endsMs <= nowMs()
+      if (!isOver(cause) && !isRefusedForEver)
+        pending.set(call.key, { signed, isOpen: !isUncharged(cause) })
       if (isUncharged(cause) || isOver(cause)) throw cause
-      return failure(openText(cause))
+      return failure(isRefusedForEver ? endedText(cause) : openText(cause))
     } finally {
       const { heldUsd } = budget
       const held = heldUsd === 0 ? '' : `, ${heldUsd} of them for payments without an answer`
@@ -219,6 +222,14 @@ function notBought(cause: unknown): CallToolResult {
   if (cause instanceof RefusedError) return failure(JSON.stringify(cause.problem))
   if (!(cause instanceof UnpayableError || cause instanceof PaymentRefusedError)) throw cause
   return failure(`Not bought: ${cause.message.replace(/\.$/, '')}.`)
+}
+
+/** The message for the model about a payment that can no longer be settled. */
+function endedText(cause: PaymentRefusedError): string {
+  return (
+    `Not bought: ${cause.diagnostics.reason}. The payment has expired and may have been charged before: it stays ` +
+    'counted. Call again with the same arguments to sign another one.'
+  )
 }
 
 /** The message for the model about a payment that is kept. */
