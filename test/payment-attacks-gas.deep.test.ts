@@ -6,7 +6,8 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Hex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { privateKeyToAccount } from 'viem/accounts'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { serveOptions } from '../src/config/serve.ts'
 import { ClockCheck } from '../src/payment/clock-check.ts'
@@ -14,6 +15,7 @@ import { OwnTurns } from '../src/payment/evm/account-turns.ts'
 import type { ExactEvmPayment } from '../src/payment/evm/exact-evm.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
+import { transferCall } from '../src/payment/evm/transfer.ts'
 import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
 import { decodeEnvelope } from '../src/payment/payload.ts'
 import type { Payment, Settlement } from '../src/payment/payment.ts'
@@ -509,6 +511,34 @@ describe('a key whose transaction waits longer than its settlement', () => {
     await found(next, 1)
     const { status, reason } = await buy(next.host, await ground.paymentOf(buyer))
     expect({ status, reason }).toEqual({ status: 402, reason: BARRED })
+  })
+
+  test('is not barred if a stranger submits it, also where that is found after its expiry', async () => {
+    const buyer = await ground.funded()
+    const shop = await hosted()
+    const { client } = ground
+    const one = read(shop, await ground.paymentOf(buyer, '', 12))
+    await one.verify()
+    const failed = vi.spyOn(shop.facilitator.payers, 'failed')
+    await client.setAutomine(false)
+    try {
+      const settled = await one.settle('confirmed')
+      expect(settled.kind).toBe('unknown')
+      const stranger = privateKeyToAccount(ground.chain.accounts.buyer.privateKey)
+      const fees = { maxPriorityFeePerGas: TIP, maxFeePerGas: 2n * TIP + 10_000_000_000n }
+      const nonce = await client.getTransactionCount({ ...stranger, blockTag: 'pending' })
+      await client.sendTransaction({ account: stranger, ...transferCall(one), ...fees, nonce })
+      await client.mine({ blocks: 1 })
+      await new Promise<void>((resolve) => setTimeout(resolve, 5_000))
+      await client.mine({ blocks: 1 })
+      const { timestamp } = await client.getBlock()
+      expect(timestamp).toBeGreaterThanOrEqual(one.authorization.validBefore)
+      const sent = 'transaction' in settled ? settled.transaction : null
+      expect(await one.outcome(sent)).toMatchObject({ kind: 'settled' })
+      expect(failed.mock.calls).toMatchObject([[{ transaction: sent, strikes: 0 }]])
+    } finally {
+      await client.setAutomine(true)
+    }
   })
 
   test('is not barred if the authorization has expired by then', async () => {
