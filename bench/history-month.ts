@@ -70,10 +70,10 @@ export function sampleAt(coin: string, timeMs: number): MarketSample {
 
 /** From coin and time on in the order of the table. */
 export function sampleFrom(coin: string, [, timeMs, ...values]: readonly number[]): MarketSample {
-  const [markPrice, oraclePrice, openInterestBase, dayNotionalUsd, ...others] = values
+  const [markPrice, oraclePrice, openInterestBase, dayNotional, ...others] = values
   const [fundingRateHourly, premium, spreadBps, impactSpreadBps] = others
   return {
-    ...{ coin, timeMs, markPrice, oraclePrice, openInterestBase, dayNotionalUsd },
+    ...{ coin, timeMs, markPrice, oraclePrice, openInterestBase, dayNotional },
     ...{ fundingRateHourly, premium, spreadBps, impactSpreadBps },
   } as MarketSample
 }

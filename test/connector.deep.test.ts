@@ -87,10 +87,10 @@ describe('our connector at the simulated venue', () => {
       for (const [index, bar] of bars.entries())
         expect(bar.openTimeMs).toBe(firstMs + index * timeframeMs[timeframe])
     }
-    const dayNotionalUsd = new Map(
-      feed.of('context').map((context) => [context.coin, context.dayNotionalUsd]),
+    const dayNotional = new Map(
+      feed.of('context').map((context) => [context.coin, context.dayNotional]),
     )
-    const ranked = [...dayNotionalUsd].toSorted(([, one], [, other]) => other - one)
+    const ranked = [...dayNotional].toSorted(([, one], [, other]) => other - one)
     const top = new Set(ranked.slice(0, 20).map(([coin]) => coin))
     for (const { coin } of histories) expect(top).toContain(coin)
   })

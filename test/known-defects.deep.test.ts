@@ -285,7 +285,7 @@ function sample(minutesAgo: number): MarketSample {
     markPrice: 110,
     oraclePrice: 110,
     openInterestBase: 1_000,
-    dayNotionalUsd: 1e6,
+    dayNotional: 1e6,
     fundingRateHourly: 1e-5,
     premium: 0,
     spreadBps: 2,

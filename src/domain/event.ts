@@ -85,7 +85,8 @@ export type ContextEvent = Stamped & {
   readonly fundingRateHourly: number
   /** One-sided, in the coin's unit. */
   readonly openInterestBase: number
-  readonly dayNotionalUsd: number
+  /** Last 24 h, in the quote unit; USD by `usdOf`. */
+  readonly dayNotional: number
   /** null for a coin listed within the last day. */
   readonly prevDayPrice: number | null
 }

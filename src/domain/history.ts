@@ -31,7 +31,8 @@ export type MarketSample = {
   readonly oraclePrice: number
   /** One-sided, in the coin's unit. */
   readonly openInterestBase: number
-  readonly dayNotionalUsd: number
+  /** Last 24 h, in the quote unit. */
+  readonly dayNotional: number
   /** Running estimate of the next hourly rate, as a fraction. */
   readonly fundingRateHourly: number
   /** As a fraction; null if the venue gives none. */

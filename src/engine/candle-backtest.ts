@@ -171,7 +171,7 @@ function contextOf(
     impactAsk: null,
     fundingRateHourly: fundings[nextFunding - 1]?.rateHourly ?? 0,
     openInterestBase: ASSUMED_OPEN_INTEREST_BASE,
-    dayNotionalUsd: 0,
+    dayNotional: 0,
     prevDayPrice: quarters[nextQuarter - 97]?.close ?? null,
     ...at,
   }

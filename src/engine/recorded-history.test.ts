@@ -42,7 +42,7 @@ const samples = fc.record({
     fc.record({
       timeMs,
       ...{ markPrice: number, oraclePrice: number, openInterestBase: number },
-      ...{ dayNotionalUsd: number, fundingRateHourly: number },
+      ...{ dayNotional: number, fundingRateHourly: number },
       ...{ premium: optional, spreadBps: optional, impactSpreadBps: optional },
     }),
   ),

@@ -48,7 +48,7 @@ function sampleOf(market: Market, coin: string, timeMs: number): MarketSample | 
     markPrice: context.markPrice,
     oraclePrice: context.oraclePrice,
     openInterestBase: context.openInterestBase,
-    dayNotionalUsd: context.dayNotionalUsd,
+    dayNotional: context.dayNotionalUsd,
     fundingRateHourly: context.fundingRateHourly,
     premium: context.premium,
     spreadBps: null,

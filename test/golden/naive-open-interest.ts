@@ -49,8 +49,7 @@ export function naiveOpenInterest(log: readonly MarketEvent[], coin: string): ob
       window_high: isRanked ? Math.max(current, ...readings) : null,
       window_low: isRanked ? Math.min(current, ...readings) : null,
       ...labelsOf(samples, month, context),
-      oi_to_volume_24h:
-        context.dayNotionalUsd === 0 ? null : (current * mark) / context.dayNotionalUsd,
+      oi_to_volume_24h: context.dayNotional === 0 ? null : (current * mark) / context.dayNotional,
       share_pct: shareOf(log, coin),
       history: month
         .filter(({ timeMs }) => timeMs > hourMs - 24 * HOUR_MS)

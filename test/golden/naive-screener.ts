@@ -97,7 +97,7 @@ function naiveRow(log: readonly MarketEvent[], coin: string) {
     funding_annualized_pct: funding.funding.annualized_pct,
     oi_trend: oi.trend,
     oi_notional_usd: oi.notional_usd,
-    volume_24h_usd: context.dayNotionalUsd * naiveUsdPerUnit(log, coin),
+    volume_24h_usd: context.dayNotional * naiveUsdPerUnit(log, coin),
     // Not a member of a row.
     percentile,
     fundingRank,

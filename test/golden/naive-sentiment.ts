@@ -106,7 +106,7 @@ export function naiveSentiment(
   const rose = coins.map(({ context }) =>
     half(context.markPrice, context.prevDayPrice ?? Number.NaN),
   )
-  const volume = coins.map(({ context, unit }) => context.dayNotionalUsd * unit)
+  const volume = coins.map(({ context, unit }) => context.dayNotional * unit)
   keep(
     'breadth',
     0.2,

@@ -228,11 +228,12 @@ export class ExternalRig {
     for (const coin of RIG_COINS) {
       const context = this.#market.context(coin, this.nowMs)
       assert(context !== undefined)
-      const { impact, dayVolumeBase: _, ...figures } = context
+      const { impact, dayVolumeBase: _, dayNotionalUsd: dayNotional, ...figures } = context
       const event: ContextEvent = {
         kind: 'context',
         coin,
         ...figures,
+        dayNotional,
         impactBid: impact?.bid ?? null,
         impactAsk: impact?.ask ?? null,
         ...this.#times(),

@@ -128,13 +128,14 @@ function elsewhere(coin: string, timeMs: number, chance: Chance): MarketEvent {
 function contextOf(market: Market, coin: string, timeMs: number): ContextEvent {
   const context = market.context(coin, timeMs)
   if (context === undefined) throw new Error(`${coin} is listed`)
-  const { impact, dayVolumeBase: _, ...figures } = context
+  const { impact, dayVolumeBase: _, dayNotionalUsd: dayNotional, ...figures } = context
   // Wider than the market's own moves, so that positions open and close within hours.
   const swing = (name: string) => 1 + 0.04 * drift(noiseKey(0, name, coin), timeMs / (2 * HOUR_MS))
   return {
     kind: 'context',
     coin,
     ...figures,
+    dayNotional,
     openInterestBase: figures.openInterestBase * swing('interest'),
     // The venue's number of digits.
     markPrice: Number((figures.markPrice * swing('mark')).toPrecision(6)),

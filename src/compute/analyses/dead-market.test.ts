@@ -139,7 +139,7 @@ function marketWith(barsOf: (bars: readonly Bar[]) => readonly Bar[]): Batch[] {
             impactAsk: null,
             fundingRateHourly: BASELINE_RATE,
             openInterestBase: 0,
-            dayNotionalUsd: 0,
+            dayNotional: 0,
           }
         case 'history':
           return { ...event, bars: barsOf(event.bars) }

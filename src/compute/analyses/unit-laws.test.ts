@@ -8,6 +8,7 @@ import type { Batch, MarketEvent } from '../../domain/event.ts'
 import { renderMarket } from '../../workers/market-worker.ts'
 import { Processor, PUBLISH_PHASES } from '../processor.ts'
 import { randomMarket } from '../testing/random-market.ts'
+import { numericFields } from '../testing/schema-fields.ts'
 import { NOW_MS } from '../testing/tape.ts'
 import { analyses } from './registry.ts'
 
@@ -29,17 +30,26 @@ const atPar = answersOf(inToken(randomMarket(COINS, 7), 0))
 const inUsdc = answersOf(inToken(scaled(randomMarket(COINS, 7)), 0))
 const unpriced = answersOf([...inToken(randomMarket(COINS, 7)), [prices(null)]])
 
+/** Those with sizes of orders in USD, and those that need exchanges, which list no such coin. */
+const notProportional = new Set(['spread', 'bundle', 'basis', 'cex-dex'])
+const inUsd = analyses.coin
+  .map(({ contract }) => contract)
+  .filter(({ document }) =>
+    numericFields(document).some(({ path }) => !isOfDex(path) && isUsd(path)),
+  )
+  .map(({ id }) => id)
+  .filter((id) => !notProportional.has(id))
+
 describe('a coin whose collateral trades at 0.90 USDC', () => {
-  test.each(['oi', 'pulse', 'liquidations'])(
+  test.each(inUsd)(
     '/%s has nine tenths of every figure in USD at par, and every other figure',
     (id) => {
       const [body, par] = [coinBody(priced, id), coinBody(atPar, id)]
       const [found, expected] = [leaves(body), leaves(par)]
       let dollars = 0
       for (const [path, value] of found) {
-        if (path.startsWith('.dex.') || isOfMarket(path)) continue
-        const isUsd = /_usd(\.|$)|_notional$|\.open_interest$/.test(path)
-        if (!isUsd) {
+        if (isOfDex(path) || isOfMarket(path)) continue
+        if (!isUsd(path)) {
           expect(value, path).toEqual(expected.get(path))
           continue
         }
@@ -145,22 +155,19 @@ describe('the naive twins', () => {
 })
 
 describe('a coin whose collateral has no price', () => {
-  test.each(['oi', 'pulse', 'spread', 'liquidations'])(
-    '/%s has null for all USD, and says so',
-    (id) => {
-      const body = coinBody(unpriced, id)
-      const { meta, ...figures } = body
-      const dollars = [...leaves(figures)].filter(([path]) =>
-        /_usd(\.|$|_min)|_notional$|\.open_interest$|slippage_\d+k|liquidity_/.test(path),
-      )
-      expect(dollars.length).toBeGreaterThan(0)
-      for (const [path, value] of dollars) expect(value, path).toBeNull()
-      expect(meta).toMatchObject({
-        warnings: expect.arrayContaining(['collateral_unpriced']),
-      })
-      expect(body['dex']).toMatchObject({ quote_unit: 'USDE', usd_per_quote_unit: null })
-    },
-  )
+  test.each([...inUsd, 'spread'])('/%s has null for all USD, and says so', (id) => {
+    const body = coinBody(unpriced, id)
+    const { meta, ...figures } = body
+    const dollars = [...leaves(figures)].filter(
+      ([path]) => isUsd(path) || /_usd_min$|slippage_\d+k|liquidity_/.test(path),
+    )
+    expect(dollars.length).toBeGreaterThan(0)
+    for (const [path, value] of dollars) expect(value, path).toBeNull()
+    expect(meta).toMatchObject({
+      warnings: expect.arrayContaining(['collateral_unpriced']),
+    })
+    expect(body['dex']).toMatchObject({ quote_unit: 'USDE', usd_per_quote_unit: null })
+  })
 
   test('is in no share, and its sector has no total', () => {
     expect(leaves(coinBody(unpriced, 'oi')).get('.oi.share_pct')).toBeNull()
@@ -215,7 +222,7 @@ function inToken(tape: readonly Batch[], collateralToken = TOKEN): Batch[] {
 /** All that is a price, or an amount of money, of the coin at nine tenths. */
 function scaled(tape: readonly Batch[]): Batch[] {
   const isMoney =
-    /^(markPrice|oraclePrice|midPrice|impactBid|impactAsk|dayNotionalUsd|prevDayPrice|open|high|low|close|price)$/
+    /^(markPrice|oraclePrice|midPrice|impactBid|impactAsk|dayNotional|prevDayPrice|open|high|low|close|price)$/
   const nineTenths = (value: unknown, name = ''): unknown => {
     if (typeof value === 'number') return isMoney.test(name) ? value * USDC_PRICE : value
     if (Array.isArray(value)) return value.map((one) => nineTenths(one))
@@ -263,6 +270,14 @@ function coinBody(answers: Answers, id: string, coin = COIN): Body {
   const body = answers.get(`${documentKey(id, coin)}${view && `?${view}`}`)
   if (body === undefined) throw new Error(`no answer of ${id} about ${coin}`)
   return body
+}
+
+function isUsd(path: string): boolean {
+  return /_usd(_\d+[hdm])?(\.|$)|_notional$|\.open_interest$/.test(path)
+}
+
+function isOfDex(path: string): boolean {
+  return /^\.?dex\./.test(path)
 }
 
 /** What is of all coins together is not the coin's own. */

@@ -149,7 +149,7 @@ describe('/chart', () => {
       markPrice: 110,
       oraclePrice: 110,
       openInterestBase: contracts,
-      dayNotionalUsd: 5e6,
+      dayNotional: 5e6,
       fundingRateHourly: 0,
       premium: null,
       spreadBps: null,

@@ -190,7 +190,7 @@ function sample(offMs: number, fundingRateHourly: number): MarketSample {
     markPrice: 110,
     oraclePrice: 110,
     openInterestBase: 5,
-    dayNotionalUsd: 1,
+    dayNotional: 1,
     fundingRateHourly,
     premium: null,
     spreadBps: null,

@@ -216,7 +216,7 @@ describe('liquidation flow', () => {
       markPrice: 100,
       oraclePrice: 100,
       openInterestBase,
-      dayNotionalUsd: 1e6,
+      dayNotional: 1e6,
       fundingRateHourly: 0,
       premium: null,
       spreadBps: null,

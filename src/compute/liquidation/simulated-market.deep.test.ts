@@ -167,9 +167,9 @@ function tradesIn(of: Market, coin: string, afterMs: number, throughMs: number):
 function contextAt(of: Market, coin: string, atMs: number): CoinEvent {
   const told = of.context(coin, atMs)
   if (told === undefined) throw new Error(`the market lists ${coin}`)
-  const { impact, ...figures } = told
+  const { impact, dayNotionalUsd: dayNotional, ...figures } = told
   const [impactBid, impactAsk] = [impact?.bid ?? null, impact?.ask ?? null]
-  return { kind: 'context', coin, ...figures, impactBid, impactAsk, ...at(atMs) }
+  return { kind: 'context', coin, ...figures, dayNotional, impactBid, impactAsk, ...at(atMs) }
 }
 
 function historyAt(of: Market, coin: string, atMs: number): CoinEvent {

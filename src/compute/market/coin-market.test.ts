@@ -345,8 +345,8 @@ describe('coin market', () => {
   })
 
   describe('figures with a higher day volume', () => {
-    const figures = (dayNotionalUsd: number, timeMs: number) =>
-      context('BTC', { dayNotionalUsd, ...at(timeMs) })
+    const figures = (dayNotional: number, timeMs: number) =>
+      context('BTC', { dayNotional, ...at(timeMs) })
 
     test('do not confirm candles that lack the volume', () => {
       coin.apply(figures(1_000, NOW_MS + 10_000))

@@ -240,7 +240,7 @@ export class CoinMarket {
 
   #takeContext(event: ContextEvent): void {
     const before = this.#context
-    if (before !== null && event.dayNotionalUsd > before.dayNotionalUsd)
+    if (before !== null && event.dayNotional > before.dayNotional)
       this.#candles.volumeRose(before.timeReceivedMs)
     if (before === null || !isOvertaken(event, before.timeReceivedMs)) this.#context = event
     this.#setPrices(event)

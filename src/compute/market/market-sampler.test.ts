@@ -33,7 +33,7 @@ describe('market sampler', () => {
           markPrice: 110,
           oraclePrice: 110.1,
           openInterestBase: 1234.5,
-          dayNotionalUsd: 5e6,
+          dayNotional: 5e6,
           fundingRateHourly: 0.0000214,
           premium: 0,
           // 0.02 on a mid of 110.

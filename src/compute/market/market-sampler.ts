@@ -76,7 +76,7 @@ export class MarketSampler {
 function sampleOf(coin: CoinMarket, timeMs: number): MarketSample | null {
   const context = freshContext(coin, timeMs)
   if (context === null) return null
-  const { markPrice, oraclePrice, openInterestBase, dayNotionalUsd } = context
+  const { markPrice, oraclePrice, openInterestBase, dayNotional } = context
   const { quote } = coin
   // Quotes carry receive time only.
   const ourTimeMs = timeMs + (context.timeReceivedMs - context.timeExchangeMs)
@@ -87,7 +87,7 @@ function sampleOf(coin: CoinMarket, timeMs: number): MarketSample | null {
     markPrice,
     oraclePrice,
     openInterestBase,
-    dayNotionalUsd,
+    dayNotional,
     fundingRateHourly: context.fundingRateHourly,
     premium: context.premium,
     spreadBps: isFresh ? spreadBpsOf(quote) : null,

@@ -49,7 +49,7 @@ function contextToNumbers(context: ContextEvent | null): readonly number[] {
     orNaN(context.impactAsk),
     context.fundingRateHourly,
     context.openInterestBase,
-    context.dayNotionalUsd,
+    context.dayNotional,
     orNaN(context.prevDayPrice),
   ]
 }
@@ -70,7 +70,7 @@ function contextFromNumbers(coin: string, numbers: Float64Array): ContextEvent |
     impactAsk: orNull(field(7)),
     fundingRateHourly: field(8),
     openInterestBase: field(9),
-    dayNotionalUsd: field(10),
+    dayNotional: field(10),
     prevDayPrice: orNull(field(11)),
   }
 }

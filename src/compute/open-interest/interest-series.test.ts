@@ -170,7 +170,7 @@ function reading(minutes: number, openInterestBase: number, markPrice: number): 
     markPrice,
     oraclePrice: markPrice,
     openInterestBase,
-    dayNotionalUsd: 1,
+    dayNotional: 1,
     fundingRateHourly: 0,
     premium: null,
     spreadBps: null,

@@ -116,7 +116,7 @@ function read(moves: {
     markPrice: 100,
     oraclePrice: 100,
     openInterestBase: hour === 4 ? 1_000 : (moves.habit?.(hour) ?? 1_000),
-    dayNotionalUsd: 1,
+    dayNotional: 1,
     fundingRateHourly: 0,
     premium: null,
     spreadBps: null,

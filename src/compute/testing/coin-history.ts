@@ -44,7 +44,7 @@ function sample(coin: string, timeMs: number, phase: number): MarketSample {
     markPrice: 110 + swing,
     oraclePrice: 110 + 0.99 * swing,
     openInterestBase: 1_234 + 50 * swing,
-    dayNotionalUsd: 5e6,
+    dayNotional: 5e6,
     fundingRateHourly: 1.25e-5 + 1e-5 * swing,
     premium: 1e-4 * swing,
     spreadBps: 2 + swing,

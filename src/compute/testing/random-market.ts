@@ -47,7 +47,7 @@ function coinEvents(coin: string, chance: () => number): MarketEvent[] {
       prevDayPrice: price * (1 + 0.1 * (chance() - 0.5)),
       fundingRateHourly: rate(0.0002),
       openInterestBase: interest * (1 + 0.1 * (chance() - 0.5)),
-      dayNotionalUsd: 10 ** (5 + 4 * chance()),
+      dayNotional: 10 ** (5 + 4 * chance()),
     }),
     history(
       coin,
@@ -76,7 +76,7 @@ function coinEvents(coin: string, chance: () => number): MarketEvent[] {
         markPrice: price * (1 + 0.04 * (chance() - 0.5)),
         oraclePrice: price,
         openInterestBase: interest * (1 + 0.05 * (chance() - 0.5)),
-        dayNotionalUsd: 1e6,
+        dayNotional: 1e6,
         fundingRateHourly: 0,
         premium: 0,
         spreadBps: 1,

@@ -32,7 +32,7 @@ export function sampleAt(coin: string, timeMs: number): MarketSample {
     markPrice: price,
     oraclePrice: price + 0.1,
     openInterestBase: timeMs % 1_009,
-    dayNotionalUsd: 5e6,
+    dayNotional: 5e6,
     fundingRateHourly: 0.0000125,
     premium: null,
     spreadBps: 1.5,

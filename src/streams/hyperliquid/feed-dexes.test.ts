@@ -65,7 +65,7 @@ describe('dexes that are chosen', () => {
     const coins = ['BTC', 'xyz:A', 'xyz:B', 'flx:A', 'odd:A']
     venue = new ScriptedVenue({ coins })
     venue.isTelling = (type) => type === 'l2Book'
-    venue.dayNotionalUsd = (coin) => (coin === 'BTC' ? 1e9 : 1)
+    venue.dayNotional = (coin) => (coin === 'BTC' ? 1e9 : 1)
     venue.reply = (body) => {
       const answer = answerTo(body as { readonly type: string; readonly dex?: string })
       return answer === undefined ? undefined : { status: 200, body: JSON.stringify(answer) }

@@ -16,7 +16,7 @@ describe('history', () => {
 
   test('by volume, the longer timeframe first, each as one event', () => {
     const venue = new ScriptedVenue({ coins: ['SMALL', 'BIG'] })
-    venue.dayNotionalUsd = (coin) => (coin === 'BIG' ? 2e9 : 1e6)
+    venue.dayNotional = (coin) => (coin === 'BIG' ? 2e9 : 1e6)
     const run = play(venue, { needs: cold })
     run.advance(30_000)
     expect(run.of('history')).toMatchObject([

@@ -278,7 +278,7 @@ describe('a coin that falls silent while its socket lives', () => {
     // Room for one coin.
     const run = play(venue, { needs, subscriptionsMax: 1 })
     run.advance(30_000)
-    venue.dayNotionalUsd = (coin) => (coin === 'A' ? 1e6 : 1e9)
+    venue.dayNotional = (coin) => (coin === 'A' ? 1e6 : 1e9)
     run.advance(HOUR_MS)
     expect(venue.subscribed('l2Book')).toEqual(['B'])
     expect(run.of('silence')[0]).toMatchObject({ coin: 'A', state: 'silent' })

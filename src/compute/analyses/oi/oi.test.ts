@@ -35,7 +35,7 @@ describe('open interest', () => {
     ]
     const { price, oi: shown } = read([
       history(readings),
-      context('BTC', { openInterestBase: 1_000, markPrice: 90, dayNotionalUsd: 360_000 }),
+      context('BTC', { openInterestBase: 1_000, markPrice: 90, dayNotional: 360_000 }),
     ])
     expect(price).toBe(90)
     expect(shown).toMatchObject({
@@ -169,7 +169,7 @@ describe('open interest', () => {
 
   test.each([
     { what: 'nothing is open', figures: { openInterestBase: 0 }, nothing: 'share_pct' },
-    { what: 'nothing was traded', figures: { dayNotionalUsd: 0 }, nothing: 'oi_to_volume_24h' },
+    { what: 'nothing was traded', figures: { dayNotional: 0 }, nothing: 'oi_to_volume_24h' },
   ] as const)('where $what, $nothing is null', ({ figures, nothing }) => {
     expect(read([reading('BTC'), context('BTC', figures)]).oi[nothing]).toBeNull()
   })
@@ -296,7 +296,7 @@ function history(readings: readonly Reading[]): MarketEvent {
       markPrice,
       oraclePrice: markPrice,
       openInterestBase,
-      dayNotionalUsd: 1,
+      dayNotional: 1,
       fundingRateHourly: 0,
       premium: null,
       spreadBps: null,

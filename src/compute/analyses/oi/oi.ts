@@ -186,8 +186,8 @@ function shownPositioning(of: Positioning) {
   }
 }
 
-function toVolume({ openInterestBase, markPrice, dayNotionalUsd }: ContextEvent): number | null {
-  return dayNotionalUsd > 0 ? percent((openInterestBase * markPrice) / dayNotionalUsd) : null
+function toVolume({ openInterestBase, markPrice, dayNotional }: ContextEvent): number | null {
+  return dayNotional > 0 ? percent((openInterestBase * markPrice) / dayNotional) : null
 }
 
 function history(coin: CoinMarket, context: ContextEvent) {

@@ -184,7 +184,7 @@ function numbersOf(
     interestVote: votes.oi ?? unknown,
     interestTrend: interestTrends.indexOf(positioning?.trend ?? 'UNKNOWN'),
     openInterestUsd: openInterestUsdOf(coin),
-    dayNotionalUsd: (context?.dayNotionalUsd ?? unknown) * coin.collateral.usdPerUnit,
+    dayNotionalUsd: (context?.dayNotional ?? unknown) * coin.collateral.usdPerUnit,
     cascadeLevel: cascade === null ? unknown : cascadeLevels.indexOf(cascade),
     candlesConfirmedAtMs: coin.candlesConfirmedAtMs,
     priceConfirmedAtMs: coin.priceConfirmedAtMs,

@@ -84,7 +84,7 @@ function figures(coin: CoinMarket, context: ContextEvent) {
   const premiumBps = (markPrice / oraclePrice - 1) * BPS
   return {
     openInterestUsd: openInterestUsdOf(coin),
-    dayNotionalUsd: context.dayNotionalUsd * coin.collateral.usdPerUnit,
+    dayNotionalUsd: context.dayNotional * coin.collateral.usdPerUnit,
     ...funding(coin.of(fundingSeries), context),
     premiumBps: Math.max(-PREMIUM_BPS_MAX, Math.min(PREMIUM_BPS_MAX, premiumBps)),
     return24h: markPrice / (prevDayPrice ?? Number.NaN) - 1,

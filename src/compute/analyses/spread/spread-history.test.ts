@@ -69,7 +69,7 @@ function sample(minute: number, spreadBps: number | null): MarketSample {
     markPrice: 100,
     oraclePrice: 100,
     openInterestBase: 1,
-    dayNotionalUsd: 1,
+    dayNotional: 1,
     fundingRateHourly: 0,
     premium: null,
     spreadBps,

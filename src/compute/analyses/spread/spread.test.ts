@@ -248,7 +248,7 @@ function sample(timeMs: number, spreadBps: number): MarketSample {
     markPrice: 100,
     oraclePrice: 100,
     openInterestBase: 1,
-    dayNotionalUsd: 1,
+    dayNotional: 1,
     fundingRateHourly: 0,
     premium: null,
     spreadBps,

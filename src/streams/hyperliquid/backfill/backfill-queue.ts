@@ -64,10 +64,10 @@ export class BackfillQueue {
    * The most traded coin that is due. Gaps precede warm-up, except for every fourth task: repeated disconnections create
    * endless gaps. The task stays until `done`.
    */
-  next(nowMs: number, dayNotionalUsd: (coin: string) => number): BackfillTask | undefined {
+  next(nowMs: number, dayNotional: (coin: string) => number): BackfillTask | undefined {
     let next: BackfillTask | undefined
     for (const task of this.#tasks.values())
-      if (task.dueMs <= nowMs && (next === undefined || this.#isBefore(task, next, dayNotionalUsd)))
+      if (task.dueMs <= nowMs && (next === undefined || this.#isBefore(task, next, dayNotional)))
         next = task
     return next
   }
@@ -97,10 +97,10 @@ export class BackfillQueue {
   #isBefore(
     { coin }: BackfillTask,
     { coin: other }: BackfillTask,
-    dayNotionalUsd: (coin: string) => number,
+    dayNotional: (coin: string) => number,
   ): boolean {
     const isGap = this.#warm.has(coin)
     if (isGap !== this.#warm.has(other)) return isGap === this.#gapsInARow < GAPS_IN_A_ROW_MAX
-    return dayNotionalUsd(coin) > dayNotionalUsd(other)
+    return dayNotional(coin) > dayNotional(other)
   }
 }

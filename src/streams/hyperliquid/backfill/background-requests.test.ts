@@ -92,7 +92,7 @@ function view(atMs: number): BackgroundView {
     nowMs: NOON_MS + atMs,
     venueMs: NOON_MS + atMs,
     hourlyOf: () => null,
-    dayNotionalUsd: (coin) => (coin === 'A' ? 2 : 1),
+    dayNotional: (coin) => (coin === 'A' ? 2 : 1),
   }
 }
 

@@ -13,7 +13,7 @@ export type BackgroundView = {
   readonly nowMs: number
   readonly venueMs: number
   readonly hourlyOf: (coin: string, venueMs: number) => number | null
-  readonly dayNotionalUsd: (coin: string) => number
+  readonly dayNotional: (coin: string) => number
 }
 
 /** Time without an urgent request: many subscriptions leave short pauses. */
@@ -120,14 +120,14 @@ class BackgroundLane {
 
   /** @param lackMsMin shorter gaps are skipped */
   next(view: BackgroundView, lackMsMin = 0): BackgroundTask | undefined {
-    const { coins, nowMs, venueMs, hourlyOf, dayNotionalUsd } = view
+    const { coins, nowMs, venueMs, hourlyOf, dayNotional } = view
     const ifLong = (fromMs: number | null) =>
       fromMs !== null && venueMs - fromMs >= lackMsMin ? fromMs : null
     const hourlyNeed = (coin: string) => ifLong(hourlyOf(coin, venueMs))
-    const hours = this.hours.next(coins, nowMs, hourlyNeed, dayNotionalUsd)
+    const hours = this.hours.next(coins, nowMs, hourlyNeed, dayNotional)
     if (hours !== undefined) return { request: 'candleSnapshot', ...hours }
     const fundingNeed = (coin: string) => ifLong(this.#fundingCache.needFromMs(coin, venueMs))
-    const fundings = this.fundings.next(coins, nowMs, fundingNeed, dayNotionalUsd)
+    const fundings = this.fundings.next(coins, nowMs, fundingNeed, dayNotional)
     return fundings === undefined ? undefined : { request: 'fundingHistory', ...fundings }
   }
 }

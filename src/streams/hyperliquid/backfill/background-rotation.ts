@@ -34,13 +34,13 @@ export class BackgroundRotation {
     coins: readonly string[],
     nowMs: number,
     needFromMs: (coin: string) => number | null,
-    dayNotionalUsd: (coin: string) => number,
+    dayNotional: (coin: string) => number,
   ): BackgroundNeed | undefined {
     if (nowMs < this.#lookAtMs) return undefined
     let next: BackgroundNeed | undefined
     for (const coin of coins) {
       if (nowMs < (this.#deferred.get(coin)?.untilMs ?? 0)) continue
-      if (next !== undefined && dayNotionalUsd(coin) <= dayNotionalUsd(next.coin)) continue
+      if (next !== undefined && dayNotional(coin) <= dayNotional(next.coin)) continue
       const fromMs = needFromMs(coin)
       if (fromMs === null) continue
       if (nowMs - fromMs < DAY_MS && nowMs < this.#spacedUntilMs) continue

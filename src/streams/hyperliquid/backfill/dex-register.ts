@@ -81,7 +81,7 @@ export class DexRegister {
     const ofAlive = contexts.filter(({ coin }) => coins.has(coin))
     this.#measured.set(dex, {
       openInterest: ofAlive.reduce((sum, one) => sum + one.openInterestBase * one.markPrice, 0),
-      dayNotional: ofAlive.reduce((sum, { dayNotionalUsd }) => sum + dayNotionalUsd, 0),
+      dayNotional: ofAlive.reduce((sum, { dayNotional }) => sum + dayNotional, 0),
       liveCoins: alive.length,
       listedCoins: universe.length,
       token: universe.find((listing) => listing !== null)?.collateralToken ?? USDC_TOKEN,

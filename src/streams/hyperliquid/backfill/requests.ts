@@ -37,7 +37,7 @@ export function requestedBatches(feed: FeedParts): Observable<Batch> {
       if (ingest.clockOffsetMs === null) return EMPTY
       const ofHotCoins = backgroundRequest(feed, 'first')
       if (ofHotCoins !== null) return ofHotCoins
-      const task = backfill.next(nowMs, plan.dayNotionalUsd)
+      const task = backfill.next(nowMs, plan.dayNotional)
       if (task !== undefined) {
         background.wait(nowMs)
         return history(task, feed)
@@ -77,10 +77,10 @@ function backgroundRequest(feed: FeedParts, whose: 'first' | 'next'): Observable
     const nowMs = scheduler.now()
     return { nowMs, venueMs: ingest.venueMs(nowMs), hourlyOf }
   }
-  const { dayNotionalUsd } = plan
+  const { dayNotional } = plan
   const coins =
     whose === 'first' ? plan.hot.filter((coin) => backfill.isWhole(coin)) : backfill.acknowledged
-  const task = background[whose]({ ...view(), coins, dayNotionalUsd })
+  const task = background[whose]({ ...view(), coins, dayNotional })
   if (task === undefined) return null
   // The engine processes a batch synchronously, so it knows by now what it still lacks.
   const judgement = defer(() => {

@@ -248,11 +248,11 @@ function candle(coin: string): MarketEvent {
   return { kind: 'candle', coin, timeframe: '15m', bar, ...stamp }
 }
 
-function context(coin: string, dayNotionalUsd: number): MarketEvent {
+function context(coin: string, dayNotional: number): MarketEvent {
   return {
     kind: 'context',
     coin,
-    dayNotionalUsd,
+    dayNotional,
     markPrice: 1,
     oraclePrice: 1,
     midPrice: 1,

@@ -30,7 +30,7 @@ type Watched = {
   /** The first trade that no candle followed; NaN without one. */
   uncoveredTradeMs: number
   /** NaN before any. */
-  dayNotionalUsd: number
+  dayNotional: number
   /** Rises of the day's volume since the last trade. */
   unexplainedRises: number
   /** The time of the first of them. */
@@ -69,7 +69,7 @@ export class CoinMonitor {
       bookMs: Number.NaN,
       candleMs: nowMs,
       uncoveredTradeMs: Number.NaN,
-      dayNotionalUsd: Number.NaN,
+      dayNotional: Number.NaN,
       unexplainedRises: 0,
       unexplainedMs: nowMs,
       stale: null,
@@ -161,13 +161,13 @@ export class CoinMonitor {
       if (event.kind !== 'context') continue
       const watched = this.#coins.get(event.coin)
       if (watched === undefined) continue
-      if (event.dayNotionalUsd > watched.dayNotionalUsd) {
+      if (event.dayNotional > watched.dayNotional) {
         if (watched.unexplainedRises === 0) watched.unexplainedMs = nowMs
         watched.unexplainedRises += 1
         // The coin is traded, so live data must arrive.
         if (!Number.isNaN(watched.madeGoodMs)) watched.madeGoodMs = nowMs
       }
-      watched.dayNotionalUsd = event.dayNotionalUsd
+      watched.dayNotional = event.dayNotional
     }
   }
 

@@ -551,10 +551,10 @@ describe('nothing open in a coin', () => {
 })
 
 /** Of a venue that lists one coin. */
-function contextFrame(openInterestBase: number, dayNotionalUsd = 1): string {
+function contextFrame(openInterestBase: number, dayNotional = 1): string {
   const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
   const openInterest = `${openInterestBase}.0`
-  const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: `${dayNotionalUsd}.0` }
+  const row = { ...prices, funding: '0.0', openInterest, dayNtlVlm: `${dayNotional}.0` }
   return JSON.stringify({ channel: 'allDexsAssetCtxs', data: { ctxs: [['', [row]]] } })
 }
 

@@ -29,7 +29,7 @@ const contextOf = (figures: Partial<ContextEvent> = {}): ContextEvent =>
     prevDayPrice: 97,
     fundingRateHourly: 0.0000125,
     openInterestBase: 1_000,
-    dayNotionalUsd: 1e6,
+    dayNotional: 1e6,
     ...figures,
   }) as ContextEvent
 const context = (figures: Partial<ContextEvent>, afterMs = 0) =>
@@ -82,7 +82,7 @@ describe('a figure with a shifted decimal point', () => {
     ['fundingRateHourly', 0.0125],
     ['openInterestBase', 1e6],
     ['openInterestBase', 1],
-    ['dayNotionalUsd', 1e9],
+    ['dayNotional', 1e9],
   ])('%s %d is held, and the next value accepted', (name, figure) => {
     context({})
     expect(context({ [name]: figure }, CADENCE_MS)).toBe('held')
@@ -126,8 +126,8 @@ describe('a figure with a shifted decimal point', () => {
   })
 
   test('the volume of a coin that hardly trades may rise a hundredfold', () => {
-    context({ dayNotionalUsd: 300 })
-    expect(context({ dayNotionalUsd: 30_000 }, CADENCE_MS)).toBe('accepted')
+    context({ dayNotional: 300 })
+    expect(context({ dayNotional: 30_000 }, CADENCE_MS)).toBe('accepted')
   })
 
   test('is held in marks', () => {

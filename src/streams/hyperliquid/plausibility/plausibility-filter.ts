@@ -45,7 +45,7 @@ const limits = {
   openInterestBase: (value, last) =>
     value === 0 || last === 0 ? last === 0 : isNear(value, last, INTEREST_FACTOR_MAX),
   // One trade multiplies the volume of a coin that hardly trades.
-  dayNotionalUsd: (value, last) =>
+  dayNotional: (value, last) =>
     isNear(Math.max(value, SIZE_USD_MIN), Math.max(last, SIZE_USD_MIN), INTEREST_FACTOR_MAX),
   high: priceLike,
   low: priceLike,
@@ -103,7 +103,7 @@ class CoinFigures {
     Object.entries(limits).map(([name, isLike]) => [name, new Figure(isLike)]),
   ) as Readonly<Record<FigureName, Figure>>
   /** 24 h volume of the last accepted context, or a larger held one: an upper limit. */
-  dayNotionalUsdMax = Number.NaN
+  dayNotionalMax = Number.NaN
   contextMs = Number.NaN
   #outlier: Outlier | null = null
 
@@ -151,7 +151,7 @@ export class PlausibilityFilter {
   /** @returns null for a plausible context */
   context(event: ContextEvent, nowMs: number): Outlier | null {
     const { markPrice, oraclePrice, midPrice, impactBid, impactAsk, premium } = event
-    const { fundingRateHourly, prevDayPrice, openInterestBase, dayNotionalUsd } = event
+    const { fundingRateHourly, prevDayPrice, openInterestBase, dayNotional } = event
     const coin = this.#of(event.coin)
     const { figures } = coin
     // The first figures are compared with each other.
@@ -197,10 +197,10 @@ export class PlausibilityFilter {
       nowMs,
       figures.openInterestBase.isUsual(openInterestBase, openInterestBase !== 0),
     )
-    coin.check('dayNotionalUsd', dayNotionalUsd, nowMs)
+    coin.check('dayNotional', dayNotional, nowMs)
     const outlier = coin.takeOutlier()
-    if (!isOutlierHeld(outlier) || !(dayNotionalUsd <= coin.dayNotionalUsdMax))
-      coin.dayNotionalUsdMax = dayNotionalUsd
+    if (!isOutlierHeld(outlier) || !(dayNotional <= coin.dayNotionalMax))
+      coin.dayNotionalMax = dayNotional
     coin.contextMs = nowMs
     return outlier
   }
@@ -272,7 +272,7 @@ export function withoutFarImpact(context: ContextEvent): ContextEvent {
 function isTooLarge(coin: CoinFigures, notionalUsd: number, nowMs: number): boolean {
   if (!(nowMs - coin.contextMs <= REFERENCE_AGE_MS_MAX)) return false
   const openUsd = coin.figures.markPrice.last * coin.figures.openInterestBase.last
-  const usualUsd = coin.dayNotionalUsdMax + openUsd
+  const usualUsd = coin.dayNotionalMax + openUsd
   return notionalUsd > Math.max(SIZE_USD_MIN, SIZE_FACTOR_MAX * usualUsd)
 }
 

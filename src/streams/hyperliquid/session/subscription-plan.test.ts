@@ -23,7 +23,7 @@ describe('a plan that is full', () => {
   beforeEach(() => {
     plan = new SubscriptionPlan(4)
     for (const [index, coin] of named('xyz:B', ROOM).entries())
-      plan.note([{ kind: 'context', coin, dayNotionalUsd: 1e6 - index } as never])
+      plan.note([{ kind: 'context', coin, dayNotional: 1e6 - index } as never])
   })
 
   test('has room for a new coin of the venue’s own dex, and ends the least traded of the others', () => {
@@ -58,8 +58,8 @@ describe('a plan that is full', () => {
   describe('and of which others are traded more', () => {
     const coins = [...named('A', 100), ...named('xyz:B', ROOM - 100)]
     const least = 1e6 - 221
-    const volume = (coin: string, dayNotionalUsd: number) =>
-      plan.note([{ kind: 'context', coin, dayNotionalUsd } as never])
+    const volume = (coin: string, dayNotional: number) =>
+      plan.note([{ kind: 'context', coin, dayNotional } as never])
 
     beforeEach(() => {
       plan.setUniverse(universeOf([...coins, 'abc:MORE', 'abc:LESS']))
@@ -99,7 +99,7 @@ describe('a plan that is full', () => {
     expect(room).toBe(half.coinsMax)
     expect(half.follows('A229')).toBe(false)
     for (const [index, coin] of coins.entries())
-      half.note([{ kind: 'context', coin, dayNotionalUsd: 10 ** (index / 20) } as never])
+      half.note([{ kind: 'context', coin, dayNotional: 10 ** (index / 20) } as never])
     half.rank()
     expect(half.followed).toHaveLength(room)
     expect(half.follows('A229'), 'the most traded').toBe(true)

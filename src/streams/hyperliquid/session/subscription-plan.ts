@@ -36,7 +36,7 @@ export class SubscriptionPlan {
   #places: ReadonlyMap<string, number> = new Map()
   readonly #setAside = new Set<string>()
   #hot: ReadonlySet<string> = new Set()
-  readonly #dayNotionalUsd = new Map<string, number>()
+  readonly #dayNotional = new Map<string, number>()
   #version = 0
 
   /** @param subscriptionsMax of the venue's limit for an IP address, which several engines may share */
@@ -62,13 +62,13 @@ export class SubscriptionPlan {
   }
 
   /** Infinite for a new coin, which has the least history and is requested first. */
-  readonly dayNotionalUsd = (coin: string): number =>
-    this.#dayNotionalUsd.get(coin) ?? Number.POSITIVE_INFINITY
+  readonly dayNotional = (coin: string): number =>
+    this.#dayNotional.get(coin) ?? Number.POSITIVE_INFINITY
 
   /** Learns the volumes by which coins are ranked. */
   note(batch: Batch): void {
     for (const event of batch)
-      if (event.kind === 'context') this.#dayNotionalUsd.set(event.coin, event.dayNotionalUsd)
+      if (event.kind === 'context') this.#dayNotional.set(event.coin, event.dayNotional)
   }
 
   setUniverse(universe: Universe): void {
@@ -165,7 +165,7 @@ export class SubscriptionPlan {
       if (this.#followed.has(coin) || (isMainFull && dexOf(coin) !== MAIN_DEX)) continue
       const least = replaceable.pop()
       if (least === undefined) return
-      if (this.#knownUsd(coin) <= EXCHANGE_FACTOR_MIN * this.#knownUsd(least)) return
+      if (this.#knownNotional(coin) <= EXCHANGE_FACTOR_MIN * this.#knownNotional(least)) return
       this.#followed.delete(least)
       this.#setAside.delete(least)
       this.#follow(coin)
@@ -178,11 +178,13 @@ export class SubscriptionPlan {
   }
 
   #byVolume(coins: Iterable<string>): string[] {
-    return [...coins].toSorted((one, other) => this.#knownUsd(other) - this.#knownUsd(one))
+    return [...coins].toSorted(
+      (one, other) => this.#knownNotional(other) - this.#knownNotional(one),
+    )
   }
 
-  #knownUsd(coin: string): number {
-    return this.#dayNotionalUsd.get(coin) ?? 0
+  #knownNotional(coin: string): number {
+    return this.#dayNotional.get(coin) ?? 0
   }
 }
 

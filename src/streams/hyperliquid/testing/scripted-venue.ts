@@ -57,7 +57,7 @@ export class ScriptedVenue {
   replyAfterMs = 50
   reply: (body: unknown) => HttpReply | undefined = () => undefined
   acknowledgeAfterMs: (coin: string) => number = () => LATENCY_MS
-  dayNotionalUsd: (coin: string) => number = (coin) => 1e9 - this.coins.indexOf(coin)
+  dayNotional: (coin: string) => number = (coin) => 1e9 - this.coins.indexOf(coin)
   readonly #scheduler = new VirtualTimeScheduler()
   readonly #trades = new Map<string, object[]>()
   #seed: number
@@ -142,7 +142,7 @@ export class ScriptedVenue {
 
   context(coin: string): object {
     const prices = { markPx: '100', oraclePx: '100', prevDayPx: '99' }
-    const day = { dayNtlVlm: String(this.dayNotionalUsd(coin)), dayBaseVlm: '1' }
+    const day = { dayNtlVlm: String(this.dayNotional(coin)), dayBaseVlm: '1' }
     const other = { funding: '0.0000125', openInterest: '10' }
     const book = coin.startsWith('-')
       ? { midPx: null, premium: null, impactPxs: null }

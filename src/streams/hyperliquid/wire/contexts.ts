@@ -41,7 +41,7 @@ export function contextOf(row: Row, coin: string, timeReceivedMs: number): Conte
     impactAsk: impact?.[1] ?? null,
     fundingRateHourly: row.number(at.funding),
     openInterestBase: row.number(at.openInterest),
-    dayNotionalUsd: row.number(at.dayNtlVlm),
+    dayNotional: row.number(at.dayNtlVlm),
     prevDayPrice: row.numberOrNull(at.prevDayPx),
   }
 }

@@ -213,7 +213,7 @@ describe('a frame of each channel', () => {
         impactAsk: 77559,
         fundingRateHourly: -0.0000015186,
         openInterestBase: 27353.17682,
-        dayNotionalUsd: 1516669192.1953897,
+        dayNotional: 1516669192.1953897,
         prevDayPrice: 76317,
       },
     ])

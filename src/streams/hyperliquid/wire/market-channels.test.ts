@@ -107,7 +107,7 @@ describe('reading allDexsAssetCtxs in place', () => {
     })
     const read = readAllContexts(ofDexes(`["",[${row},${silent}]]`), listed([['', small]]))
     expect(read).toMatchObject([
-      { fundingRateHourly: -0.0000125, dayNotionalUsd: 2362388.8046617485, impactBid: 0.00363 },
+      { fundingRateHourly: -0.0000125, dayNotional: 2362388.8046617485, impactBid: 0.00363 },
       {
         ...{ premium: null, midPrice: null, impactBid: null, impactAsk: null },
         ...{ prevDayPrice: null, markPrice: 0.003645 },
