@@ -10,6 +10,11 @@ import { seededMarket } from '../../src/simulator/market/seeded-market.ts'
 import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
 import { ScriptedClient } from '../../src/simulator/venue/testing/scripted-client.ts'
 import { Venue } from '../../src/simulator/venue/venue.ts'
+import { venueChannels } from '../../src/streams/hyperliquid/wire/channels.ts'
+import {
+  coinSubscriptions,
+  marketChannels,
+} from '../../src/streams/hyperliquid/wire/subscription.ts'
 import { ManualClock } from '../support/manual-clock.ts'
 
 const FOLDER = resolve(import.meta.dirname, '../../src/streams/hyperliquid/wire/fixtures')
@@ -33,11 +38,9 @@ const replies = [
 ].flatMap((request) => venue.info('recorder', JSON.stringify(request))?.body ?? [])
 
 const client = new ScriptedClient(venue)
-for (const type of ['fastAssetCtxs', 'allDexsAssetCtxs']) client.subscribe({ type })
-for (const coin of COINS) {
-  for (const type of ['trades', 'l2Book', 'bbo', 'activeAssetCtx']) client.subscribe({ type, coin })
-  client.subscribe({ type: 'candle', coin, interval: '15m' })
-}
+for (const type of marketChannels) client.subscribe({ type })
+for (const coin of COINS)
+  for (const subscription of coinSubscriptions(coin, venueChannels)) client.subscribe(subscription)
 client.send({ method: 'ping' })
 clock.advance(RECORDED_MS)
 venue.close()

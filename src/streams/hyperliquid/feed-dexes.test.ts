@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { DexStatus } from '../../domain/dex.ts'
+import { SubscriptionPlan } from './session/subscription-plan.ts'
 import type { FeedRun } from './testing/feed-run.ts'
 import { play } from './testing/feed-run.ts'
 import { ScriptedVenue } from './testing/scripted-venue.ts'
@@ -260,15 +261,19 @@ describe('dexes that are chosen', () => {
   })
 
   test('with less room than coins the most traded ones are followed, and the others are counted', () => {
-    const many = Array.from({ length: 400 }, (_, at) => `xyz:C${at}`)
+    const { coinsMax } = new SubscriptionPlan(1)
+    const many = Array.from({ length: coinsMax + 78 }, (_, at) => `xyz:C${at}`)
     dexes = { ...dexes, xyz: { coins: many, interest: 50_000 } }
     venue.coins = ['BTC', ...many, 'flx:A']
     const [, flx] = Object.values(dexes)
     if (flx !== undefined) flx.interest = 1_000_000
     start()
     run.advance(3 * MINUTE_MS)
-    expect(venue.subscribed('l2Book')).toHaveLength(322)
-    expect(statusOf('xyz')).toMatchObject({ isFollowed: true, coins: 400, coinsLeftOut: 79 })
+    expect(venue.subscribed('l2Book')).toHaveLength(coinsMax)
+    // One coin of the main dex is followed.
+    expect(statusOf('xyz')).toMatchObject({
+      ...{ isFollowed: true, coins: many.length, coinsLeftOut: many.length - coinsMax + 1 },
+    })
     expect(statusOf('flx')).toMatchObject({ isFollowed: false, reason: 'subscription_budget' })
   })
 })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { SubscriptionPlan } from './session/subscription-plan.ts'
 import { play } from './testing/feed-run.ts'
 import { ScriptedVenue } from './testing/scripted-venue.ts'
 import { DEXES_MAX } from './wire/dexes.ts'
@@ -58,7 +59,8 @@ describe('the universe', () => {
   })
 
   test('with more coins than subscriptions reports the excess once', () => {
-    const coins = Array.from({ length: 330 }, (_, index) => `C${index}`)
+    const { coinsMax } = new SubscriptionPlan(1)
+    const coins = Array.from({ length: coinsMax + 8 }, (_, index) => `C${index}`)
     const run = play(new ScriptedVenue({ coins }))
     run.advance(130_000)
     const told = run.notices.filter(({ kind }) => kind === 'left-out')

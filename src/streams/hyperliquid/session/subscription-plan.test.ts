@@ -4,7 +4,11 @@ import type { Universe } from '../wire/universe.ts'
 import { SubscriptionPlan } from './subscription-plan.ts'
 
 /** What the subscriptions of one address are enough for. */
-const ROOM = 322
+const ROOM = new SubscriptionPlan(4).coinsMax
+const MAIN = 100
+/** Coins of another dex, each less traded than the one before. */
+const OTHERS = ROOM - MAIN
+const LEAST = `xyz:B${OTHERS - 1}`
 
 const universeOf = (coins: readonly string[]): Universe =>
   coins.map((coin) => ({
@@ -27,28 +31,28 @@ describe('a plan that is full', () => {
   })
 
   test('has room for a new coin of the venue’s own dex, and ends the least traded of the others', () => {
-    const [main, others] = [named('A', 100), named('xyz:B', ROOM - 100)]
+    const [main, others] = [named('A', MAIN), named('xyz:B', OTHERS)]
     plan.setUniverse(universeOf([...main, ...others]))
     expect(plan.followed).toHaveLength(ROOM)
     plan.setUniverse(universeOf([...main, 'NEW', ...others]))
     expect(plan.followed).toHaveLength(ROOM)
     expect(plan.follows('NEW')).toBe(true)
-    expect(plan.follows('xyz:B221'), 'the least traded').toBe(false)
-    expect(plan.follows('xyz:B220')).toBe(true)
+    expect(plan.follows(LEAST), 'the least traded').toBe(false)
+    expect(plan.follows(`xyz:B${OTHERS - 2}`)).toBe(true)
   })
 
   test('does not keep aside whoever it ended, once there is room again', () => {
-    const [main, others] = [named('A', 100), named('xyz:B', ROOM - 100)]
+    const [main, others] = [named('A', MAIN), named('xyz:B', OTHERS)]
     plan.setUniverse(universeOf([...main, ...others]))
-    plan.setAside(['xyz:B221'])
+    plan.setAside([LEAST])
     plan.setUniverse(universeOf([...main, 'NEW', ...others]))
     plan.setUniverse(universeOf([...main, ...others]))
     const subscribed = [0, 1, 2, 3].flatMap((socket) => plan.coinsOf(socket))
-    expect(subscribed).toContain('xyz:B221')
+    expect(subscribed).toContain(LEAST)
   })
 
   test('has none for another of the others', () => {
-    const coins = [...named('A', 100), ...named('xyz:B', ROOM - 100)]
+    const coins = [...named('A', MAIN), ...named('xyz:B', OTHERS)]
     plan.setUniverse(universeOf(coins))
     plan.setUniverse(universeOf([...coins, 'xyz:NEW']))
     expect(plan.follows('xyz:NEW')).toBe(false)
@@ -56,8 +60,8 @@ describe('a plan that is full', () => {
   })
 
   describe('and of which others are traded more', () => {
-    const coins = [...named('A', 100), ...named('xyz:B', ROOM - 100)]
-    const least = 1e6 - 221
+    const coins = [...named('A', MAIN), ...named('xyz:B', OTHERS)]
+    const least = 1e6 - (OTHERS - 1)
     const volume = (coin: string, dayNotional: number) =>
       plan.note([{ kind: 'context', coin, dayNotional } as never])
 
@@ -76,7 +80,7 @@ describe('a plan that is full', () => {
       plan.rank()
       expect(plan.version).toBeGreaterThan(version)
       expect(plan.follows('abc:MORE')).toBe(true)
-      expect(plan.follows('xyz:B221')).toBe(false)
+      expect(plan.follows(LEAST)).toBe(false)
       expect(plan.follows('abc:LESS'), 'about as much').toBe(false)
       expect([plan.followed.length, plan.leftOutCount]).toEqual([ROOM, 2])
       const subscribed = [0, 1, 2, 3].flatMap((socket) => plan.coinsOf(socket))

@@ -3,23 +3,32 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
+import { venueChannels } from './channels.ts'
 import { FrameDecoder } from './frame-decoder.ts'
 import { decodeMetaAndAssetContexts } from './universe.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12) + 20_000
-const CHANNELS = ['trades', 'candle', 'l2Book', 'bbo', 'activeAssetCtx']
 
 const [metaReply = ''] = lines('replies.jsonl.gz')
 const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
 if (meta.kind === 'rejected') throw new Error(`the universe was rejected: ${meta.reason}`)
 const decoder = new FrameDecoder()
 decoder.setUniverse(meta.universe)
-const frames = lines('frames.jsonl.gz').filter((text) =>
-  CHANNELS.some((channel) => text.startsWith(`{"channel":"${channel}"`)),
+const framesByChannel = Map.groupBy(lines('frames.jsonl.gz'), (text) =>
+  venueChannels.find(({ name }) => text.startsWith(`{"channel":"${name}"`)),
 )
+const frames = venueChannels.flatMap((channel) => framesByChannel.get(channel) ?? [])
 
 /** Characters with a meaning in JSON or in a number, and some that never occur. */
 const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
+
+test.each(venueChannels)('the fixtures have frames of $name', (channel) => {
+  const remedy = 'send it from src/simulator/venue and run write-venue-frames.ts'
+  expect(
+    framesByChannel.has(channel),
+    `no frame of \`${channel.name}\` in the fixtures: ${remedy}`,
+  ).toBe(true)
+})
 
 describe('reading a frame in place', () => {
   test('succeeds for every regular frame of the coin channels', () => {
