@@ -33,6 +33,7 @@ import {
   standingMarket,
 } from './support/discovery-gateway.ts'
 import { OpenApiChecker } from './support/openapi-checker.ts'
+import { expectWithin, OPENAPI_BYTES_MAX } from './support/size-budgets.ts'
 import { undeclaredMembers } from './support/undeclared-members.ts'
 
 let market: StandingMarket
@@ -70,12 +71,11 @@ async function quoted(path: string): Promise<{ body: Json; header: Json; headerB
 /** Of what is no answer. */
 const otherSchemas = { Problem: 1, PaymentRequired: 1, Health: 1, Coins: 1, Dexes: 1, Prices: 1 }
 const VIEWER_BYTES_MAX = 800_000
-const OPENAPI_BYTES_MAX = 120_000
 
 describe('the OpenAPI document', () => {
   test('is short enough to be read whole', async () => {
     const { rawPayload } = await sold.app.inject('/openapi.json')
-    expect(rawPayload.length).toBeLessThan(OPENAPI_BYTES_MAX)
+    expectWithin(rawPayload.length, OPENAPI_BYTES_MAX, 'bytes')
   })
 
   test.each([

@@ -6,8 +6,7 @@ import { pathOf } from '../src/domain/contract.ts'
 import type { Json } from './support/answers.ts'
 import type { DiscoveryGateway, StandingMarket } from './support/discovery-gateway.ts'
 import { discoveryGateway, standingMarket } from './support/discovery-gateway.ts'
-
-const TOKENS_MAX = 6_000
+import { expectWithin, TOOLS_TOKENS_MAX } from './support/size-budgets.ts'
 
 let market: StandingMarket
 let sold: DiscoveryGateway
@@ -41,8 +40,8 @@ afterAll(async () => {
 })
 
 test('the list of tools leaves a model room for its work', async () => {
-  expect(encode(JSON.stringify(tools)).length).toBeLessThanOrEqual(TOKENS_MAX)
-  expect(encode(JSON.stringify(await toolsOf(given))).length).toBeLessThanOrEqual(TOKENS_MAX)
+  for (const listed of [tools, await toolsOf(given)])
+    expectWithin(encode(JSON.stringify(listed)).length, TOOLS_TOKENS_MAX, 'tokens')
 })
 
 test('every tool says when to use it, when not, what it returns and costs', () => {

@@ -14,10 +14,9 @@ import { discoveryGateway, standingMarket } from './support/discovery-gateway.ts
 import type { Caller } from './support/mcp-clients.ts'
 import { generations, walletOn } from './support/mcp-clients.ts'
 import { fromElsewhere } from './support/service.ts'
+import { expectWithin, TOOLS_TOKENS_MAX } from './support/size-budgets.ts'
 
 /** Everything that MCP offers. `interfaces.test.ts` buys over MCP from the built service. */
-
-const TOOLS_TOKENS_MAX = 6_000
 
 let ground: Ground
 /** Sells every analysis of a market that stands still: nothing is older when it is paid than it was when it was quoted. */
@@ -52,7 +51,7 @@ describe.each(Object.entries(generations))('an MCP client %s', (_name, connect) 
       'list_coins',
       'get_price_list',
     ])
-    expect(encode(JSON.stringify(tools)).length).toBeLessThan(TOOLS_TOKENS_MAX)
+    expectWithin(encode(JSON.stringify(tools)).length, TOOLS_TOKENS_MAX, 'tokens')
   })
 
   test.each(contracts)('buys $id and reads the structured result', async (contract) => {
