@@ -59,7 +59,7 @@ const settings = {
   past: setting(
     '--past <dir>',
     'PERPSCOPE_PAST',
-    'write the open interest of the last minutes to history.db in this directory, so that a new service reports its changes from the start',
+    'write the open interest of the last day to history.db in this directory, so that a new service reports its changes and rank from the start',
   ).argParser(path),
   weightPerMinute: setting(
     '--weight-per-minute <weight>',

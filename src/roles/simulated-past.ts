@@ -6,12 +6,19 @@ import type { Market } from '../simulator/market/market.ts'
 import { HistoryStore } from '../store/history-store.ts'
 
 const BPS = 10_000
-/** The shortest change of open interest is over five of them. A day of all coins would take the venue a minute. */
-const MINUTES = 7
+/**
+ * Minutes between samples, and how far back: a reading near the start of each change of up to a day, and every hour of a
+ * day. Every minute of a day of all coins would take the venue a minute.
+ */
+const SPANS = [
+  [1, 6],
+  [10, 70],
+  [30, 1_500],
+] as const
 
 /**
  * Writes history of a simulated market as a running service would have recorded it: readings of open interest, which the
- * venue does not provide later. A new service then reports changes of open interest at once.
+ * venue does not provide later. A new service then reports changes and ranks of open interest at once.
  */
 export function writeSimulatedPast(market: Market, dataDir: string, nowMs: number): void {
   const history = new HistoryStore(
@@ -24,11 +31,7 @@ export function writeSimulatedPast(market: Market, dataDir: string, nowMs: numbe
     },
     nowMs,
   )
-  const lastMinute = Math.floor(nowMs / SAMPLE_STEP_MS)
-  const timesMs = Array.from(
-    { length: MINUTES },
-    (_, at) => (lastMinute - MINUTES + 1 + at) * SAMPLE_STEP_MS,
-  )
+  const timesMs = sampleTimesMs(nowMs)
   for (const { coin, isDelisted } of market.universe()) {
     if (isDelisted) continue
     const samples = timesMs.flatMap((timeMs) => sampleOf(market, coin, timeMs) ?? [])
@@ -36,6 +39,20 @@ export function writeSimulatedPast(market: Market, dataDir: string, nowMs: numbe
     for (const _ of history.write(nowMs, true));
   }
   history.close(nowMs)
+}
+
+/** Whole minutes, ascending. */
+function sampleTimesMs(nowMs: number): readonly number[] {
+  const lastMinute = Math.floor(nowMs / SAMPLE_STEP_MS)
+  const minutes = SPANS.flatMap(([step, back]) =>
+    Array.from(
+      { length: Math.floor(back / step) + 1 },
+      (_, at) => (Math.floor(lastMinute / step) - at) * step,
+    ),
+  )
+  return [...new Set(minutes)]
+    .toSorted((one, other) => one - other)
+    .map((minute) => minute * SAMPLE_STEP_MS)
 }
 
 function sampleOf(market: Market, coin: string, timeMs: number): MarketSample | null {

@@ -11,7 +11,7 @@ import { SimulatedService } from './simulated-service.ts'
 
 const SEED = 7
 const COINS = 20
-/** Long enough for every analysis to have an answer with more than one row of history. */
+/** Long enough for every analysis to have an answer. Its history comes from the venue and from the simulated past. */
 const RUN_SECONDS = 180
 const COIN = 'BTC'
 /** Views sampled instead of a default view that is long and repetitive. */

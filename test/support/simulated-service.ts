@@ -55,7 +55,7 @@ export type SimulatedServiceOptions = {
   readonly dexPeriodMs?: number
   /** Trading activity of the dexes. */
   readonly dexActivity?: DexActivity
-  /** Whether the last minutes of open interest are already on disk, as after an earlier run. */
+  /** Whether open interest of the last day is already on disk, as after an earlier run. */
   readonly hasPast?: boolean
   /** Called with every message that the engine publishes. */
   readonly onMessage?: (message: EngineMessage, nowMs: number) => void
