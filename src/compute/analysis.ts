@@ -27,7 +27,7 @@ export type CoinDocumentKind = {
   readonly trackers?: readonly AnyTrackerKind[]
   /** Not rendered more often than this: a whole number of seconds, one where absent. */
   readonly periodMs?: number
-  /** Also rendered, before its period has passed, when a bar of this timeframe has closed. */
+  /** When a bar of this timeframe closes, the next rendering does not wait for `periodMs`. */
   readonly atCloseOf?: Timeframe
   render(coin: CoinMarket, rendering: Rendering, market: MarketState): Document
 }

@@ -8,7 +8,7 @@ const settings = {
   coins: setting(
     '--coins <count>',
     null,
-    'number of coins of the simulated market; correlation needs 20 (default: all)',
+    'number of coins of the simulated market; at least 2, for correlation (default: all)',
   ).argParser(count),
   cluster: flag(
     '--cluster',

@@ -34,7 +34,7 @@ type AnalysisGuide = {
 
 /** Minimum coverage of an answer. Below it nothing is quoted or sold: 503 `warming_up`. */
 type CoverageFloor = {
-  /** The counted items, in the plural: `missing` of the refusal. */
+  /** The counted items in the plural, such as `changes of open interest`: `missing` of the refusal. */
   readonly counts: string
   /** The end of a sentence that begins with "requires". */
   readonly least: string

@@ -20,7 +20,7 @@ import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 const POLL_MS = 50
-/** A simulated market of which every analysis is sold: correlation needs 20 listed coins. All would be 227. */
+/** A simulated market of which every analysis is sold. All would be 227. */
 export const marketCoins = ['--coins', '24'] as const
 /** Enough for what is sold of one coin, of BTC for instance. A service of them takes a fraction of the CPU. */
 export const fewCoins = ['--coins', '5'] as const

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { navigation } from '../../../site/navigation.ts'
 import { pathTemplateOf } from '../../domain/contract.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import { contracts } from './registry.ts'
@@ -51,6 +52,11 @@ describe.each(contracts.map((contract) => ({ id: contract.id, contract })))(
         existsSync(join(root, page)),
         `write ${page}: each formula, its source, and the test that proves it`,
       ).toBe(true)
+    })
+
+    test('has a place among the pages of the site', () => {
+      const [group] = navigation(new Set([`docs/numbers/${id}.md`]))
+      expect(group?.title, `name '${id}' in site/navigation.ts, group Numbers`).toBe('Numbers')
     })
   },
 )
