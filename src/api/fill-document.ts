@@ -48,9 +48,11 @@ export function fillDocument(
 
 /** The members of an answer, found once per rendering. */
 export function answerMembers(document: Document, answer: Answer): Members {
-  const template = templateOf(document, answer)
-  template.members ??= membersIn(template.pieces)
-  return template.members
+  const held = membersByAnswer.get(answer)
+  if (held !== undefined) return held
+  const members = membersIn(piecesOf(document, answer))
+  membersByAnswer.set(answer, members)
+  return members
 }
 
 /** Names of the members that a slot of an answer writes at one moment. */
@@ -72,7 +74,6 @@ type Template = {
   filled: Buffer | null
   /** Recent selections, by their key. */
   selected?: Map<string, Template>
-  members?: Members
 }
 
 const SELECTED_MAX = 8
@@ -80,13 +81,24 @@ const SELECTED_MAX = 8
 /** A template lives as long as its answer. */
 const templates = new WeakMap<Answer, Template>()
 
+/** An unpaid call needs these without a template. */
+const membersByAnswer = new WeakMap<Answer, Members>()
+
+/** Once per document, as the pieces of all its views are slices of it. */
+const texts = new WeakMap<Document, string>()
+
 const noFacts: FillFacts = { nowMs: Number.NaN, executionMs: 0, coinsAvailable: 0 }
 
 function templateOf(document: Document, answer: Answer): Template {
   const held = templates.get(answer)
   if (held !== undefined) return held
-  const { buffer, byteOffset, length } = bytesOf(document)
-  const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
+  const template: Template = { pieces: piecesOf(document, answer), facts: noFacts, filled: null }
+  templates.set(answer, template)
+  return template
+}
+
+function piecesOf(document: Document, answer: Answer): readonly (string | Slot)[] {
+  const text = textOf(document)
   const pieceAt = (index: number): string | Slot | (string | Slot)[] => {
     const part = document.parts[index]
     assert(part !== undefined, `a view of ${document.key} names part ${index}`)
@@ -96,10 +108,16 @@ function templateOf(document: Document, answer: Answer): Template {
     const { from, to } = part
     return Array.from({ length: to - from }, (_, at) => pieceAt(from + at)).flat()
   }
-  const pieces = answer.parts.flatMap(pieceAt)
-  const template: Template = { pieces, facts: noFacts, filled: null }
-  templates.set(answer, template)
-  return template
+  return answer.parts.flatMap(pieceAt)
+}
+
+function textOf(document: Document): string {
+  const held = texts.get(document)
+  if (held !== undefined) return held
+  const { buffer, byteOffset, length } = bytesOf(document)
+  const text = Buffer.from(buffer, byteOffset, length).toString('latin1')
+  texts.set(document, text)
+  return text
 }
 
 /** Computed once per rendering and selection. */
