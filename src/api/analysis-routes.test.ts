@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { describe, expect, test } from 'vitest'
 import { universe } from '../compute/testing/tape.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
+import { quoteLimit } from '../payment/quote-limit.ts'
 import type { SalesCheck, SalesReadiness } from '../payment/sales-readiness.ts'
 import { expectProblem } from './testing/expect-problem.ts'
 import { FEED_UP, gatewayFixture, quotingGate } from './testing/gateway-fixture.ts'
@@ -154,9 +155,11 @@ describe('the order of checks', () => {
   test('puts maintenance before the quote limit and every parameter', async () => {
     let limited = 0
     const { app, maintenance, clock } = gatewayFixture({
-      quoteLimit: (_request, _reply, done) => {
-        limited += 1
-        done()
+      quoteLimit: {
+        ...quoteLimit(1),
+        async onRequest() {
+          limited += 1
+        },
       },
     })
     maintenance.set(true, clock.nowMs())
@@ -175,12 +178,37 @@ describe('the order of checks', () => {
 
   test('puts the quote limit before the parameters', async () => {
     const { app } = gatewayFixture({
-      quoteLimit: (_request, reply) => {
-        void reply.code(429).send('slow down')
+      quoteLimit: {
+        ...quoteLimit(1),
+        onRequest: async (_request, reply) => reply.code(429).send('slow down'),
       },
     })
     expect((await app.inject(broken)).statusCode).toBe(429)
     expect((await app.inject('/health')).statusCode).toBe(200)
+  })
+
+  test('counts calls with a payment in the quote limit only if their parameters are refused', async () => {
+    const { app, engine } = gatewayFixture({ payment: quotingGate, quoteLimit: quoteLimit(2) })
+    const reusable = { paymentReusable: true }
+    const paying = (url: string) => app.inject({ url, headers: { 'x-payment': '%' } })
+    for (const _ of [1, 2, 3]) expect((await paying('/pulse/BTC')).statusCode).toBe(200)
+    for (const _ of [1, 2, 3])
+      expectProblem(await paying('/pulse/NEWCOIN'), 503, 'data_stale', {
+        ...reusable,
+        charged: null,
+      })
+    for (const _ of [1, 2])
+      expectProblem(await paying(broken), 400, 'invalid_timeframes', { ...reusable, charged: null })
+    const limited = await paying(broken)
+    expectProblem(limited, 429, 'rate_limited', { ...reusable, charged: null })
+    expect(limited.headers['ratelimit']).toMatch(/^"ip";r=0;t=\d+$/)
+    expect((await app.inject('/pulse/BTC')).statusCode).toBe(429)
+    expect((await paying('/pulse/BTC')).statusCode, 'a call that can be sold').toBe(200)
+    engine.disconnected()
+    expectProblem(await paying('/pulse/BTC'), 500, 'engine_unavailable', {
+      ...reusable,
+      charged: null,
+    })
   })
 
   test('puts parameters before the engine', async () => {

@@ -4,12 +4,13 @@ import type {
   FastifyReply,
   FastifyRequest,
   HookHandlerDoneFunction,
-  onRequestHookHandler,
 } from 'fastify'
 import type { AnalysisContract } from '../domain/contract.ts'
 import { pathOf } from '../domain/contract.ts'
+import { statusOf } from '../domain/problem.ts'
 import { isNamedBy } from '../payment/entity-tag.ts'
 import { hasPayment } from '../payment/payload.ts'
+import type { QuoteLimit } from '../payment/quote-limit.ts'
 import type { AnalysisCall } from './analysis-call.ts'
 import { answerTag, callReader, findAnswer } from './analysis-call.ts'
 import { invalidEcho, notReady, qualityFell, underMaintenance } from './analysis-refusals.ts'
@@ -21,14 +22,15 @@ import { fillDocument } from './fill-document.ts'
 import type { PaidRouteOptions } from './paid-route.ts'
 import { paidRoute } from './paid-route.ts'
 import { discoveryHeaders } from './response-headers.ts'
-import { sendRefusal } from './send-problem.ts'
+import type { Refusal } from './send-problem.ts'
+import { refusal, sendRefusal } from './send-problem.ts'
 
 export type AnalysisRoutesOptions = PaidRouteOptions & {
   readonly contracts: readonly AnalysisContract[]
   /** Adds the hooks that quote and charge; null for free answers (`--payment open`). */
   readonly payment: PaymentGate | null
   /** Limits the quotes of one address; null for no limit. */
-  readonly quoteLimit: onRequestHookHandler | null
+  readonly quoteLimit: QuoteLimit | null
   /** What a browser gets instead of a quote or a refusal; null for JSON alone. */
   readonly consolePage: ConsolePage | null
 }
@@ -88,7 +90,7 @@ export async function analysisRoutes(
       config: { x402: paidRoute(contract, { ...options, isFree: payment === null }) },
       exposeHeadRoute: false,
       // `checkCall` checks maintenance too; here it precedes the quote limit.
-      onRequest: quoteLimit === null ? [] : [refuseMaintenance, quoteLimit],
+      onRequest: quoteLimit === null ? [] : [refuseMaintenance, quoteLimit.onRequest],
       // After the look-up of earlier purchases, which needs neither engine nor data.
       preValidation: checkCall(contract, options),
     }
@@ -104,7 +106,7 @@ export async function analysisRoutes(
 
 /** Refuses a call that cannot be answered; keeps a valid one for the quote and the handler. */
 function checkCall(contract: AnalysisContract, options: AnalysisRoutesOptions) {
-  const { clock, engine, maintenance, payment, readiness } = options
+  const { clock, engine, maintenance, payment, quoteLimit, readiness } = options
   const read = callReader(contract, { ...options, isFree: payment === null })
   return (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void => {
     if (maintenance.isOn) {
@@ -114,12 +116,12 @@ function checkCall(contract: AnalysisContract, options: AnalysisRoutesOptions) {
     const nowMs = clock.nowMs()
     const call = read(request, nowMs)
     if (call.kind === 'refusal') {
-      sendRefusal(reply, call)
+      refuseCall(call, quoteLimit, request, reply, done)
       return
     }
     const found = findAnswer(contract, call, engine, nowMs)
     if (found.kind === 'refusal') {
-      sendRefusal(reply, found)
+      refuseCall(found, quoteLimit, request, reply, done)
       return
     }
     const isPaid = hasPayment(request.headers)
@@ -134,6 +136,24 @@ function checkCall(contract: AnalysisContract, options: AnalysisRoutesOptions) {
     if (payment !== null && !isPaid) reply.headers(discoveryHeaders)
     done()
   }
+}
+
+/** A call with a payment, which is not verified yet, passed the quote limit uncounted. */
+function refuseCall(
+  refused: Refusal,
+  quoteLimit: QuoteLimit | null,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: HookHandlerDoneFunction,
+): void {
+  const isCounted = hasPayment(request.headers) && statusOf(refused.code) < 500
+  if (quoteLimit === null || !isCounted) {
+    sendRefusal(reply, refused)
+    return
+  }
+  quoteLimit.onRefusal(request, reply).then((exceeded) => {
+    sendRefusal(reply, exceeded === null ? refused : refusal('rate_limited', exceeded))
+  }, done)
 }
 
 /**

@@ -41,6 +41,10 @@ export function isRetryable(code: ProblemCode): boolean {
   return problems[code].retryable
 }
 
+export function statusOf(code: ProblemCode): number {
+  return problems[code].status
+}
+
 /** All codes, for the published documents. */
 export const problemCodes = Object.entries(problems).map(([code, { status, title }]) => ({
   code: code as ProblemCode,

@@ -249,7 +249,7 @@ test('a quote that fails by our fault does not count in the limit of its address
     if (isBroken) void reply.code(503).send('not now')
     else done()
   }
-  app.get('/pulse/:coin', { config, onRequest: [quoteLimit(1), fail] }, async () => '')
+  app.get('/pulse/:coin', { config, onRequest: [quoteLimit(1).onRequest, fail] }, async () => '')
   for (const _ of [1, 2, 3]) expect((await app.inject('/pulse/BTC')).statusCode).toBe(503)
   isBroken = false
   expect((await app.inject('/pulse/BTC')).statusCode).toBe(402)
@@ -258,7 +258,7 @@ test('a quote that fails by our fault does not count in the limit of its address
 })
 
 test('the quote limit is a hook that a host can put before its other checks', async () => {
-  const limit: onRequestHookHandler = quoteLimit(1)
+  const limit: onRequestHookHandler = quoteLimit(1).onRequest
   const app = Fastify()
   await app.register(payments, options())
   app.get('/pulse/:coin', { config, onRequest: [limit] }, async () => Buffer.from('sold'))

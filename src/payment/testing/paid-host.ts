@@ -49,7 +49,7 @@ export async function startPaidHost(options: PaidHostOptions): Promise<PaidHost>
   const events: PaymentEvent[] = []
   let runs = 0
   const app = Fastify({ forceCloseConnections: true })
-  app.addHook('onRequest', quoteLimit(options.quotesPerMinute ?? 10_000))
+  app.addHook('onRequest', quoteLimit(options.quotesPerMinute ?? 10_000).onRequest)
   await app.register(payments, {
     methods: options.methods ?? [exactEvm({ network: base, payTo, facilitator })],
     ledger,
