@@ -60,8 +60,7 @@ test.each([
     'okx in [source-url] needs a string or an array of strings, not a table',
   ],
   ['"por\\u0074" = "x"', 'port needs a number, not a string'],
-  ['"a.port" = 1', '"a.port" is not a setting'],
-  ['"" = 1', '"" is not a setting'],
+  ['"wss://u:s3cr3t@h" = "okx"', 'a quoted key is not a setting'],
   ['config = "other.toml"', 'config is not a setting'],
   ['json = true', 'json is not a setting'],
 ])('%j is named with its line', (text, problem) => {
@@ -99,6 +98,12 @@ test.each([
   expect(problemsOf(text).at(-1)).toMatch(new RegExp(`^x\\.toml:${line}: port `))
 })
 
+test('a quoted key in a table is not repeated: it can be a URL with a password', () => {
+  expect(problemsOf('[source-url]\n"wss://u:s3cr3t@h" = "okx"')).toEqual([
+    expect.stringMatching(/^x\.toml:2: a quoted key in \[source-url\] is unknown; [^@]*$/),
+  ])
+})
+
 test('a name that is no member of a table is named with what was meant', () => {
   const text = '[source-url]\nokx = []\nprot = 9000\nkrakn = "wss://a"\nnothing-like-it = "x"\n'
   expect(problemsOf(text)).toEqual([
@@ -119,6 +124,7 @@ test.each([
   ['[source-url]\n\n[source-url]\n', 3, 'source-url: '],
   ['pay-to = \n', 1, 'pay-to: '],
   ['dGVzdA== = 1\n', 1, ''],
+  ['host = """\nport = \\q\n"""\n', 2, ''],
 ])('%j is no TOML, with the line and, if it is a setting, the key', (text, line, key) => {
   const [problem, ...more] = problemsOf(text)
   expect(more).toEqual([])

@@ -61,9 +61,12 @@ export function parseConfigFile(
     if (!(cause instanceof TomlError)) throw cause
     // The lines that follow quote the document, which may contain a secret.
     const [reason] = cause.message.split('\n')
-    const key = KEY_OF_LINE.exec(text.split('\n')[cause.line - 1] ?? '')?.[1]
+    const above = text.split('\n').slice(0, cause.line)
+    const key = KEY_OF_LINE.exec(above.pop() ?? '')?.[1]
     const names = [...forms].flatMap(([name, { members }]) => [name, ...members])
-    const shown = key !== undefined && names.includes(key) ? `${key}: ` : ''
+    // Inside a text of several lines, a line with a key is part of that text.
+    const isKey = key !== undefined && names.includes(key) && parsed(above.join('\n')) !== null
+    const shown = isKey ? `${key}: ` : ''
     return { path, values, problems: [`${path}:${cause.line}: ${shown}${reason}`] }
   }
   const lines = keyLines(text)
@@ -195,9 +198,9 @@ function nearestKey(key: string, known: readonly string[]): string | undefined {
   return known.includes(wanted) ? wanted : nearestNames(wanted, known)[0]
 }
 
-/** As in the file: a bare key, or a quoted one. */
+/** A bare key. A quoted one may contain a secret, such as a URL with a password. */
 function shownKey(key: string): string {
-  return /^[\w-]+$/.test(key) ? key : JSON.stringify(key)
+  return /^[\w-]+$/.test(key) ? key : 'a quoted key'
 }
 
 /**
