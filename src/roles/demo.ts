@@ -116,14 +116,13 @@ async function setUp(
       ? startOneProcess(chains, venue.http, at, progress, cleanups)
       : await startCluster(chains, venue.http, at, programs, cleanups)
   const url = `http://127.0.0.1:${at.port}`
-  const ready = () => whenReady(url, COIN, progress)
-  await ready()
+  await whenReady(url, COIN, progress)
   const solanaKeyFile = join(folder, 'solana-wallet.json')
   await writeFile(solanaKeyFile, solana.accounts.buyer.walletFile, { mode: 0o600 })
   return {
     wallets: [baseWallet(base), await solanaWallet(solana)],
     url,
-    whenReady: ready,
+    whenReady: (contract) => whenReady(url, COIN, progress, [contract]),
     beforePurchase: service.beforePurchase,
     stand: {
       url,

@@ -2,8 +2,9 @@ import { expect, test, vi } from 'vitest'
 import { sampleAnswer } from '../../api/discovery/samples.ts'
 import { contracts } from '../../compute/analyses/registry.ts'
 import { pathOf } from '../../domain/contract.ts'
-import type { DemoPurchases } from './purchases.ts'
+import type { DemoPurchases, Shop } from './purchases.ts'
 import { buyEverything } from './purchases.ts'
+import { NotReadyError } from './readiness.ts'
 import { untilSettled } from './wallets.ts'
 
 const URL = 'http://127.0.0.1:1'
@@ -12,7 +13,7 @@ const NETWORK = 'eip155:8453'
 /** Buys from a service that answers with the samples, which each cost their price; `answer` may fail. */
 async function boughtFrom(
   answer: (id: string) => Promise<Response>,
-  whenReady = async () => undefined,
+  whenReady: Shop['whenReady'] = async () => undefined,
 ): Promise<DemoPurchases> {
   let sellerAtomic = 0n
   const pay = async (url: string | globalThis.URL | Request): Promise<Response> => {
@@ -93,6 +94,23 @@ test('while nothing is sold, as until another engine leads, the demo does not sp
     },
   )
   expect(purchases.map(({ status }) => status)).toEqual(contracts.map(() => 200))
+})
+
+test('an analysis that is never sold again ends the purchases', async () => {
+  const refusal = {
+    ...{ code: 'engine_unavailable', detail: 'x', status: 503 },
+    ...{ retryable: true, retry_after: 0, charged: false },
+  }
+  const waited: string[] = []
+  const purchases = boughtFrom(
+    async () => Response.json(refusal, { status: 503 }),
+    async ({ id }) => {
+      waited.push(id)
+      throw new NotReadyError('no answer within 300 s')
+    },
+  )
+  await expect(purchases).rejects.toThrow('no answer within 300 s')
+  expect(waited).toEqual([contracts[0]?.id])
 })
 
 test.each([

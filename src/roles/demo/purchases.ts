@@ -10,6 +10,7 @@ import { parsedJson } from '../../domain/json.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
 import { complain } from './complain.ts'
 import type { DemoProgress } from './progress.ts'
+import { NotReadyError } from './readiness.ts'
 import type { Balances, DemoWallet } from './wallets.ts'
 
 /** Ends or removes what was started. */
@@ -44,8 +45,8 @@ export type Shop = {
   /** Take turns. */
   readonly wallets: readonly DemoWallet[]
   readonly url: string
-  /** Resolves as soon as every analysis is sold. */
-  whenReady(): Promise<void>
+  /** Resolves as soon as an analysis is sold. @throws NotReadyError */
+  whenReady(contract: AnalysisContract): Promise<void>
 }
 
 /** Buys every analysis once, alternating between the chains and between x402 versions 2 and 1. */
@@ -107,9 +108,11 @@ async function buy(
     await retry(attempt, isTemporary, async (ms) => {
       await platform.wait(ms)
       // The next engine of a slow machine takes longer than all attempts.
-      await whenReady()
+      await whenReady(contract)
     })
   } catch (cause) {
+    // Every other purchase would wait as long.
+    if (cause instanceof NotReadyError) throw cause
     complain(path, cause)
   }
   const purchase = {

@@ -1,4 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
+import { contracts } from '../../compute/analyses/registry.ts'
+import { pathOf } from '../../domain/contract.ts'
 import { whenReady } from './readiness.ts'
 
 test('another program on the port of the service is not ready', async () => {
@@ -14,4 +16,22 @@ test('another program on the port of the service is not ready', async () => {
   const ready = whenReady('http://127.0.0.1:1', 'BTC', progress)
   await Promise.all([ready, vi.advanceTimersByTimeAsync(1_000)])
   expect(listings).toEqual([])
+})
+
+test('only the analyses asked for are called, and none before the coin is listed', async () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const listings = [{ coins: [] }, { coins: ['BTC'] }]
+  const called: string[] = []
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (url) => {
+    const { pathname } = new URL(String(url))
+    if (pathname === '/coins') return Response.json(listings.shift())
+    called.push(pathname)
+    return Response.json({ code: 'malformed_payment' })
+  })
+  const progress = { stage: vi.fn(), detail: vi.fn(), stop: vi.fn() }
+  const asked = contracts.slice(1, 2)
+  const ready = whenReady('http://127.0.0.1:1', 'BTC', progress, asked)
+  await Promise.all([ready, vi.advanceTimersByTimeAsync(1_000)])
+  expect(called).toEqual(asked.map((contract) => pathOf(contract, 'BTC')))
 })

@@ -7,20 +7,35 @@ import type { DemoProgress } from './progress.ts'
 const POLL_MS = 200
 const READY_MS_MAX = 300_000
 
-/** Waits until every analysis of a coin is sold. @throws if that takes too long */
-export async function whenReady(url: string, coin: string, progress: DemoProgress): Promise<void> {
+export class NotReadyError extends Error {
+  override readonly name = 'NotReadyError'
+}
+
+/**
+ * Waits until analyses of a coin are sold; all by default.
+ * @throws NotReadyError if that takes too long
+ */
+export async function whenReady(
+  url: string,
+  coin: string,
+  progress: DemoProgress,
+  asked: readonly AnalysisContract[] = contracts,
+): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
-  let missing = contracts
+  let missing = asked
   while (systemClock.nowMs() < deadlineMs) {
     const coins = await readyCoins(url)
-    missing = await unsold(url, coin, missing)
-    if (coins.includes(coin) && missing.length === 0) return
+    // Each refusal of an unknown coin would count in the quote limit.
+    if (coins.includes(coin)) {
+      missing = await unsold(url, coin, missing)
+      if (missing.length === 0) return
+    }
     const ids = missing.map(({ id }) => id).join(', ')
     progress.detail(`warming up: ${coins.length} coins, waiting for ${ids || coin}`)
     await pause(POLL_MS)
   }
   const ids = missing.map(({ id }) => id).join(', ')
-  throw new Error(`no answer of ${ids || coin} within ${READY_MS_MAX / 1000} s`)
+  throw new NotReadyError(`no answer of ${ids || coin} within ${READY_MS_MAX / 1000} s`)
 }
 
 /** Analyses without an answer yet. Only with an answer is an invalid payment refused as malformed. */
