@@ -39,6 +39,7 @@ export function absentFields(
   return refusal('invalid_parameter', {
     detail: `fields ${rule}.${remedy}`,
     param: 'fields',
+    retryable: true,
     allowed: names,
     didYouMean: nearestNames(path[at] ?? '', names).map((name) => [...above, name].join('.')),
   })

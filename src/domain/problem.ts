@@ -63,6 +63,8 @@ export type ProblemFacts = {
   readonly param?: string
   readonly allowed?: readonly string[]
   readonly didYouMean?: readonly string[]
+  /** Whether the same call may succeed later; by default, as for the code. */
+  readonly retryable?: boolean
   /** The same signed payment can be sent again. */
   readonly paymentReusable?: boolean
   /**
@@ -103,7 +105,7 @@ export function problem(
       instance: request.instance,
       code,
       error: `${title}: ${facts.detail}`,
-      retryable,
+      retryable: facts.retryable ?? retryable,
       retry_after: retryAfter,
       charged: facts.charged === undefined ? false : facts.charged,
       payment_reusable: facts.paymentReusable ?? false,

@@ -154,7 +154,7 @@ export const fieldsParameter: OfferedParameter = {
   isRequired: false,
   description:
     `Fields to return: up to ${FIELDS_MAX} comma-separated names; dots separate nested names and reach into lists. ` +
-    'Coin, time, age and quality are always returned. Default: all.',
+    'Coin, time, age and quality are always returned. Default: all. A key or selection that the current answer lacks is refused.',
   schema: { type: 'string', minLength: 1, maxLength: FIELDS_CHARS_MAX },
   example: 'meta.quality',
 }

@@ -23,7 +23,9 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
     },
   },
   invalid_parameter: {
-    meaning: 'Invalid parameter value. param names it; allowed lists valid values.',
+    meaning:
+      'Invalid parameter value. param names it; allowed lists valid values. retryable: true: the current answer lacks ' +
+      'what fields names; a later one may have it.',
     example: {
       detail: 'view must be one of full, compact.',
       param: 'view',

@@ -73,7 +73,7 @@ function howToCall(facts: DocumentFacts): readonly string[] {
   return [
     ...paying,
     '- Every answer has meta.data_age_seconds and meta.quality.grade, A to D. Unknown values are null.',
-    '- view=compact shortens an answer; fields=a,b.c selects fields.',
+    '- view=compact shortens an answer; fields=a,b.c selects fields. A key or selection that the current answer lacks is refused.',
     '- Unknown parameters are refused with 400 unknown_parameter and did_you_mean, without a quote.',
   ]
 }
