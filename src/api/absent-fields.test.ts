@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from 'typebox'
 import { describe, expect, onTestFinished, test } from 'vitest'
+import { partialMap } from '../compute/render/answer-schema.ts'
 import type { AnalysisContract } from '../domain/contract.ts'
 import type { Document, Slot } from '../domain/document.ts'
 import { expectProblem } from './testing/expect-problem.ts'
@@ -34,6 +35,7 @@ const contract: AnalysisContract = {
       Type.Object({ by_chain: Type.Union([Type.Record(Type.String(), figure), Type.Null()]) }),
     ),
     zeros: Type.Record(Type.String(), figure),
+    tiers: partialMap(['3x', '5x'], figure),
     meta: Type.Object({
       offering: Type.String(),
       data_age_seconds: figure,
@@ -46,7 +48,7 @@ const contract: AnalysisContract = {
 const pieces = (correlations: object): (string | Slot)[] => [
   '{"coin":"kPEPE"',
   { kind: 'requested-coin' },
-  `,"timestamp_iso":"2026-01-01T00:00:00Z","price":1,"outlook":null,"rows":[{"coin":"ETH","size":1},{"coin":"SOL","size":2}],"none":[],"correlations":${JSON.stringify(correlations)},"fees":[{"by_chain":null},{"by_chain":{"base":1}},{"by_chain":{"solana":2}}],"zeros":{},"meta":{"offering":"service_oi",`,
+  `,"timestamp_iso":"2026-01-01T00:00:00Z","price":1,"outlook":null,"rows":[{"coin":"ETH","size":1},{"coin":"SOL","size":2}],"none":[],"correlations":${JSON.stringify(correlations)},"fees":[{"by_chain":null},{"by_chain":{"base":1}},{"by_chain":{"solana":2}}],"zeros":{},"tiers":{"3x":1},"meta":{"offering":"service_oi",`,
   { kind: 'freshness' },
   '}}',
 ]
@@ -76,7 +78,7 @@ function gateway(payment = quotingGate) {
 }
 
 function asked(app: FastifyInstance, fields: string, coin: string) {
-  return app.inject(`/oi/${coin}?fields=${encodeURIComponent(fields)}`)
+  return app.inject(`/oi/${coin}?fields=${fields}`)
 }
 
 describe('fields without a member of the current answer', () => {
@@ -100,6 +102,7 @@ describe('fields without a member of the current answer', () => {
     ['correlations.toString', 'correlations.toString', ['ETH'], []],
     ['fees.by_chain.tron', 'fees.by_chain.tron', ['base', 'solana'], []],
     ['zeros.a', 'zeros.a', [], []],
+    ['tiers.5x', 'tiers.5x', ['3x'], []],
   ])('are refused before any quote: %s', async (fields, named, allowed, meant) => {
     const response = await gateway().get(fields)
     expectProblem(response, 400, 'invalid_parameter')
@@ -136,9 +139,32 @@ describe('fields without a member of the current answer', () => {
   })
 })
 
+test('a key that a map can never have is refused by name, in every view', async () => {
+  for (const view of ['full', 'compact']) {
+    const response = await gateway().get(`price,tiers.4x&view=${view}`)
+    expectProblem(response, 400, 'invalid_parameter')
+    expect(response.json()).toMatchObject({
+      detail: 'fields names "tiers.4x", which is not a member of the answer.',
+      allowed: ['3x', '5x'],
+      retryable: false,
+    })
+  }
+})
+
+test('fields that the compact view lacks at the moment are refused alone, and left out among others', async () => {
+  const { get } = gateway()
+  for (const fields of ['dex.name', 'tiers.5x', 'price,correlations.NOPE']) {
+    const response = await get(`${fields}&view=compact`)
+    expectProblem(response, 400, 'invalid_parameter')
+    expect(response.json().retryable, 'a later answer may have it').toBe(true)
+  }
+  expect((await get('price,dex.name,tiers.5x&view=compact')).statusCode).toBe(402)
+})
+
 describe('fields with a member of the current answer', () => {
   test.each([
     ['an optional member among others', 'price,dex,rows.unit,meta.warning,requested_coin'],
+    ['a possible key among others', 'price,tiers.5x'],
     ['a key of a map', 'correlations.ETH,correlations.xyz:TSLA'],
     ['a key that is a number or a name of every object', 'correlations.7,correlations.constructor'],
     ['a key that one item of a list has', 'fees.by_chain.base'],

@@ -1,5 +1,8 @@
 import type { TSchema } from 'typebox'
 
+/** Keys of a map that has no others: for the service itself, so not part of the JSON text. */
+export const possibleKeys = Symbol('possibleKeys')
+
 /** JSON Schema 2020-12, as in OpenAPI 3.1. */
 export type JsonSchema = {
   readonly type?: string | readonly string[]
@@ -13,6 +16,7 @@ export type JsonSchema = {
   readonly additionalProperties?: JsonSchema | false
   readonly items?: JsonSchema | false
   readonly prefixItems?: readonly JsonSchema[]
+  readonly [possibleKeys]?: readonly string[]
   readonly [keyword: string]: unknown
 }
 
@@ -25,6 +29,7 @@ type Written = {
   readonly patternProperties?: Readonly<Record<string, Written>>
   readonly items?: Written | readonly Written[]
   readonly additionalItems?: boolean
+  readonly possibleKeys?: readonly string[]
   readonly [keyword: string]: unknown
 }
 
@@ -42,7 +47,8 @@ export function publishedSchema(schema: TSchema): JsonSchema {
 }
 
 function published(schema: Written, name: string, inherited: string): JsonSchema {
-  const { anyOf, properties, patternProperties, items, additionalItems: _, ...plain } = schema
+  const { anyOf, properties, patternProperties, items, additionalItems: _, ...others } = schema
+  const { possibleKeys: keys, ...plain } = others
   const description = typeof schema['description'] === 'string' ? schema['description'] : inherited
   const inner = (member: Written) => published(member, name, description)
   const unit = isNumeric(schema) ? unitOf(name, description) : null
@@ -55,6 +61,7 @@ function published(schema: Written, name: string, inherited: string): JsonSchema
       ),
     }),
     ...(patternProperties !== undefined && anyKey(Object.values(patternProperties).map(inner))),
+    ...(keys !== undefined && { [possibleKeys]: keys }),
     ...(isTuple(items) && { prefixItems: items.map(inner), items: false as const }),
     ...(items !== undefined && !isTuple(items) && { items: inner(items) }),
     ...(unit !== null && { 'x-unit': unit }),

@@ -1,4 +1,5 @@
 import type { JsonSchema } from './published-schema.ts'
+import { possibleKeys } from './published-schema.ts'
 
 /** Members that every compact answer omits at any depth. */
 export const compactOmitsAlways: ReadonlySet<string> = new Set([
@@ -14,20 +15,24 @@ export function hasPath(schema: JsonSchema, path: readonly string[]): boolean {
   return objectsAt(schema, path.slice(0, -1)).some((one) => memberOf(one, name) !== undefined)
 }
 
-/** Names of the members below a dotted path; through lists, maps and alternatives. */
+/** Names of the members below a dotted path, as far as the analysis knows them; through lists, maps and alternatives. */
 export function memberNames(schema: JsonSchema, path: readonly string[] = []): string[] {
-  const names = objectsAt(schema, path).flatMap(({ properties = {} }) => Object.keys(properties))
+  const names = objectsAt(schema, path).flatMap(
+    ({ properties = {}, [possibleKeys]: keys = [] }) => [...Object.keys(properties), ...keys],
+  )
   return [...new Set(names)]
 }
 
-/** Whether answers have a member. `key`: it is a key of a map, and no schema has its name. */
+/** Whether answers have a member. `key`: it is a key of a map of unknown keys, so it may be misspelt. */
 export type Presence = 'always' | 'optional' | 'key'
 
 /** The presence of each member that a path names, in an answer that has those before it. */
 export function presenceOf(schema: JsonSchema, path: readonly string[]): readonly Presence[] {
   return path.map((name, at) => {
     const objects = objectsAt(schema, path.slice(0, at))
-    const isDeclared = objects.some(({ properties }) => ownMember(properties, name) !== undefined)
+    const isDeclared = objects.some(
+      (one) => ownMember(one.properties, name) !== undefined || one[possibleKeys]?.includes(name),
+    )
     const isRequired = objects.every(({ required = [] }) => required.includes(name))
     return isDeclared ? (isRequired ? 'always' : 'optional') : 'key'
   })
@@ -52,8 +57,10 @@ function objectsIn(schema: JsonSchema): readonly JsonSchema[] {
   return properties === undefined && !isSchema(additionalProperties) ? inner : [schema, ...inner]
 }
 
-function memberOf({ properties, additionalProperties }: JsonSchema, name: string) {
-  const member = ownMember(properties, name) ?? additionalProperties
+function memberOf(schema: JsonSchema, name: string) {
+  const { properties, additionalProperties, [possibleKeys]: keys } = schema
+  const isPossible = keys?.includes(name) ?? true
+  const member = ownMember(properties, name) ?? (isPossible ? additionalProperties : undefined)
   return isSchema(member) ? member : undefined
 }
 

@@ -52,6 +52,14 @@ function unsoundPartsOf(
     }
     const absent = absentPaths(publishedSchema(contract.document), whole)
     const unsound = absent.filter(isSold).map((path) => `${path}: is sold, and absent`)
+    const omits = contract.viewOmits?.(view) ?? []
+    const unlike = absent.filter((path) => {
+      const isOmitted = omits.some((omit) => `${path}.`.startsWith(`${omit}.`))
+      return isSold(`meta.offering,${path}`) !== (isNamed(contract, path) && !isOmitted)
+    })
+    const pairs = unlike.map(
+      (path) => `meta.offering,${path}: is sold or refused unlike its schema`,
+    )
     const parts = [...paths].flatMap((path) => {
       const selection = read({ fields: path, view: undefined }, view)
       if (selection === null || 'rule' in selection) return [`${path}: is refused`]
@@ -65,8 +73,14 @@ function unsoundPartsOf(
         return [`${path}: ${text.slice(0, 100)} is no JSON`]
       }
     })
-    return [...unsound, ...parts]
+    return [...unsound, ...pairs, ...parts]
   })
+}
+
+/** Whether a schema has the name: others may be misspelt keys of a map. */
+function isNamed({ document }: AnalysisContract, path: string): boolean {
+  const names = path.split('.')
+  return memberNames(publishedSchema(document), names.slice(0, -1)).includes(names.at(-1) ?? '')
 }
 
 /** Dotted paths of all members, through lists. */

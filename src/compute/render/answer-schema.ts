@@ -78,6 +78,16 @@ export function oneOf<const Word extends string>(words: readonly Word[], descrip
 }
 
 /** A value that may be unknown; its description says when. */
+/** A map without other keys, each of which an answer may lack. The published schema lists none of them. */
+export function partialMap<Schema extends TSchema>(
+  possibleKeys: readonly string[],
+  value: Schema,
+  description?: string,
+) {
+  const options = description === undefined ? {} : { description }
+  return Type.Record(Type.String(), value, { ...options, possibleKeys })
+}
+
 export function nullable<Schema extends TSchema>(schema: Schema) {
   return Type.Union([schema, Type.Null()])
 }

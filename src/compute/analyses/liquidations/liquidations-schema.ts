@@ -13,6 +13,7 @@ import {
   nullable,
   number,
   oneOf,
+  partialMap,
   percentage,
   positive,
 } from '../../render/answer-schema.ts'
@@ -40,12 +41,14 @@ const Observed = usdAtMark(
   'Part of estimated_notional from positions of known accounts at their actual liquidation prices',
 )
 
+const tiers = ['3x', '5x', '10x', '25x', '50x'] as const
+
 const Zone = Type.Object({
   price: positive(
     'Notional-weighted median liquidation price of this tier on the map, USD; unless holds is on_map, the liquidation price of a hypothetical position opened now.',
   ),
   leverage: oneOf(
-    ['3x', '5x', '10x', '25x', '50x'],
+    tiers,
     'Leverage tier. A position counts in the nearest permitted tier (by ratio); below 3x in below_3x.',
   ),
   estimated_notional: usdAtMark('Notional of this tier on the map, known accounts included'),
@@ -73,10 +76,11 @@ const Beyond = Type.Object({
   notional_usd: usdAtMark('Notional beyond the map, all leverages'),
   observed_usd: usdAtMark('Part of notional_usd from positions of known accounts'),
   positions: count('Number of positions of known accounts.'),
-  by_leverage: Type.Record(Type.String(), nullable(Type.Number({ minimum: 0 })), {
-    description:
-      'notional_usd by leverage tier and below_3x, USD at mark_price; zeros are left out.',
-  }),
+  by_leverage: partialMap(
+    ['below_3x', ...tiers],
+    nullable(Type.Number({ minimum: 0 })),
+    'notional_usd by leverage tier and below_3x, USD at mark_price; zeros are left out.',
+  ),
   nearest_multiple: Multiple('Nearest'),
   median_multiple: Multiple('Notional-weighted median'),
 })

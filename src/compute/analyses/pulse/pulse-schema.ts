@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { families } from '../../confluence/confluence.ts'
+import { timeframes } from '../../../domain/timeframe.ts'
+import { families, signalNames } from '../../confluence/confluence.ts'
 import { driverNames, regimeLabels } from '../../regime/regime-rule.ts'
 import {
   coinMembers,
@@ -11,6 +12,7 @@ import {
   nullable,
   number,
   oneOf,
+  partialMap,
   percentage,
   signedFraction,
   text,
@@ -177,9 +179,7 @@ export const PulseAnswer = Type.Object({
     bullish_count: count('Number of bullish signals.'),
     bearish_count: count('Number of bearish signals.'),
     net: signedFraction('Weighted mean of the signals: bullish 1, neutral 0, bearish -1.'),
-    weights: Type.Record(Type.String(), Type.Number(), {
-      description: 'Weight of each signal in net.',
-    }),
+    weights: partialMap(signalNames, Type.Number(), 'Weight of each signal in net.'),
     vote_share: fraction('Unweighted mean of the signals: bullish 1, neutral 0.5, bearish 0.'),
     families: Type.Object({
       trend_following: FamilyNet,
@@ -187,8 +187,8 @@ export const PulseAnswer = Type.Object({
       contrarian: FamilyNet,
       flow: FamilyNet,
     }),
-    per_timeframe: Type.Record(
-      Type.String(),
+    per_timeframe: partialMap(
+      timeframes,
       Type.Object({
         net: number('As net, for the candle signals of this timeframe, -1 to 1.'),
         bias: Label,
