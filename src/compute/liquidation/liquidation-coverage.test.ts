@@ -60,6 +60,14 @@ describe('what was liquidated in a range, and whether it was observed', () => {
     expect(restored.restore(Float64Array.of(1, 3))).toBe(false)
   })
 
+  test('a source covers the present until its newest statement is two minutes old', () => {
+    const tracker = market.of(liquidationCoverage)
+    expect(tracker.isCurrent(NOW_MS)).toBe(false)
+    apply({ kind: 'liquidation-feed', fromMs: NOW_MS - HOUR_MS, untilMs: NOW_MS, ...at(NOW_MS) })
+    expect(tracker.isCurrent(NOW_MS + 120_000)).toBe(true)
+    expect(tracker.isCurrent(NOW_MS + 120_001)).toBe(false)
+  })
+
   test('connections that cover no time remove no span', () => {
     const feed = (fromMs: number, untilMs: number) =>
       apply({ kind: 'liquidation-feed', fromMs, untilMs, ...at(NOW_MS) })

@@ -29,9 +29,13 @@ class LiquidationCoverage implements MarketTracker {
 
   /** `marketShare`: of the last day, as far as the source has stated. @param venueMs by the venue's clock */
   at(venueMs: number): { readonly vaults: number; readonly marketShare: number } {
-    const statedMs = this.#spans.at(-1) ?? Number.NaN
-    const untilMs = venueMs - statedMs <= STATED_LATE_MS_MAX ? Math.min(venueMs, statedMs) : venueMs
+    const untilMs = this.isCurrent(venueMs) ? Math.min(venueMs, this.#statedMs) : venueMs
     return { vaults: this.#vaults, marketShare: this.marketShare(untilMs - REALISED_MS, untilMs) }
+  }
+
+  /** Whether the market-wide source covers the present. @param venueMs by the venue's clock */
+  isCurrent(venueMs: number): boolean {
+    return venueMs - this.#statedMs <= STATED_LATE_MS_MAX
   }
 
   /** Share of a time in which the market-wide source missed nothing, 0 to 1; 0 before the venue's clock is known. */
@@ -56,6 +60,10 @@ class LiquidationCoverage implements MarketTracker {
     this.#vaults = header[1] as number
     this.#spans = [...spans]
     return true
+  }
+
+  get #statedMs(): number {
+    return this.#spans.at(-1) ?? Number.NaN
   }
 
   #add(fromMs: number, untilMs: number): void {

@@ -2,6 +2,7 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { LiquidationEvent } from '../../domain/event.ts'
+import { joinSections, splitSections } from '../market/saved-sections.ts'
 import { REALISED_MS, RealisedLiquidations } from './realised-liquidations.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1)
@@ -112,9 +113,83 @@ describe('realised liquidations', () => {
     expect(tracker.observedFromMs).toBeGreaterThan(NOW_MS)
   })
 
+  describe('in a cascade of more fills than are kept', () => {
+    const QUARTER_MS = HOUR_MS / 4
+    const START_MS = NOW_MS - 23 * HOUR_MS
+    /** Every 4 s for 22 hours, of both sides, at 31 prices. */
+    const all = Array.from({ length: 20_000 }, (_, at) =>
+      liquidation({
+        ...{ tradeId: at, timeExchangeMs: START_MS + at * 4_000, sizeBase: 1 + (at % 7) },
+        ...{ markPrice: 85 + (at % 31), side: at % 3 === 0 ? 'short' : 'long' },
+      }),
+    )
+    const tracker = trackerOf(all)
+    const range = { side: 'long', fromPrice: 90, untilPrice: 100 } as const
+    const notional = (fromMs: number, untilMs: number) =>
+      all
+        .filter(({ side, timeExchangeMs }) => {
+          return side === 'long' && timeExchangeMs >= fromMs && timeExchangeMs < untilMs
+        })
+        .filter(({ markPrice }) => markPrice >= 90 && markPrice < 100)
+        .reduce((sum, { sizeBase, markPrice }) => sum + sizeBase * markPrice, 0)
+
+    test('the notional of a range is exact by quarters of an hour, also after a restart', () => {
+      const restored = new RealisedLiquidations()
+      expect(restored.restore(tracker.save())).toBe(true)
+      for (const one of [tracker, restored])
+        for (const [from, until] of [
+          [0, 92],
+          [0, 5],
+          [3, 40],
+          [50, 92],
+        ] as const) {
+          const [fromMs, untilMs] = [from, until].map((at) => START_MS + at * QUARTER_MS)
+          const times = { fromMs: fromMs as number, untilMs: untilMs as number }
+          expect(one.hasAllSince(times.fromMs)).toBe(true)
+          expect(one.notional({ ...range, ...times })).toBe(notional(times.fromMs, times.untilMs))
+          expect(notional(times.fromMs, times.untilMs)).toBeGreaterThan(0)
+        }
+    })
+
+    test('a removed fill that is delivered again counts once', () => {
+      for (const event of all.slice(0, 500)) tracker.apply(event)
+      const times = { fromMs: START_MS, untilMs: NOW_MS }
+      expect(tracker.notional({ ...range, ...times })).toBe(notional(START_MS, NOW_MS))
+      expect(tracker.side('long', NOW_MS).count).toBeLessThan(8_192)
+    })
+
+    test('what is older than a day and an hour is not known', () => {
+      const newestMs = all.at(-1)?.timeExchangeMs ?? Number.NaN
+      expect(tracker.hasAllSince(newestMs - 25 * HOUR_MS)).toBe(false)
+      expect(tracker.hasAllSince(newestMs - 25 * HOUR_MS + 1)).toBe(true)
+      expect(new RealisedLiquidations().hasAllSince(0)).toBe(true)
+    })
+
+    test('sums are bounded, and what they lacked is not known', () => {
+      const many = new RealisedLiquidations()
+      // 600 a quarter, at another price each.
+      for (let at = 0; at < 40_000; at += 1) {
+        const timeExchangeMs = START_MS + at * 1_500
+        many.apply(liquidation({ tradeId: at, timeExchangeMs, markPrice: 1 + at }))
+      }
+      expect(many.save().length).toBeLessThan(6 * 8_192 + 4 * 16_384 + 20)
+      expect(many.hasAllSince(START_MS)).toBe(false)
+      const fromMs = START_MS + 30 * QUARTER_MS
+      expect(many.hasAllSince(fromMs)).toBe(true)
+      const quarter = { fromMs, untilMs: fromMs + QUARTER_MS }
+      const sum = many.notional({ side: 'long', fromPrice: 1, untilPrice: 1e9, ...quarter })
+      expect(sum).toBe(2 * (600 * 18_001 + (599 * 600) / 2))
+    })
+  })
+
   test('numbers of another version are not restored', () => {
     const tracker = new RealisedLiquidations()
     expect(tracker.restore(Float64Array.of(1, 2, 3))).toBe(false)
     expect(tracker.restore(tracker.save().with(1, 1))).toBe(false)
+    const [header, rows] = splitSections(trackerOf([liquidation()]).save()) ?? []
+    const earlier = joinSections([header ?? [], rows ?? []])
+    expect(tracker.restore(earlier)).toBe(true)
+    expect(tracker.hasAllSince(NOW_MS - 24 * HOUR_MS)).toBe(true)
+    expect(tracker.restore(joinSections([header ?? [], rows ?? [], [1, 2]]))).toBe(false)
   })
 })

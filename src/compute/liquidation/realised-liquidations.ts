@@ -14,11 +14,17 @@ const KEPT_MS = REALISED_MS + 3_600_000
 const CONFIRMED_MS_MAX = 60_000
 /** Fills per coin; the oldest are removed first, and the observation then begins after them. */
 const FILLS_MAX = 8_192
+/** Ranges begin and end with a quarter of an hour. */
+const QUARTER_MS = 900_000
+/** Sums of removed fills per coin, one for each side, mark price and quarter; the oldest quarters are removed first. */
+const SUMS_MAX = 16_384
 
 const LAYOUT = 7_102
+const NO_SUMS = Float64Array.of(Number.NEGATIVE_INFINITY)
 const HEADER_FIELDS = 4
 const ROW_FIELDS = 6
 const [TIME, TRADE, ACCOUNT, KIND, MARK, SIZE] = [0, 1, 2, 3, 4, 5] as const
+const SUM_FIELDS = 4
 /** Added to the kind of a row from a vendor. */
 const FROM_VENDOR = 2 * liquidationMethods.length
 
@@ -31,12 +37,20 @@ export type RealisedSide = {
   readonly byMethod: Readonly<Record<LiquidationMethod, number>>
 }
 
+/** Removed fills of one side, mark price and quarter of an hour. */
+type Sum = {
+  readonly quarterMs: number
+  readonly side: Side
+  readonly markPrice: number
+  readonly notional: number
+}
+
 export type LiquidatedRange = {
   readonly side: Side
   /** Mark price at the liquidation, from inclusive, until exclusive. */
   readonly fromPrice: number
   readonly untilPrice: number
-  /** By the venue's clock, from inclusive, until exclusive. */
+  /** By the venue's clock, from inclusive, until exclusive; of removed fills in whole quarters of an hour. */
   readonly fromMs: number
   readonly untilMs: number
 }
@@ -61,6 +75,10 @@ export class RealisedLiquidations implements CoinTracker {
   #newestMs = Number.NEGATIVE_INFINITY
   /** Until here rows of the last day were removed because there were too many. */
   #removedUntilMs = Number.NEGATIVE_INFINITY
+  /** What {@link notional} still needs of them. */
+  readonly #sums = new Map<string, Sum>()
+  /** Until here sums were removed because there were too many. */
+  #sumsRemovedUntilMs = Number.NEGATIVE_INFINITY
 
   /** Since when no trade is missing and no fill was removed, by the venue's clock. NaN before any event. */
   get observedFromMs(): number {
@@ -113,7 +131,21 @@ export class RealisedLiquidations implements CoinTracker {
       if (isInside && sideOf(this.#field(at, KIND)) === side)
         notional += this.#field(at, SIZE) * mark
     }
+    for (const sum of this.#sums.values()) {
+      const { quarterMs, markPrice } = sum
+      const isInside =
+        quarterMs >= fromMs &&
+        quarterMs < untilMs &&
+        markPrice >= fromPrice &&
+        markPrice < untilPrice
+      if (isInside && sum.side === side) notional += sum.notional
+    }
     return notional
+  }
+
+  /** Whether {@link notional} has every known liquidation from an instant on. */
+  hasAllSince(fromMs: number): boolean {
+    return fromMs > this.#newestMs - KEPT_MS && fromMs >= this.#sumsRemovedUntilMs
   }
 
   /** Whether no liquidation of the day before was removed for its number. */
@@ -123,18 +155,27 @@ export class RealisedLiquidations implements CoinTracker {
 
   save(): Float64Array {
     const header = [LAYOUT, this.#observedFromMs, this.#newestMs, this.#removedUntilMs]
-    return joinSections([header, this.#rows])
+    const sums = Array.from(this.#sums.values(), ({ quarterMs, side, markPrice, notional }) => [
+      ...[quarterMs, side === 'long' ? 0 : 1, markPrice, notional],
+    ])
+    return joinSections([header, this.#rows, [this.#sumsRemovedUntilMs, ...sums.flat()]])
   }
 
   restore(saved: Float64Array): boolean {
-    const [header, rows, ...others] = splitSections(saved) ?? []
+    // Earlier checkpoints have no sums.
+    const [header, rows, sums = NO_SUMS, ...others] = splitSections(saved) ?? []
     if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS || !rows || others.length > 0)
       return false
-    if (rows.length % ROW_FIELDS !== 0) return false
+    if (rows.length % ROW_FIELDS !== 0 || sums.length % SUM_FIELDS !== 1) return false
     this.#observedFromMs = header[1] as number
     this.#newestMs = header[2] as number
     this.#removedUntilMs = header[3] as number
     this.#replace([...rows])
+    this.#sumsRemovedUntilMs = sums[0] as number
+    for (let at = 1; at < sums.length; at += SUM_FIELDS) {
+      const [quarterMs = 0, side, markPrice = 0, notional = 0] = sums.subarray(at, at + SUM_FIELDS)
+      this.#addSum({ quarterMs, side: side === 0 ? 'long' : 'short', markPrice, notional })
+    }
     return true
   }
 
@@ -144,6 +185,8 @@ export class RealisedLiquidations implements CoinTracker {
     const kind = kindOf(event)
     const isBetter = known !== undefined && known >= FROM_VENDOR && kind < FROM_VENDOR
     if ((known !== undefined && !isBetter) || timeMs <= this.#newestMs - KEPT_MS) return
+    // It may be one of those.
+    if (timeMs <= this.#removedUntilMs) return
     if (isBetter) this.#remove(tradeId)
     this.#trades.set(tradeId, kind)
     this.#rows.push(timeMs, tradeId, hashOf(account), kind, markPrice, sizeBase)
@@ -151,7 +194,7 @@ export class RealisedLiquidations implements CoinTracker {
     if (this.#rows.length > FILLS_MAX * ROW_FIELDS) this.#removeOld()
   }
 
-  /** Removes expired rows, and the oldest eighth if too few have expired. */
+  /** Removes expired rows, and the oldest eighth if too few have expired, of which the sums remain. */
   #removeOld(): void {
     const times: number[] = []
     for (let at = 0; at < this.#rows.length; at += ROW_FIELDS) times.push(this.#field(at, TIME))
@@ -163,9 +206,38 @@ export class RealisedLiquidations implements CoinTracker {
       this.#removedUntilMs = untilMs
     }
     const kept: number[] = []
-    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS)
-      if (this.#field(at, TIME) > untilMs) kept.push(...this.#rows.slice(at, at + ROW_FIELDS))
+    for (let at = 0; at < this.#rows.length; at += ROW_FIELDS) {
+      const timeMs = this.#field(at, TIME)
+      if (timeMs > untilMs) kept.push(...this.#rows.slice(at, at + ROW_FIELDS))
+      else if (timeMs > expiredMs)
+        this.#addSum({
+          quarterMs: Math.floor(timeMs / QUARTER_MS) * QUARTER_MS,
+          side: sideOf(this.#field(at, KIND)),
+          markPrice: this.#field(at, MARK),
+          notional: this.#field(at, SIZE) * this.#field(at, MARK),
+        })
+    }
     this.#replace(kept)
+    this.#removeOldSums(expiredMs)
+  }
+
+  #addSum(sum: Sum): void {
+    const { quarterMs, side, markPrice } = sum
+    const key = `${quarterMs} ${side} ${markPrice}`
+    const notional = (this.#sums.get(key)?.notional ?? 0) + sum.notional
+    this.#sums.set(key, { ...sum, notional })
+  }
+
+  /** Removes expired sums, and the oldest quarters if too few have expired. */
+  #removeOldSums(expiredMs: number): void {
+    if (this.#sums.size > SUMS_MAX) {
+      const quarters = Array.from(this.#sums.values(), ({ quarterMs }) => quarterMs)
+      const excess = quarters.sort((one, other) => other - one)[SUMS_MAX] as number
+      this.#sumsRemovedUntilMs = Math.max(this.#sumsRemovedUntilMs, excess + QUARTER_MS)
+    }
+    const untilMs = Math.max(expiredMs, this.#sumsRemovedUntilMs)
+    for (const [key, { quarterMs }] of this.#sums)
+      if (quarterMs + QUARTER_MS <= untilMs) this.#sums.delete(key)
   }
 
   #remove(tradeId: number): void {

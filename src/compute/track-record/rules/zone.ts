@@ -1,7 +1,9 @@
 import type { RuleId } from '../../../domain/track-record.ts'
 import { hourlyAtrPct } from '../../liquidation/cascade.ts'
 import { heatmapOf } from '../../liquidation/heatmap.ts'
+import { liquidationCoverage } from '../../liquidation/liquidation-coverage.ts'
 import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
+import { realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
 import { median } from '../../statistics/median.ts'
 import type { RecentBar } from '../recent-bars.ts'
 import type { Moment, Rule } from '../rule.ts'
@@ -21,12 +23,19 @@ const RANGE_TIMES = 1.5
 /** Assumed share of touches with a reaction. */
 const REACTION_SHARE = 0.5
 
+/** Liquidations at a level are enough if they are this share of the turnover of the day before the claim. */
+const TURNOVER_SHARE = 1e-4
+/** Assumed share of touches with so many liquidations. */
+const LIQUIDATED_SHARE = 0.5
+
 const REACTION = 'zone.reaction@2'
 
 type Levels = {
   readonly side: 1 | -1
   readonly level: number
   readonly controlLevel: number
+  /** In log price; half of the way to the nearer control level, so that a range and its control never overlap. */
+  readonly halfWidth: number
   readonly touchProbability: number
 }
 
@@ -49,6 +58,7 @@ export const zoneRules: readonly Rule[] = [
         .slice(at, at + 2)
         .some((bar) => bar.volumeBase >= volumeBase && bar.high - bar.low >= range),
   ),
+  liquidatedRule(),
 ]
 
 /**
@@ -92,6 +102,51 @@ function zoneRule(
   }
 }
 
+/**
+ * Positions of the cluster's side are liquidated at mark prices near it. Claimed while a source of all liquidations is
+ * received, and known if it was received for the whole horizon.
+ */
+function liquidatedRule(): Rule {
+  return {
+    id: 'zone.liquidated@1',
+    form: 'event',
+    horizonMs: () => DAY_MS,
+    make(moment, item) {
+      const { market } = moment
+      if (!market.of(liquidationCoverage).isCurrent(market.venueMs)) return null
+      const levels = levelsOf(moment, item)
+      if (levels === null) return null
+      const { side, level, controlLevel, halfWidth } = levels
+      let turnover = 0
+      for (const { volumeBase, close } of moment.dayBars()) turnover += volumeBase * close
+      if (!(turnover > 0)) return null
+      const probability = levels.touchProbability * LIQUIDATED_SHARE
+      return {
+        statement: { form: 'event', probability, control: null },
+        reference: [side, level, controlLevel, halfWidth, TURNOVER_SHARE * turnover],
+      }
+    },
+    outcome({ madeAtMs, horizonMs, reference }, { coin, market }) {
+      const times = { fromMs: madeAtMs, untilMs: madeAtMs + horizonMs }
+      const realised = coin.of(realisedLiquidations)
+      const share = market.of(liquidationCoverage).marketShare(times.fromMs, times.untilMs)
+      if (share < 1 || !realised.hasAllSince(times.fromMs)) return null
+      const [side = 0, level = 0, controlLevel = 0, halfWidth = 0, least = 0] = reference
+      const isLiquidated = (price: number) => {
+        const fromPrice = price * Math.exp(-halfWidth)
+        const untilPrice = price * Math.exp(halfWidth)
+        const of = side === 1 ? 'short' : 'long'
+        return realised.notional({ side: of, fromPrice, untilPrice, ...times }) >= least
+      }
+      return {
+        kind: 'event',
+        happened: isLiquidated(level),
+        controlHappened: isLiquidated(controlLevel),
+      }
+    },
+  }
+}
+
 /** null without a cluster at a distance that the price may reach. */
 function levelsOf({ coin }: Moment, item: number): Levels | null {
   const exposure = LiquidationExposure.of(coin)
@@ -110,7 +165,8 @@ function levelsOf({ coin }: Moment, item: number): Levels | null {
   const drawn = near[Math.floor(item / 2) % near.length]
   if (drawn === undefined) return null
   const deviations = deviationsOf(drawn.price)
-  const nearer = deviations - Math.min(NEARER_SHARE * deviations, NEARER_DEVIATIONS_MAX)
+  const step = Math.min(NEARER_SHARE * deviations, NEARER_DEVIATIONS_MAX)
+  const nearer = deviations - step
   const further = balancingDistance(deviations, nearer)
   if (further === null) return null
   const control = Math.floor(item / 2 ** 16) % 2 === 0 ? nearer : further
@@ -118,6 +174,7 @@ function levelsOf({ coin }: Moment, item: number): Levels | null {
     side,
     level: drawn.price,
     controlLevel: current * Math.exp(side * control * deviation),
+    halfWidth: (step / 2) * deviation,
     touchProbability: touchProbability(deviations),
   }
 }
