@@ -127,7 +127,7 @@ command(
   'run the engine over recorded candles or a recording and print what became of its claims',
   trackRecordOptions,
 ).action(async (options: TrackRecordOptions) => {
-  ;(await import('./roles/track-record.ts')).printTrackRecord(options, write)
+  await (await import('./roles/track-record.ts')).printTrackRecord(options, { write, tell })
 })
 
 command(

@@ -20,6 +20,8 @@ import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
+import { WALK_START_MS, walkOf, writeCandles } from './support/candle-walk.ts'
+import { blockLines, liquidationsOf, writeArchive } from './support/node-fills.ts'
 import type { Rig } from './support/service.ts'
 import {
   fewCoins,
@@ -259,6 +261,11 @@ async function folderOfReader(): Promise<string> {
   const [world, ...worlds] = blocksOf('json', 'docs/simulated-world.md')
   expect(worlds).toEqual([])
   await writeFile(join(folder, 'world.json'), world?.code ?? '')
+  const coin = walkOf('BTC', 1, 16)
+  writeCandles(join(folder, 'market'), [coin])
+  const fromMs = WALK_START_MS + 14 * 24 * 3_600_000
+  const fills = { fromMs, untilMs: fromMs + 24 * 3_600_000, stepMs: 60_000 }
+  writeArchive(join(folder, 'fills'), blockLines(fills, liquidationsOf(coin, 1)))
   return folder
 }
 
@@ -360,7 +367,7 @@ class Reader {
 /** Commands that end by themselves. */
 const ENDING = [
   ...['backup', 'config', 'doctor', 'indicators', 'init'],
-  ...['ledger', 'maintenance', 'replay', 'restore'],
+  ...['ledger', 'maintenance', 'replay', 'restore', 'track-record'],
 ]
 
 async function succeeds(child: ChildProcess, line: string): Promise<void> {

@@ -9,7 +9,7 @@ import {
   decodeFillPairs,
   liquidationEvents,
 } from '../src/streams/hyperliquid/wire/liquidation-fills.ts'
-import { nodeLiquidations } from '../src/streams/liquidations/node-fills.ts'
+import { NodeFills } from '../src/streams/liquidations/node-fills.ts'
 import type { PlantedRun } from './support/planted-liquidations.ts'
 import { keyOf, plantedRun } from './support/planted-liquidations.ts'
 
@@ -17,6 +17,7 @@ import { keyOf, plantedRun } from './support/planted-liquidations.ts'
 
 const COINS = 40
 const MINUTES = 80
+const HOUR_MS = 3_600_000
 
 describe('planted liquidations, with everything that looks like them', () => {
   let run: PlantedRun
@@ -98,11 +99,14 @@ describe('planted liquidations, with everything that looks like them', () => {
         enforcedFillWire(trade, account, { ...instrument, coin: trade.coin }),
       ]),
     )
-    const lines = pairs.map((pair) => JSON.stringify({ events: [pair] }))
     const isVault = (account: string) => account === addressOf(LIQUIDATOR)
-    const read = new Set(
-      [...nodeLiquidations(lines, isVault)].map((fill) => keyOf(fill, fill.tradeId)),
-    )
+    const archive = new NodeFills()
+    for (const pair of pairs) {
+      const { time } = pair[1] as { readonly time: number }
+      expect(archive.read(JSON.stringify(pair), time - (time % HOUR_MS))).toBe('read')
+    }
+    const archived = liquidationEvents(archive.take().fills, isVault, 0)
+    const read = new Set(archived.map((event) => keyOf(event, event.tradeId)))
     const truth = run.ledger.filter(({ enforcement }) => /market|backstop/.test(enforcement))
     expect(read).toEqual(new Set(truth.map((trade) => keyOf(trade, trade.id))))
     const { liquidations } = decodeFillPairs(pairs, Number.MAX_SAFE_INTEGER)

@@ -13,6 +13,11 @@ const settings = {
     'PERPSCOPE_TRACK_RECORD_RECORDING',
     'file of perpscope record or of serve --record',
   ).argParser(path),
+  fills: setting(
+    '--fills <dir>',
+    'PERPSCOPE_TRACK_RECORD_FILLS',
+    "folder with <YYYYMMDD>/<hour>, plain or .gz, of the venue's node_fills_by_block or node_fills; grades zones by the liquidations in them, with --candles or --recording",
+  ).argParser(path),
   claims: setting(
     '--claims <file>',
     'PERPSCOPE_TRACK_RECORD_CLAIMS',

@@ -1,25 +1,31 @@
 import { hash } from 'node:crypto'
-import { describe, expect, test } from 'vitest'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { WALK_START_MS, walkOf } from '../../test/support/candle-walk.ts'
+import { collected } from '../../test/support/collected.ts'
+import { blockLines, liquidationsOf, writeArchive } from '../../test/support/node-fills.ts'
 import { renderMarket } from '../compute/analyses/render-market.ts'
 import type { DocumentKinds } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import { madeClaimsContract, madeClaimsDocument } from '../compute/track-record/made-claims.ts'
-import type { Bar } from '../domain/bar.ts'
 import { claimText } from '../domain/claim-text.ts'
 import { bytesOf } from '../domain/document.ts'
 import type { Batch } from '../domain/event.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import type { CoinCandles } from '../store/candle-folder.ts'
+import { fillsHours } from '../store/fills-folder.ts'
+import { ArchivedLiquidations } from './archived-liquidations.ts'
 import { candleBacktest, candleSteps } from './candle-backtest.ts'
 
 const QUARTER_MS = 900_000
-const START_MS = Date.UTC(2026, 0, 1)
 const DAYS = 3
 const kinds = { coin: [], market: [madeClaimsDocument] } as DocumentKinds
 
-describe('backtest over candles', () => {
+describe('backtest over candles', async () => {
   const coins = [walkOf('BTC', 1, 14 + DAYS), walkOf('kPEPE', 2, 14 + DAYS)]
-  const claims = [...candleBacktest(coins)]
+  const claims = await collected(candleBacktest(coins))
 
   test('resolves claims of every rule that candles can grade, each once', () => {
     const rules = new Set(claims.map(({ rule }) => rule))
@@ -104,13 +110,13 @@ describe('backtest over candles', () => {
   })
 })
 
-test('the base rate of a coin that nobody traded for 36 days is small, and not 0', () => {
+test('the base rate of a coin that nobody traded for 36 days is small, and not 0', async () => {
   const first = walkOf('BTC', 5, 14 + DAYS, (bar) => (bar < 14 * 96 ? 0 : 1))
-  const controls = [...candleBacktest([first])].flatMap(
+  const controls = (await collected(candleBacktest([first]))).flatMap(
     ({ rule, madeAtMs, horizonMs, statement }) =>
       /^(vote|confluence)\./.test(rule) &&
       horizonMs === 3_600_000 &&
-      madeAtMs < START_MS + 15 * 96 * QUARTER_MS &&
+      madeAtMs < WALK_START_MS + 15 * 96 * QUARTER_MS &&
       statement.form === 'event'
         ? [statement.control]
         : [],
@@ -119,9 +125,9 @@ test('the base rate of a coin that nobody traded for 36 days is small, and not 0
   for (const control of controls) expect(control).toBeCloseTo(50 / 36 / 136, 6)
 })
 
-describe('backtest over candles of a coin that nobody trades in three of four hours', () => {
+describe('backtest over candles of a coin that nobody trades in three of four hours', async () => {
   const quiet = walkOf('BTC', 5, 14 + DAYS, () => 0.25)
-  const claims = [...candleBacktest([quiet])]
+  const claims = await collected(candleBacktest([quiet]))
 
   test('claims no reaction of a zone where every bar would react', () => {
     const calm = (wanted: string) =>
@@ -147,6 +153,102 @@ describe('backtest over candles of a coin that nobody trades in three of four ho
       const control = statement.form === 'event' ? statement.control : null
       expect(control).toBeCloseTo((moved + 50 * (changed / 36)) / 136, 5)
     }
+  })
+})
+
+describe('backtest over candles with archived fills', () => {
+  const HOUR_MS = 4 * QUARTER_MS
+  const DAY_MS = 24 * HOUR_MS
+  const FILLS_MS = WALK_START_MS + 14 * DAY_MS
+  const missingMs = FILLS_MS + 4 * DAY_MS + 7 * HOUR_MS
+  const coins = [walkOf('BTC', 1, 14 + 8), walkOf('kPEPE', 2, 14 + 8)]
+  const trades = coins.flatMap((candles, at) => liquidationsOf(candles, at + 1))
+  let claims: readonly ResolvedClaim[]
+
+  beforeAll(async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'perpscope-backtest-'))
+    try {
+      const span = { fromMs: FILLS_MS, untilMs: FILLS_MS + 6 * DAY_MS, stepMs: 60_000 }
+      writeArchive(dir, blockLines(span, trades), [missingMs])
+      const archive = new ArchivedLiquidations({
+        hours: fillsHours(dir),
+        isVault: () => false,
+        onFile: () => undefined,
+        onDamage: (text) => expect.fail(text),
+      })
+      claims = await collected(candleBacktest(coins, undefined, archive))
+    } finally {
+      rmSync(dir, { recursive: true })
+    }
+  }, 60_000)
+
+  const liquidated = () => claims.filter(({ rule }) => rule === 'zone.liquidated@1')
+  const endOf = ({ madeAtMs, horizonMs }: ResolvedClaim) => madeAtMs + horizonMs
+
+  test('resolves zones by the liquidations near them', () => {
+    const counts = { level: 0, control: 0, none: 0 }
+    for (const { coin, madeAtMs, horizonMs, reference, outcome } of liquidated()) {
+      if (outcome.kind !== 'event') continue
+      const [side = 0, level = 0, control = 0, halfWidth = 0, least = 0] = reference
+      const isLiquidated = (price: number) => {
+        const near = trades.filter(
+          (trade) =>
+            trade.coin === coin &&
+            trade.side === (side > 0 ? 'short' : 'long') &&
+            trade.timeMs >= madeAtMs &&
+            trade.timeMs < madeAtMs + horizonMs &&
+            Math.abs(Math.log(trade.markPrice / price)) < halfWidth,
+        )
+        return near.reduce((sum, { sizeBase, markPrice }) => sum + sizeBase * markPrice, 0) >= least
+      }
+      const [happened, controlHappened] = [isLiquidated(level), isLiquidated(control)]
+      expect(outcome).toEqual({ kind: 'event', happened, controlHappened })
+      if (happened) counts.level += 1
+      if (controlHappened) counts.control += 1
+      if (!happened && !controlHappened) counts.none += 1
+    }
+    expect(Math.min(...Object.values(counts))).toBeGreaterThan(2)
+  })
+
+  test('states what is enough: a ten-thousandth of the turnover of the day, in a range beside its control', () => {
+    for (const { coin, madeAtMs, reference, statement } of liquidated()) {
+      const [side = 0, level = 0, control = 0, halfWidth = 0, least = 0] = reference
+      const { quarters = [] } = coins.find((candles) => candles.coin === coin) ?? {}
+      const turnover = quarters
+        .filter(({ openTimeMs }) => openTimeMs >= madeAtMs - DAY_MS && openTimeMs < madeAtMs)
+        .reduce((sum, { volumeBase, close }) => sum + volumeBase * close, 0)
+      expect(least / turnover).toBeCloseTo(1e-4, 8)
+      const apart = Math.abs(Math.log(level / control))
+      expect(2 * halfWidth).toBeLessThan(1.001 * apart)
+      // The nearer control is exactly as far as both halves.
+      if (side * Math.log(level / control) > 0) expect(apart / halfWidth).toBeCloseTo(2, 2)
+      expect(statement.form === 'event' && statement.probability).toBeLessThan(0.5)
+    }
+  })
+
+  test('claims them while fills are read, and leaves those void whose hours are not', () => {
+    const found = liquidated()
+    expect(found.length).toBeGreaterThan(25)
+    for (const claim of found) {
+      const { madeAtMs, outcome } = claim
+      expect(madeAtMs).toBeGreaterThanOrEqual(FILLS_MS)
+      expect(madeAtMs).toBeLessThan(FILLS_MS + 6 * DAY_MS)
+      expect(madeAtMs > missingMs && madeAtMs < missingMs + HOUR_MS, 'in the missing hour').toBe(
+        false,
+      )
+      const isCovered =
+        endOf(claim) < FILLS_MS + 6 * DAY_MS &&
+        (madeAtMs >= missingMs + HOUR_MS || endOf(claim) < missingMs)
+      expect(outcome.kind, new Date(madeAtMs).toISOString()).toBe(isCovered ? 'event' : 'void')
+    }
+    const voids = found.filter(({ outcome }) => outcome.kind === 'void')
+    expect(voids.length).toBeGreaterThan(5)
+    expect(voids.every(({ outcome }) => 'reason' in outcome && outcome.reason === 'gap')).toBe(true)
+  })
+
+  test('makes and resolves all other claims as without fills', async () => {
+    const others = claims.filter(({ rule }) => rule !== 'zone.liquidated@1')
+    expect(await collected(candleBacktest(coins))).toEqual(others)
   })
 })
 
@@ -212,73 +314,4 @@ function loadedAt(coins: readonly CoinCandles[], nowMs: number): Batch[] {
       },
     ],
   ])
-}
-
-/**
- * A random walk of 15m bars, with the hours and 4h bars that they make, from 40 days before.
- * @param activityAt share of hours with trades, by the number of the bar
- */
-function walkOf(
-  coin: string,
-  seed: number,
-  days: number,
-  activityAt: (bar: number) => number = () => 1,
-): CoinCandles {
-  const chance = chanceOf(seed)
-  const before = 260 * 96
-  let price = 100
-  let isTraded = true
-  const all: Bar[] = []
-  for (let at = -before; at < days * 96; at += 1) {
-    const open = price
-    const activity = activityAt(at)
-    if (at % 4 === 0) isTraded = activity === 1 || chance() < activity
-    const moves = Array.from({ length: 4 }, () => {
-      if (isTraded) price *= 1 + (chance() - 0.5) * 0.006
-      return price
-    })
-    all.push({
-      openTimeMs: START_MS + at * QUARTER_MS,
-      open,
-      high: Math.max(open, ...moves),
-      low: Math.min(open, ...moves),
-      close: price,
-      volumeBase: isTraded ? 100 + 400 * chance() ** 4 : 0,
-    })
-  }
-  const hours = joined(all, 4)
-  return {
-    coin,
-    quarters: all.slice(before),
-    hours,
-    fourHours: joined(all, 16),
-    fundings: hours.map(({ openTimeMs }) => ({
-      timeMs: openTimeMs,
-      rateHourly: (chance() - 0.4) * 1e-4,
-    })),
-  }
-}
-
-function joined(bars: readonly Bar[], count: number): Bar[] {
-  const longer: Bar[] = []
-  for (let at = 0; at + count <= bars.length; at += count) {
-    const part = bars.slice(at, at + count)
-    longer.push({
-      openTimeMs: part[0]?.openTimeMs ?? 0,
-      open: part[0]?.open ?? 0,
-      high: Math.max(...part.map(({ high }) => high)),
-      low: Math.min(...part.map(({ low }) => low)),
-      close: part.at(-1)?.close ?? 0,
-      volumeBase: part.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
-    })
-  }
-  return longer
-}
-
-function chanceOf(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
 }

@@ -6,6 +6,7 @@ import { singleMarginTier } from '../domain/listing.ts'
 import { barOpenTimeMs, timeframeMs } from '../domain/timeframe.ts'
 import type { ResolvedClaim, RuleId } from '../domain/track-record.ts'
 import type { CoinCandles } from '../store/candle-folder.ts'
+import type { ArchivedLiquidations } from './archived-liquidations.ts'
 
 const QUARTER_MS = timeframeMs['15m']
 const HOUR_MS = timeframeMs['1h']
@@ -32,15 +33,18 @@ type Step = { readonly batches: readonly Batch[]; readonly nowMs: number }
 
 /**
  * Runs the engine's processor over recorded candles and settled funding.
+ * @param liquidations of the same time, if they are recorded
  * @returns the claims in the order in which they are resolved
  */
-export function* candleBacktest(
+export async function* candleBacktest(
   coins: readonly CoinCandles[],
   fromMs?: number,
-): Generator<ResolvedClaim> {
+  liquidations?: ArchivedLiquidations,
+): AsyncGenerator<ResolvedClaim> {
   const processor = new Processor({ coin: [], market: [] }, 'backtest')
   for (const { batches, nowMs } of candleSteps(coins, fromMs)) {
     for (const batch of batches) processor.process(batch)
+    if (liquidations !== undefined) processor.process(await liquidations.until(nowMs))
     // Each advance handles the closed bars of some coins.
     for (const _ of coins) processor.advance(nowMs)
     processor.records.takeHistory()

@@ -20,6 +20,7 @@ import {
   naiveWindow,
 } from '../../test/golden/naive-claims.ts'
 import { naiveLiquidations } from '../../test/golden/naive-liquidations.ts'
+import { collected } from '../../test/support/collected.ts'
 import { signalNames } from '../compute/confluence/confluence.ts'
 import { hasSharedCandles, SHARED_CANDLES } from '../compute/testing/bars.ts'
 import { HAR_CLOSES_MAX } from '../compute/volatility/har-forecast.ts'
@@ -42,7 +43,7 @@ const END_MS = Date.UTC(2025, 6, 25)
 const FROM_MS = END_MS - DAY_MS - HOUR_MS - CLAIMED_MS
 const COINS = ['BTC', 'SOL', 'kPEPE', 'WIF']
 
-describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/data)', () => {
+describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/data)', async () => {
   const coins = hasSharedCandles
     ? [...readCandleFolder(SHARED_CANDLES)]
         .filter(({ coin }) => COINS.includes(coin))
@@ -53,7 +54,7 @@ describe.skipIf(!hasSharedCandles)('claims of a recorded day (needs ../shared/da
           ),
         }))
     : []
-  const claims = [...candleBacktest(coins, FROM_MS)].filter(
+  const claims = (await collected(candleBacktest(coins, FROM_MS))).filter(
     ({ madeAtMs }) => madeAtMs >= FROM_MS && madeAtMs < FROM_MS + CLAIMED_MS,
   )
   const of = (family: string) => claims.filter(({ rule }) => rule.startsWith(`${family}.`))

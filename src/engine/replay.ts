@@ -6,6 +6,7 @@ import type { MarketJob } from '../compute/analysis.ts'
 import { Processor } from '../compute/processor.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import { bytesOf, documentKey, WHOLE_MARKET } from '../domain/document.ts'
+import type { Batch } from '../domain/event.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { Ingest } from '../streams/hyperliquid/ingest/ingest.ts'
@@ -119,6 +120,13 @@ export class Replay {
       default:
         this.#arrive(run, entry, atMs)
     }
+  }
+
+  /** Adds events that the recording lacks. The documents are then no longer those of the recorded engine. */
+  add(batch: Batch): void {
+    if (this.#run === null) return
+    this.#run.isWhole = false
+    this.#run.processor.process(batch)
   }
 
   /** Reports that entries are missing here. Entries up to the next start are not compared. */

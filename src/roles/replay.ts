@@ -17,10 +17,8 @@ import type { ReplayReport } from '../engine/replay.ts'
 import { Replay } from '../engine/replay.ts'
 import type { FrameLogLoss } from '../store/frame-log-reader.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
+import { startDrawnProgress } from './drawn-progress.ts'
 import { systemClock } from './system-clock.ts'
-import { terminalSpinner } from './terminal-spinner.ts'
-
-const PROGRESS_PERIOD_MS = 500
 
 type Output = {
   /** Standard output: what was asked for. */
@@ -75,7 +73,7 @@ export function replay(path: string, options: ReplayOptions, { write, tell }: Ou
 
 function run(replayed: Replay, path: string, untilMs: number): readonly FrameLogLoss[] {
   const losses: FrameLogLoss[] = []
-  const progress = startProgress()
+  const progress = startDrawnProgress()
   try {
     for (const piece of readFrameLog(path)) {
       if (piece.kind === 'loss') {
@@ -93,21 +91,6 @@ function run(replayed: Replay, path: string, untilMs: number): readonly FrameLog
     return losses
   } finally {
     progress.stop()
-  }
-}
-
-/** The replay leaves no time for timers, so the line on the terminal is drawn in between. */
-function startProgress(): { show(text: () => string): void; stop(): void } {
-  const line = terminalSpinner(process.stderr)
-  let shownMs = systemClock.nowMs()
-  return {
-    show: (text) => {
-      if (line === null || systemClock.nowMs() - shownMs < PROGRESS_PERIOD_MS) return
-      shownMs = systemClock.nowMs()
-      line.text = text()
-      line.render()
-    },
-    stop: () => void line?.clear(),
   }
 }
 

@@ -2,22 +2,23 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { WALK_START_MS, walkOf } from '../../test/support/candle-walk.ts'
 import { ManualClock } from '../../test/support/manual-clock.ts'
+import { blockLines, liquidationsOf, writeArchive } from '../../test/support/node-fills.ts'
 import { documentKinds } from '../compute/analyses/registry.ts'
 import { Processor, PUBLISH_PHASES } from '../compute/processor.ts'
-import type { Bar } from '../domain/bar.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { candleSteps } from '../engine/candle-backtest.ts'
 import { recorderOf } from '../engine/recording.ts'
-import type { CoinCandles } from '../store/candle-folder.ts'
 import { FrameLogWriter } from '../store/frame-log-writer.ts'
 import { printTrackRecord } from './track-record.ts'
 
 const QUARTER_MS = 900_000
-const START_MS = Date.UTC(2026, 0, 1)
+const DAY_MS = 96 * QUARTER_MS
 const DAYS = 16
 const VERSION = '1.2.3'
 const RESTART_AT = 55
+const coins = ['BTC', 'SOL'].map((coin, at) => walkOf(coin, at + 1, DAYS))
 
 describe('perpscope track-record --recording', () => {
   let folder: string
@@ -32,18 +33,47 @@ describe('perpscope track-record --recording', () => {
 
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test('finds the claims of the live engine and of its restarted successor, byte for byte', () => {
-    const claims = join(folder, 'claims.jsonl')
+  async function printed(options: Parameters<typeof printTrackRecord>[0]): Promise<string> {
     let text = ''
-    printTrackRecord({ recording: path, write: claims, json: true }, (written) => {
+    const write = (written: string) => {
       text += written
-    })
+    }
+    await printTrackRecord(options, { write, tell: (told) => expect.fail(told) })
+    return text
+  }
+
+  test('finds the claims of the live engine and of its restarted successor, byte for byte', async () => {
+    const claims = join(folder, 'claims.jsonl')
+    const text = await printed({ recording: path, write: claims, json: true })
     expect(live.length).toBeGreaterThan(50)
     expect(new Set(live.map(({ rule }) => rule)).size).toBeGreaterThan(5)
     expect(readFileSync(claims, 'utf8')).toBe(
       live.map((claim) => `${JSON.stringify(claim)}\n`).join(''),
     )
     expect(JSON.parse(text).periods[0].claims).toBe(live.length)
+  }, 240_000)
+
+  test('grades zones by archived fills besides, from what the engine knew', async () => {
+    const [claims, fills] = [join(folder, 'graded.jsonl'), join(folder, 'fills')]
+    const fromMs = WALK_START_MS + 14 * DAY_MS
+    const trades = coins.flatMap((candles, at) => liquidationsOf(candles, at + 1))
+    writeArchive(
+      fills,
+      blockLines({ fromMs, untilMs: fromMs + 2 * DAY_MS, stepMs: 60_000 }, trades),
+    )
+    const text = await printed({ recording: path, fills, write: claims, json: true })
+    const found = readFileSync(claims, 'utf8').trimEnd().split('\n')
+    const isOfFills = (line: string) => line.includes('"zone.liquidated@1"')
+    expect(found.filter((line) => !isOfFills(line))).toEqual(
+      live.map((claim) => JSON.stringify(claim)),
+    )
+    const graded = found.filter(isOfFills).map((line) => JSON.parse(line) as ResolvedClaim)
+    expect(graded.length).toBeGreaterThan(3)
+    expect(graded.some(({ outcome }) => outcome.kind === 'event')).toBe(true)
+    expect(JSON.parse(text).fills).toMatchObject({
+      files: 48,
+      from: new Date(fromMs).toISOString(),
+    })
   }, 240_000)
 })
 
@@ -59,7 +89,7 @@ async function recordedRun(path: string): Promise<readonly ResolvedClaim[]> {
   const claims: ResolvedClaim[] = []
   let processor: Processor | null = null
   let step = 0
-  for (const { batches, nowMs } of candleSteps(['BTC', 'SOL'].map(walkOf))) {
+  for (const { batches, nowMs } of candleSteps(coins)) {
     if (processor === null || step === RESTART_AT) {
       const checkpoint = processor?.records.checkpoint(nowMs - QUARTER_MS) ?? null
       processor = new Processor(documentKinds, VERSION)
@@ -83,45 +113,4 @@ async function recordedRun(path: string): Promise<readonly ResolvedClaim[]> {
   await writer.close()
   expect(stopped).toEqual([])
   return claims
-}
-
-/** A random walk of 15m bars. */
-function walkOf(coin: string): CoinCandles {
-  let state = coin.charCodeAt(0)
-  const chance = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-  const before = 260 * 96
-  let price = 100
-  const all: Bar[] = []
-  for (let at = -before; at < DAYS * 96; at += 1) {
-    const open = price
-    price *= 1 + (chance() - 0.5) * 0.006
-    const [high, low] = [1.001 * Math.max(open, price), 0.999 * Math.min(open, price)]
-    const openTimeMs = START_MS + at * QUARTER_MS
-    all.push({ openTimeMs, open, high, low, close: price, volumeBase: 100 + 400 * chance() })
-  }
-  const hours = joined(all, 4)
-  return {
-    ...{ coin, hours, quarters: all.slice(before), fourHours: joined(all, 16) },
-    fundings: hours.map(({ openTimeMs }) => ({
-      timeMs: openTimeMs,
-      rateHourly: (chance() - 0.4) * 1e-4,
-    })),
-  }
-}
-
-function joined(bars: readonly Bar[], count: number): Bar[] {
-  return Array.from({ length: Math.floor(bars.length / count) }, (_, at) => {
-    const part = bars.slice(at * count, (at + 1) * count)
-    return {
-      openTimeMs: part[0]?.openTimeMs ?? 0,
-      open: part[0]?.open ?? 0,
-      high: Math.max(...part.map(({ high }) => high)),
-      low: Math.min(...part.map(({ low }) => low)),
-      close: part.at(-1)?.close ?? 0,
-      volumeBase: part.reduce((sum, { volumeBase }) => sum + volumeBase, 0),
-    }
-  })
 }

@@ -8,12 +8,18 @@ import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
 import { claimName } from '../domain/track-record.ts'
+import type { ArchiveReport } from '../engine/archived-liquidations.ts'
+import { ArchivedLiquidations } from '../engine/archived-liquidations.ts'
 import { candleBacktest } from '../engine/candle-backtest.ts'
 import type { Recorded } from '../engine/recording.ts'
 import { Replay } from '../engine/replay.ts'
 import { readText } from '../store/candle-file.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
+import { fillsHours } from '../store/fills-folder.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
+import { KNOWN_LIQUIDATORS } from '../streams/hyperliquid/backfill/vault-refresh.ts'
+import type { DrawnProgress } from './drawn-progress.ts'
+import { startDrawnProgress } from './drawn-progress.ts'
 
 /** Claims of a period and what became of them. */
 type Period = {
@@ -23,35 +29,83 @@ type Period = {
   readonly record: TrackRecord
 }
 
+type Output = {
+  /** Standard output. */
+  readonly write: (text: string) => void
+  /** Standard error: files that are damaged. */
+  readonly tell: (text: string) => void
+}
+
 /**
  * `perpscope track-record`: runs the engine over recorded candles or a recording, or reads claims, and prints what became
  * of them: of the whole period, and of its second half, on which nothing was chosen that was chosen on the first.
  * @throws OperatingError for unreadable data, ConfigError unless one source is given
  */
-export function printTrackRecord(options: TrackRecordOptions, write: (text: string) => void): void {
+export async function printTrackRecord(
+  options: TrackRecordOptions,
+  { write, tell }: Output,
+): Promise<void> {
   const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = options
-  const claims = [...claimsOf(options)].filter(
-    ({ madeAtMs }) => madeAtMs >= from && madeAtMs < until,
-  )
+  const progress = startDrawnProgress()
+  const archive = archiveOf(options, progress, tell)
+  const claims: ResolvedClaim[] = []
+  try {
+    for await (const claim of claimsOf(options, archive)) {
+      progress.show(() => `claims are resolved until ${isoInstant(claim.resolvedAtMs)}`)
+      if (claim.madeAtMs >= from && claim.madeAtMs < until) claims.push(claim)
+    }
+  } finally {
+    progress.stop()
+  }
   if (claims.length === 0) throw new OperatingError('no_claims', 'no claim was resolved')
   if (options.write !== undefined) writeClaims(options.write, claims)
   const periods = periodsOf(claims, options.cells)
-  if (options.json) write(`${JSON.stringify({ periods: periods.map(summaryOf) })}\n`)
-  else write(periods.map(rendered).join('\n'))
+  const fills = archive?.report()
+  if (options.json) {
+    const fillsMember = fills === undefined ? {} : { fills: fillsSummary(fills) }
+    write(`${JSON.stringify({ ...fillsMember, periods: periods.map(summaryOf) })}\n`)
+  } else {
+    if (fills !== undefined) write(`${renderedFills(fills)}\n\n`)
+    write(periods.map(rendered).join('\n'))
+  }
 }
 
-function claimsOf(options: TrackRecordOptions): Iterable<ResolvedClaim> {
-  const { candles, recording, claims, from } = options
+function archiveOf(
+  { fills, claims }: TrackRecordOptions,
+  progress: DrawnProgress,
+  tell: (text: string) => void,
+): ArchivedLiquidations | undefined {
+  if (fills === undefined) return undefined
+  if (claims !== undefined) throw new ConfigError('--fills needs --candles or --recording')
+  const vaults = new Set(KNOWN_LIQUIDATORS)
+  return new ArchivedLiquidations({
+    hours: fillsHours(fills),
+    isVault: (account) => vaults.has(account),
+    onFile: (path) => progress.show(() => `reading ${path}`),
+    onDamage: (text) => {
+      progress.stop()
+      tell(`${text}: liquidations around it are not covered\n`)
+    },
+  })
+}
+
+function claimsOf(
+  { candles, recording, claims, from }: TrackRecordOptions,
+  archive: ArchivedLiquidations | undefined,
+): Iterable<ResolvedClaim> | AsyncIterable<ResolvedClaim> {
   if ([candles, recording, claims].filter((source) => source !== undefined).length === 1) {
-    if (candles !== undefined) return candleBacktest([...readCandleFolder(candles)], from)
-    if (recording !== undefined) return recordedClaims(recording)
+    if (candles !== undefined) return candleBacktest([...readCandleFolder(candles)], from, archive)
+    if (recording !== undefined) return recordedClaims(recording, archive)
     if (claims !== undefined) return writtenClaims(claims)
   }
   throw new ConfigError('one of --candles DIR, --recording FILE and --claims FILE is required')
 }
 
 /** A claim that a restarted engine resolves, or brings from its checkpoint, again counts once, as in history. */
-function* recordedClaims(path: string): Generator<ResolvedClaim> {
+async function* recordedClaims(
+  path: string,
+  archive: ArchivedLiquidations | undefined,
+): AsyncGenerator<ResolvedClaim> {
   const replay = new Replay()
   const names = new Set<string>()
   for (const piece of readFrameLog(path)) {
@@ -60,7 +114,10 @@ function* recordedClaims(path: string): Generator<ResolvedClaim> {
       continue
     }
     // Title and checksum say that a recorder of this format wrote them.
-    for (const recorded of piece.values as readonly Recorded[]) replay.process(recorded)
+    for (const recorded of piece.values as readonly Recorded[]) {
+      if (archive?.isDue(recorded.atMs)) replay.add(await archive.until(recorded.atMs))
+      replay.process(recorded)
+    }
     for (const claim of replay.takeClaims()) {
       const known = names.size
       if (names.add(claimName(claim)).size > known) yield claim
@@ -105,6 +162,33 @@ function periodsOf(
     { fromMs, untilMs, claims, record: whole },
     { fromMs: middleMs, untilMs, claims: second, record: tableOf(second, whole.watchedCells) },
   ]
+}
+
+function renderedFills(report: ArchiveReport): string {
+  const { files, liquidations, coveredMs, fromMs, untilMs, linesUnreadable, linesDropped } = report
+  const span =
+    fromMs === null || untilMs === null
+      ? 'no time'
+      : `${hoursOf(coveredMs)} h between ${isoInstant(fromMs)} and ${isoInstant(untilMs)}`
+  const damaged = linesUnreadable + linesDropped
+  return `${liquidations} liquidation fills in ${files} files, which cover ${span}; ${damaged} damaged lines`
+}
+
+function fillsSummary(report: ArchiveReport) {
+  const { files, liquidations, coveredMs, fromMs, untilMs, linesUnreadable, linesDropped } = report
+  return {
+    ...{ files, liquidations },
+    covered_hours: hoursOf(coveredMs),
+    from: fromMs === null ? null : isoInstant(fromMs),
+    until: untilMs === null ? null : isoInstant(untilMs),
+    lines_unreadable: linesUnreadable,
+    lines_with_invalid_fills: linesDropped,
+  }
+}
+
+/** With two decimals. */
+function hoursOf(timeMs: number): number {
+  return Math.round(timeMs / 36_000) / 100
 }
 
 function rendered({ fromMs, untilMs, claims, record }: Period): string {

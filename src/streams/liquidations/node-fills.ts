@@ -1,60 +1,131 @@
 import { parsedJson } from '../../domain/json.ts'
 import type { LiquidationFill } from '../hyperliquid/wire/liquidation-fills.ts'
 import { decodeFillPairs } from '../hyperliquid/wire/liquidation-fills.ts'
-import { isVenueObject } from '../hyperliquid/wire/values.ts'
+import { isVenueObject, readInteger, readTimeMs } from '../hyperliquid/wire/values.ts'
 
-/** Both accounts of a trade are within few blocks of each other. */
-const TRADES_KEPT_MAX = 65_536
+/** A time in which no fill of the venue is missing. */
+export type CoveredSpan = { readonly fromMs: number; readonly untilMs: number }
 
-export type NodeFillsReport = {
-  readonly lines: number
-  /** Lines that are not JSON of this form. */
-  readonly unreadable: number
-  readonly fills: number
-  /** Fills with a mark of a liquidation that contradicts itself. */
-  readonly dropped: number
-}
+/** `dropped`: a fill in it is invalid, such as a liquidation whose figures contradict each other. */
+export type LineState = 'read' | 'unreadable' | 'dropped'
+
+type Block = { readonly timeMs: number; readonly number: number | null }
+
+const HOUR_MS = 3_600_000
+/** A file is named by the hour, and may have some seconds of its neighbours. */
+const BESIDE_MS_MAX = HOUR_MS
+/**
+ * Lines without a block number follow each other without a loss if they are this near: the whole venue, hundreds of
+ * markets, has several fills a second.
+ */
+const SILENT_MS_MAX = 10_000
+/** Of the hour with the most liquidations so far about 0.3 million. */
+const TRADES_MAX = 1_000_000
+
+const MARK = '"liquidation"'
+const BLOCK_HEAD = /^\{"local_time":"[^"]*","block_time":"([^"]*)","block_number":(\d+),"events":\[/
+const PAIR_HEAD = /^\["0x[0-9a-fA-F]{40}",\{/
+const PAIR_TIME = /"time":(\d{13})[,}]/
+/** In UTC, with up to nine decimals. */
+const BLOCK_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z?$/
 
 /**
- * The liquidations in the fills that the venue's nodes write, an hour a file: `node_fills_by_block`, one block a line with
- * `events` of account and fill, and the older `node_fills`, one account and fill a line. Each trade once. The lines are those
- * of the decompressed file (`lz4 -dc FILE`).
- * @returns what was read, when all lines are
+ * Liquidations in the fills that the venue's nodes write, an hour a file: `node_fills_by_block`, one block a line with
+ * `events` of account and fill, and the older `node_fills`, one account and fill a line. Each trade once, although both
+ * accounts have it. A time is covered if block numbers follow each other, or lines without them in time.
  */
-export function* nodeLiquidations(
-  lines: Iterable<string>,
-  isVault: (account: string) => boolean = () => false,
-): Generator<LiquidationFill, NodeFillsReport> {
-  const report = { lines: 0, unreadable: 0, fills: 0, dropped: 0 }
-  const trades = new Set<string>()
-  for (const line of lines) {
-    if (line.trim() === '') continue
-    report.lines += 1
-    const pairs = pairsOf(parsedJson(line))
-    if (pairs === null) {
-      report.unreadable += 1
-      continue
+export class NodeFills {
+  readonly #trades = new Map<string, LiquidationFill>()
+  #spans: CoveredSpan[] = []
+  #fromMs = Number.NaN
+  #last: Block = { timeMs: Number.NaN, number: null }
+  /** What follows the last line is not known. */
+  #isBroken = true
+
+  /** @param hourMs start of the hour after which the file is named */
+  read(line: string, hourMs: number): LineState {
+    const isOfFile = ({ timeMs }: Block) =>
+      timeMs >= hourMs - BESIDE_MS_MAX && timeMs < hourMs + HOUR_MS + BESIDE_MS_MAX
+    // Most lines have no liquidation, and parsing takes most of the time.
+    const plain = line.includes(MARK) ? null : blockOfPlain(line)
+    if (plain !== null && isOfFile(plain)) {
+      this.#cover(plain)
+      return 'read'
     }
-    const { liquidations, rows, drops } = decodeFillPairs(pairs, Number.MAX_SAFE_INTEGER)
-    report.fills += rows
-    report.dropped += drops.length
-    for (const fill of liquidations) {
-      const trade = `${fill.coin} ${fill.tradeId}`
-      if (trades.has(trade) || isVault(fill.account)) continue
-      trades.add(trade)
-      if (trades.size > TRADES_KEPT_MAX) removeOldest(trades)
-      yield fill
+    const parsed = blockOf(parsedJson(line), hourMs + 2 * HOUR_MS)
+    if (parsed === null || !isOfFile(parsed)) {
+      this.#isBroken = true
+      return 'unreadable'
     }
+    const { liquidations, drops } = decodeFillPairs(parsed.pairs, hourMs + 2 * HOUR_MS)
+    const isWhole = drops.length === 0 && this.#trades.size + liquidations.length <= TRADES_MAX
+    if (isWhole) this.#cover(parsed)
+    else this.#isBroken = true
+    for (const fill of liquidations)
+      if (this.#trades.size < TRADES_MAX) this.#trades.set(`${fill.coin} ${fill.tradeId}`, fill)
+    return isWhole ? 'read' : 'dropped'
   }
-  return report
+
+  /** Of the lines since the last call; liquidations in the order of time. */
+  take(): { readonly fills: readonly LiquidationFill[]; readonly spans: readonly CoveredSpan[] } {
+    const fills = [...this.#trades.values()].sort((one, other) => one.timeMs - other.timeMs)
+    this.#trades.clear()
+    this.#close()
+    const spans = this.#spans
+    this.#spans = []
+    return { fills, spans }
+  }
+
+  #cover(block: Block): void {
+    const { timeMs, number } = block
+    // The same lines again, or those of the other form of the archive.
+    if (timeMs < this.#last.timeMs || (number !== null && number === this.#last.number)) return
+    if (this.#isBroken || !isNext(block, this.#last)) {
+      this.#close()
+      // Several lines without a number have one time, of which some may be missing.
+      this.#fromMs = number === null ? timeMs + 1 : timeMs
+    }
+    this.#last = block
+    this.#isBroken = false
+  }
+
+  #close(): void {
+    const { timeMs: untilMs } = this.#last
+    if (untilMs > this.#fromMs) this.#spans.push({ fromMs: this.#fromMs, untilMs })
+    this.#fromMs = untilMs
+  }
 }
 
-function pairsOf(line: unknown): readonly unknown[] | null {
-  if (Array.isArray(line)) return [line]
-  return isVenueObject(line) && Array.isArray(line.events) ? line.events : null
+function isNext({ timeMs, number }: Block, last: Block): boolean {
+  return number !== null && last.number !== null
+    ? number === last.number + 1
+    : timeMs - last.timeMs <= SILENT_MS_MAX
 }
 
-function removeOldest(trades: Set<string>): void {
-  const [oldest] = trades
-  if (oldest !== undefined) trades.delete(oldest)
+/** A whole line in the order of members in which the nodes write it; null for any other. */
+function blockOfPlain(line: string): Block | null {
+  const [, time = '', number = ''] = BLOCK_HEAD.exec(line) ?? []
+  if (number !== '' && line.endsWith(']}'))
+    return { timeMs: blockTimeMs(time), number: Number(number) }
+  if (!PAIR_HEAD.test(line) || !line.endsWith('}]')) return null
+  const [, pairTime = ''] = PAIR_TIME.exec(line) ?? []
+  return pairTime === '' ? null : { timeMs: Number(pairTime), number: null }
+}
+
+function blockOf(value: unknown, latestMs: number): (Block & { pairs: readonly unknown[] }) | null {
+  if (Array.isArray(value)) {
+    const [, row] = value as readonly unknown[]
+    const timeMs = isVenueObject(row) ? readTimeMs(row.time, latestMs) : undefined
+    return timeMs === undefined ? null : { timeMs, number: null, pairs: [value] }
+  }
+  if (!isVenueObject(value) || !Array.isArray(value.events)) return null
+  const number = readInteger(value.block_number, 0, Number.MAX_SAFE_INTEGER)
+  if (number === undefined || typeof value.block_time !== 'string') return null
+  return { timeMs: blockTimeMs(value.block_time), number, pairs: value.events }
+}
+
+/** NaN for another form. */
+function blockTimeMs(text: string): number {
+  const [, time] = BLOCK_TIME.exec(text) ?? []
+  return time === undefined ? Number.NaN : Date.parse(`${time}Z`)
 }

@@ -11,7 +11,8 @@ type MemberName =
   | ('collateralToken' | 'tokens' | 'index' | 'fullName')
   | ('assetPositions' | 'position' | 'szi' | 'entryPx' | 'leverage' | 'value' | 'liquidationPx')
   | ('px' | 'sz' | 'side' | 'tid' | 'dir' | 'liquidation' | 'liquidatedUser' | 'method')
-  | ('fills' | 'events' | 'relationship' | 'childAddresses' | 'tx' | 'action' | 'user')
+  | ('fills' | 'events' | 'block_time' | 'block_number')
+  | ('relationship' | 'childAddresses' | 'tx' | 'action' | 'user')
 
 /** A JSON object of the venue. Its members are unchecked. */
 export type VenueObject = { readonly [name in MemberName]?: unknown }
