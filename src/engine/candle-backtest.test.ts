@@ -189,16 +189,19 @@ describe('backtest over candles with archived fills', () => {
     const counts = { level: 0, control: 0, none: 0 }
     for (const { coin, madeAtMs, horizonMs, reference, outcome } of liquidated()) {
       if (outcome.kind !== 'event') continue
-      const [side = 0, level = 0, control = 0, halfWidth = 0, least = 0] = reference
+      const [side = 0, level = 0, control = 0, width = 0, least = 0] = reference
       const isLiquidated = (price: number) => {
-        const near = trades.filter(
-          (trade) =>
+        const near = trades.filter((trade) => {
+          const beyond = side * Math.log(trade.markPrice / price)
+          return (
             trade.coin === coin &&
             trade.side === (side > 0 ? 'short' : 'long') &&
             trade.timeMs >= madeAtMs &&
             trade.timeMs < madeAtMs + horizonMs &&
-            Math.abs(Math.log(trade.markPrice / price)) < halfWidth,
-        )
+            beyond >= 0 &&
+            beyond < width
+          )
+        })
         return near.reduce((sum, { sizeBase, markPrice }) => sum + sizeBase * markPrice, 0) >= least
       }
       const [happened, controlHappened] = [isLiquidated(level), isLiquidated(control)]
@@ -212,16 +215,16 @@ describe('backtest over candles with archived fills', () => {
 
   test('states what is enough: a ten-thousandth of the turnover of the day, in a range beside its control', () => {
     for (const { coin, madeAtMs, reference, statement } of liquidated()) {
-      const [side = 0, level = 0, control = 0, halfWidth = 0, least = 0] = reference
+      const [side = 0, level = 0, control = 0, width = 0, least = 0] = reference
       const { quarters = [] } = coins.find((candles) => candles.coin === coin) ?? {}
       const turnover = quarters
         .filter(({ openTimeMs }) => openTimeMs >= madeAtMs - DAY_MS && openTimeMs < madeAtMs)
         .reduce((sum, { volumeBase, close }) => sum + volumeBase * close, 0)
       expect(least / turnover).toBeCloseTo(1e-4, 8)
       const apart = Math.abs(Math.log(level / control))
-      expect(2 * halfWidth).toBeLessThan(1.001 * apart)
-      // The nearer control is exactly as far as both halves.
-      if (side * Math.log(level / control) > 0) expect(apart / halfWidth).toBeCloseTo(2, 2)
+      expect(width).toBeLessThan(1.001 * apart)
+      // The range of the nearer control ends at the level.
+      if (side * Math.log(level / control) > 0) expect(apart / width).toBeCloseTo(1, 2)
       expect(statement.form === 'event' && statement.probability).toBeLessThan(0.5)
     }
   })

@@ -20,7 +20,6 @@ const QUARTER_MS = 900_000
 const SUMS_MAX = 16_384
 
 const LAYOUT = 7_102
-const NO_SUMS = Float64Array.of(Number.NEGATIVE_INFINITY)
 const HEADER_FIELDS = 4
 const ROW_FIELDS = 6
 const [TIME, TRADE, ACCOUNT, KIND, MARK, SIZE] = [0, 1, 2, 3, 4, 5] as const
@@ -155,6 +154,9 @@ export class RealisedLiquidations implements CoinTracker {
 
   save(): Float64Array {
     const header = [LAYOUT, this.#observedFromMs, this.#newestMs, this.#removedUntilMs]
+    this.#removeOldSums(this.#newestMs - KEPT_MS)
+    // Earlier versions read a checkpoint without sums.
+    if (this.#sums.size === 0) return joinSections([header, this.#rows])
     const sums = Array.from(this.#sums.values(), ({ quarterMs, side, markPrice, notional }) => [
       ...[quarterMs, side === 'long' ? 0 : 1, markPrice, notional],
     ])
@@ -162,10 +164,11 @@ export class RealisedLiquidations implements CoinTracker {
   }
 
   restore(saved: Float64Array): boolean {
-    // Earlier checkpoints have no sums.
-    const [header, rows, sums = NO_SUMS, ...others] = splitSections(saved) ?? []
+    const [header, rows, savedSums, ...others] = splitSections(saved) ?? []
     if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS || !rows || others.length > 0)
       return false
+    // Without sums, what was removed is not known, as in checkpoints of earlier versions.
+    const sums = savedSums ?? header.subarray(3)
     if (rows.length % ROW_FIELDS !== 0 || sums.length % SUM_FIELDS !== 1) return false
     this.#observedFromMs = header[1] as number
     this.#newestMs = header[2] as number

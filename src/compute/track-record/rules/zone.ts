@@ -34,8 +34,8 @@ type Levels = {
   readonly side: 1 | -1
   readonly level: number
   readonly controlLevel: number
-  /** In log price; half of the way to the nearer control level, so that a range and its control never overlap. */
-  readonly halfWidth: number
+  /** In log price; the way to the nearer control level, so that a range and its control never overlap. */
+  readonly width: number
   readonly touchProbability: number
 }
 
@@ -103,7 +103,7 @@ function zoneRule(
 }
 
 /**
- * Positions of the cluster's side are liquidated at mark prices near it. Claimed while a source of all liquidations is
+ * Positions of the cluster's side are liquidated at mark prices at it or just beyond. Claimed while a source of all liquidations is
  * received, and known if it was received for the whole horizon.
  */
 function liquidatedRule(): Rule {
@@ -116,14 +116,14 @@ function liquidatedRule(): Rule {
       if (!market.of(liquidationCoverage).isCurrent(market.venueMs)) return null
       const levels = levelsOf(moment, item)
       if (levels === null) return null
-      const { side, level, controlLevel, halfWidth } = levels
+      const { side, level, controlLevel, width } = levels
       let turnover = 0
       for (const { volumeBase, close } of moment.dayBars()) turnover += volumeBase * close
       if (!(turnover > 0)) return null
       const probability = levels.touchProbability * LIQUIDATED_SHARE
       return {
         statement: { form: 'event', probability, control: null },
-        reference: [side, level, controlLevel, halfWidth, TURNOVER_SHARE * turnover],
+        reference: [side, level, controlLevel, width, TURNOVER_SHARE * turnover],
       }
     },
     outcome({ madeAtMs, horizonMs, reference }, { coin, market }) {
@@ -131,10 +131,11 @@ function liquidatedRule(): Rule {
       const realised = coin.of(realisedLiquidations)
       const share = market.of(liquidationCoverage).marketShare(times.fromMs, times.untilMs)
       if (share < 1 || !realised.hasAllSince(times.fromMs)) return null
-      const [side = 0, level = 0, controlLevel = 0, halfWidth = 0, least = 0] = reference
+      const [side = 0, level = 0, controlLevel = 0, width = 0, least = 0] = reference
+      // From the level away from the price: a range before it would be reached more often than the control's.
       const isLiquidated = (price: number) => {
-        const fromPrice = price * Math.exp(-halfWidth)
-        const untilPrice = price * Math.exp(halfWidth)
+        const beyond = price * Math.exp(side * width)
+        const [fromPrice, untilPrice] = side === 1 ? [price, beyond] : [beyond, price]
         const of = side === 1 ? 'short' : 'long'
         return realised.notional({ side: of, fromPrice, untilPrice, ...times }) >= least
       }
@@ -174,7 +175,7 @@ function levelsOf({ coin }: Moment, item: number): Levels | null {
     side,
     level: drawn.price,
     controlLevel: current * Math.exp(side * control * deviation),
-    halfWidth: (step / 2) * deviation,
+    width: step * deviation,
     touchProbability: touchProbability(deviations),
   }
 }
