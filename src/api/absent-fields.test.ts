@@ -205,3 +205,19 @@ describe('fields with a member of the current answer', () => {
     expect(response.json()).toMatchObject({ allowed: ['SOL'] })
   })
 })
+
+test('a call through A2A gets the refusal of the path, before any quote, and stays open', async () => {
+  const { app } = gateway()
+  const data = { analysis: 'oi', coin: 'kPEPE', fields: 'correlations.NOPE' }
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ data }] }
+  const response = await app.inject({
+    ...{ method: 'POST', url: '/a2a', headers: { 'a2a-version': '1.0' } },
+    payload: { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } },
+  })
+  const { state, message: reply } = response.json().result.task.status
+  expect(state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(reply.metadata.problem).toMatchObject({
+    ...{ code: 'invalid_parameter', param: 'fields', retryable: true, charged: false },
+    allowed: expect.arrayContaining(['ETH']),
+  })
+})
