@@ -156,7 +156,9 @@ test('fields that the compact view lacks at the moment are refused alone, and le
   for (const fields of ['dex.name', 'tiers.5x', 'price,correlations.NOPE']) {
     const response = await get(`${fields}&view=compact`)
     expectProblem(response, 400, 'invalid_parameter')
-    expect(response.json().retryable, 'a later answer may have it').toBe(true)
+    expect(response.json().retryable, 'a later answer may have a declared member').toBe(
+      !fields.includes('NOPE'),
+    )
   }
   expect((await get('price,dex.name,tiers.5x&view=compact')).statusCode).toBe(402)
 })
@@ -206,7 +208,7 @@ describe('fields with a member of the current answer', () => {
   })
 })
 
-test('a call through A2A gets the refusal of the path, before any quote, and stays open', async () => {
+test('a call through A2A gets the refusal of the path, before any quote', async () => {
   const { app } = gateway()
   const data = { analysis: 'oi', coin: 'kPEPE', fields: 'correlations.NOPE' }
   const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ data }] }
@@ -215,9 +217,9 @@ test('a call through A2A gets the refusal of the path, before any quote, and sta
     payload: { jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } },
   })
   const { state, message: reply } = response.json().result.task.status
-  expect(state).toBe('TASK_STATE_INPUT_REQUIRED')
+  expect(state).toBe('TASK_STATE_FAILED')
   expect(reply.metadata.problem).toMatchObject({
-    ...{ code: 'invalid_parameter', param: 'fields', retryable: true, charged: false },
+    ...{ code: 'invalid_parameter', param: 'fields', retryable: false, charged: false },
     allowed: expect.arrayContaining(['ETH']),
   })
 })

@@ -39,7 +39,8 @@ export function absentFields(
   return refusal('invalid_parameter', {
     detail: `fields ${rule}.${remedy}`,
     param: 'fields',
-    retryable: true,
+    // A client that repeats calls would wait long for a misspelt key.
+    retryable: !isKey,
     allowed: names,
     didYouMean: nearestNames(path[at] ?? '', names).map((name) => [...above, name].join('.')),
   })

@@ -38,6 +38,10 @@ const events = fc.uniqueArray(
 )
 
 describe('realised liquidations', () => {
+  test('without removed fills are saved as earlier versions read them', () => {
+    expect(splitSections(trackerOf([liquidation()]).save())).toHaveLength(2)
+  })
+
   test('by hand: two fills of one closing, one backstop, the other side', () => {
     const tracker = trackerOf([
       liquidation(),
