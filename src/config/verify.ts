@@ -1,6 +1,6 @@
 import type { ValuesOf } from './option.ts'
 import { flag, optionsOf, setting } from './option.ts'
-import { baseUrl, path, url } from './values.ts'
+import { address, baseUrl, path, url } from './values.ts'
 
 const settings = {
   receipt: setting(
@@ -17,7 +17,7 @@ const settings = {
     '--signer <address>',
     null,
     'address that must have signed the receipt (default: the one that --url names)',
-  ),
+  ).argParser(address),
   rpcUrl: setting(
     '--rpc-url <url>',
     null,
