@@ -6,7 +6,7 @@ const settings = {
   receipt: setting(
     '--receipt <header>',
     null,
-    'value of PAYMENT-RESPONSE, if the file is the bare answer',
+    'value of PAYMENT-RESPONSE, if the file has no receipt',
   ),
   url: setting(
     '--url <url>',

@@ -7,6 +7,8 @@ export type AnswerFile = {
   readonly path: string | null
   readonly answer: Readonly<Record<string, unknown>>
   readonly receipt: SettleResponse
+  /** `content` of the result of an MCP tool: the answer as a model reads it. */
+  readonly content?: unknown
 }
 
 /** Why a text cannot be checked. */
@@ -33,16 +35,26 @@ export function answerText({ answer }: AnswerFile): string {
  */
 export function readAnswerFile(text: string, header = ''): AnswerFile {
   const value = parsed(text, 'The answer is not a JSON object.')
-  const { path, answer, receipt, structuredContent, _meta } = value
-  if (isRecord(answer)) {
-    const given = isRecord(receipt) ? receipt : fromHeader(header)
-    return { path: typeof path === 'string' ? path : null, answer, receipt: receiptOf(given) }
-  }
+  const { path, answer, receipt, content, structuredContent, _meta } = value
+  if (isRecord(answer))
+    return {
+      path: typeof path === 'string' ? path : null,
+      answer,
+      receipt: oneReceipt(receipt, header),
+    }
   if (isRecord(structuredContent)) {
     const given = isRecord(_meta) ? _meta[MCP_RECEIPT] : null
-    return { path: null, answer: structuredContent, receipt: receiptOf(given) }
+    const bought = { path: null, answer: structuredContent, receipt: oneReceipt(given, header) }
+    return content === undefined ? bought : { ...bought, content }
   }
   return { path: null, answer: value, receipt: receiptOf(fromHeader(header)) }
+}
+
+/** Only one is checked, so a second one is refused. */
+function oneReceipt(given: unknown, header: string): SettleResponse {
+  if (!isRecord(given)) return receiptOf(fromHeader(header))
+  if (header.trim() === '') return receiptOf(given)
+  throw new AnswerFileError('The answer has a receipt: leave out the PAYMENT-RESPONSE header.')
 }
 
 function fromHeader(header: string): unknown {

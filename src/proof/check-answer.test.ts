@@ -131,6 +131,23 @@ describe('the check of an answer', () => {
     ])
   })
 
+  test('fails for the result of an MCP tool whose text, which a model reads, is another', async () => {
+    const { receipt } = await boughtFile()
+    const sent = JSON.stringify(answer)
+    const read = (...texts: readonly string[]) =>
+      readAnswerFile(
+        JSON.stringify({
+          content: texts.map((text) => ({ type: 'text', text })),
+          structuredContent: answer,
+          _meta: { 'x402/payment-response': receipt },
+        }),
+      )
+    expect(failing(await checkAnswer(read(sent), signer))).toEqual([])
+    expect(failing(await checkAnswer(read(), signer))).toEqual([])
+    for (const texts of [[sent.replace('2500.5', '2500.6')], ['hello'], [sent, 'hello']])
+      expect(failing(await checkAnswer(read(...texts), signer))).toEqual(['content'])
+  })
+
   test('fails for another signer', async () => {
     const other = new OfferReceipts({ key: generatePrivateKey(), clock: new ManualClock() })
     const steps = await checkAnswer(await boughtFile(answer, '/pulse/ETH', other), signer)
@@ -232,6 +249,16 @@ describe('what the check reads', () => {
     const header = btoa(JSON.stringify(receipt))
     const file = readAnswerFile(JSON.stringify(answer), `PAYMENT-RESPONSE: ${header}\n`)
     expect(failing(await checkAnswer(file, signer))).toEqual([])
+  })
+
+  test('is one receipt: that of the text, or that of the header', async () => {
+    const { answer, receipt } = await boughtFile()
+    const header = btoa(JSON.stringify(receipt))
+    const result = { structuredContent: answer, _meta: { 'x402/payment-response': receipt } }
+    for (const whole of [{ answer, receipt }, result])
+      expect(() => readAnswerFile(JSON.stringify(whole), header)).toThrow(/has a receipt/)
+    for (const bare of [{ answer, receipt: null }, { structuredContent: answer }])
+      expect(readAnswerFile(JSON.stringify(bare), header).receipt).toEqual(receipt)
   })
 
   test.each([

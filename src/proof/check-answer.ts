@@ -1,4 +1,5 @@
 import { recoverTypedDataAddress, sha256, stringToBytes } from 'viem'
+import { isRecord } from '../domain/json.ts'
 import { TickerIndex, unscaledToken } from '../domain/listing.ts'
 import { contentReceiptTypes, receiptDomain, receiptTypes } from '../domain/receipt-types.ts'
 import type { AnswerFile } from './answer-file.ts'
@@ -138,6 +139,12 @@ function isAbout(answer: AnswerFile['answer'], about: string, coin: string): boo
 }
 
 function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep {
+  if (!isShownToModel(file))
+    return step(
+      'content',
+      'fails',
+      'The text in content, which a model reads, differs from structuredContent.',
+    )
   const hash = sha256(stringToBytes(answerText(file)))
   if (contentHash === undefined)
     return step(
@@ -152,6 +159,13 @@ function contentStep(file: AnswerFile, { contentHash }: SignedFacts): CheckStep 
     'fails',
     `The answer was changed, or the receipt belongs to another answer: its SHA-256 is ${hash}, and ${contentHash} is signed.`,
   )
+}
+
+/** The service sends the text of the answer in one block, and any other block is not by it. */
+function isShownToModel({ content = [], ...file }: AnswerFile): boolean {
+  const text = answerText(file)
+  const isText = (block: unknown) => isRecord(block) && block['text'] === text
+  return Array.isArray(content) && content.every(isText)
 }
 
 /** The last part of a path: the coin of a per-coin call. The service ignores a slash at the end. */
