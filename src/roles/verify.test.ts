@@ -4,13 +4,26 @@ import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { verify } from './verify.ts'
 
-test('a file may begin with a byte order mark', async () => {
+const receipt = { success: true, transaction: '0x1', network: 'eip155:8453' }
+
+function fileOf(text: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-verify-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   const path = join(folder, 'answer.json')
-  const receipt = { success: true, transaction: '0x1', network: 'eip155:8453' }
-  writeFileSync(path, `\ufeff${JSON.stringify({ path: '/pulse/BTC', answer: {}, receipt })}`)
+  writeFileSync(path, text)
+  return path
+}
+
+test('a file may begin with a byte order mark', async () => {
+  const path = fileOf(`\ufeff${JSON.stringify({ path: '/pulse/BTC', answer: {}, receipt })}`)
   const written: string[] = []
   expect(await verify(path, { json: true }, (text) => written.push(text))).toBe(1)
   expect(written.join('')).toContain('has no signature')
+})
+
+test('a file that gives a member two values is refused', async () => {
+  const path = fileOf(`{"answer":{"price":1,"price":2},"receipt":${JSON.stringify(receipt)}}`)
+  await expect(verify(path, { json: true }, () => undefined)).rejects.toThrow(
+    'the file names "price" twice',
+  )
 })

@@ -23,6 +23,7 @@ import {
 import { checkTitles, verdictOf } from '../proof/check-verdict.ts'
 import type { ClaimFile } from '../proof/claim-file.ts'
 import { readClaimFile } from '../proof/claim-file.ts'
+import { repeatedName } from '../proof/repeated-name.ts'
 import { recomputedStep } from './recomputed-answer.ts'
 
 const STDIN = 0
@@ -42,6 +43,9 @@ export async function verify(
   write: (text: string) => void,
 ): Promise<number> {
   const text = textOf(path)
+  const repeated = repeatedName(text)
+  if (repeated !== null)
+    throw new OperatingError('unverifiable', `the file names ${JSON.stringify(repeated)} twice`)
   const claim = readClaimFile(text)
   const steps = claim === null ? await answerSteps(text, options) : await claimSteps(claim, options)
   const verdict = verdictOf(steps)
