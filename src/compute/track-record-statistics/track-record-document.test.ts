@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { Document } from '../../domain/document.ts'
 import { bytesOf, viewOf } from '../../domain/document.ts'
 import type { ResolvedClaim } from '../../domain/track-record.ts'
-import { claimFamilies, familyOf, formOfFamily } from '../../domain/track-record.ts'
+import { claimFamilies, familyOf, formOfFamily, quantileLevels } from '../../domain/track-record.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { DAY_MS } from './blocks.ts'
@@ -99,6 +99,30 @@ describe('document of the track record', () => {
     expect(row.windows.at(-1).n_eff).toBe(Math.floor(effective))
     const { rule, horizonMs } = toss?.key ?? { rule: 'confluence.toss@1', horizonMs: 0 }
     expect(memberOf(market, { rule, horizonMs }, 'majors').n_eff).toBe(Math.floor(effective))
+  })
+
+  test('a skill follows from the losses, which are about 1e-6 for hourly rates', () => {
+    const rates = newMarket(new PulsePool(3))
+    const quantilesBy = (width: number) =>
+      quantileLevels.map((level) => 1.25e-5 + (level - 0.5) * width)
+    recordOf(
+      12,
+      (day) =>
+        [...Array(20).keys()].map((hour) =>
+          plantedClaim(
+            day,
+            { form: 'quantiles', values: quantilesBy(4e-6), control: quantilesBy(7e-6) },
+            { kind: 'value', value: 1.25e-5 + ((hour % 7) - 3) * 1e-6 },
+            { hour, rule: 'funding.planted@1' },
+          ),
+        ),
+      rates.of(trackRecord),
+    )
+    const [row] = shown('funding', rates, (FIRST_DAY + 12) * DAY_MS).records
+    const { loss, control_loss, skill } = row.windows.at(-1)
+    expect(loss).toBeGreaterThan(0)
+    expect(skill).not.toBe(0)
+    expect(1 - loss / control_loss).toBeCloseTo(skill, 4)
   })
 
   test('a family has windows of whole days, and the change with its evidence', () => {

@@ -180,8 +180,8 @@ function figureMembers(figures: RecordFigures) {
     lift: shown(figures.lift),
     lift_low: shown(figures.liftLow),
     lift_high: shown(figures.liftHigh),
-    loss: shown(figures.loss),
-    control_loss: shown(figures.controlLoss),
+    loss: shownLoss(figures.loss),
+    control_loss: shownLoss(figures.controlLoss),
     skill: shown(figures.skill),
     coverage_50: shown(coverage50),
     coverage_80: shown(coverage80),
@@ -223,4 +223,9 @@ function headOf({ rule, horizonMs, coinClass }: CellKey) {
 /** Four decimals. */
 function shown(value: number): number | null {
   return orNull(Number.isFinite(value) ? value : Number.NaN, (known) => decimals(known, 4))
+}
+
+/** Six significant digits: a loss has the unit of its value, and an hourly rate is about 1e-5. */
+function shownLoss(value: number): number | null {
+  return Number.isFinite(value) ? Number(value.toPrecision(6)) : null
 }
