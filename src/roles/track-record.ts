@@ -13,13 +13,13 @@ import { ArchivedLiquidations } from '../engine/archived-liquidations.ts'
 import { candleBacktest } from '../engine/candle-backtest.ts'
 import type { Recorded } from '../engine/recording.ts'
 import { Replay } from '../engine/replay.ts'
-import { readText } from '../store/candle-file.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
 import { fillsHours } from '../store/fills-folder.ts'
 import { readFrameLog } from '../store/frame-log-reader.ts'
 import { KNOWN_LIQUIDATORS } from '../streams/hyperliquid/backfill/vault-refresh.ts'
 import type { DrawnProgress } from './drawn-progress.ts'
 import { startDrawnProgress } from './drawn-progress.ts'
+import { writtenClaims } from './written-claims.ts'
 
 /** Claims of a period and what became of them. */
 type Period = {
@@ -125,16 +125,6 @@ async function* recordedClaims(
   }
   if (replay.report().runs === 0)
     throw new OperatingError('recording_unusable', `${path} holds no start of an engine`)
-}
-
-function* writtenClaims(path: string): Generator<ResolvedClaim> {
-  for (const [at, line] of readText(path).trimEnd().split('\n').entries()) {
-    try {
-      yield JSON.parse(line) as ResolvedClaim
-    } catch (cause) {
-      throw new OperatingError('claims_file', `${path}: line ${at + 1} is not JSON`, { cause })
-    }
-  }
 }
 
 function writeClaims(path: string, claims: readonly ResolvedClaim[]): void {
