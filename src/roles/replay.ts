@@ -256,7 +256,7 @@ function verdictOf({
     : `${equal}; not whole from ${iso(incompleteSinceMs)} on`
 }
 
-function damageOf({ atByte, bytes, isTail }: FrameLogLoss): string {
+export function damageOf({ atByte, bytes, isTail }: FrameLogLoss): string {
   if (isTail) return `the last ${bytes} bytes are torn`
   return bytes === 0 ? `blocks are missing at byte ${atByte}` : `${bytes} bytes from ${atByte} on`
 }

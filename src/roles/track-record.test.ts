@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { WALK_START_MS, walkOf, writeCandles } from '../../test/support/candle-walk.ts'
+import { ManualClock } from '../../test/support/manual-clock.ts'
 import { blockLines, liquidationsOf, writeArchive } from '../../test/support/node-fills.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { OperatingError } from '../domain/errors.ts'
 import type { ResolvedClaim } from '../domain/track-record.ts'
+import { recorderOf } from '../engine/recording.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
+import { FrameLogWriter } from '../store/frame-log-writer.ts'
 import { printTrackRecord } from './track-record.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
@@ -136,6 +139,23 @@ describe('perpscope track-record', () => {
         fourHours: [],
         fundings: [{ timeMs: START_MS + HOUR_MS, rateHourly: -0.0000125 }],
       },
+    ])
+  })
+
+  test('says where a recording is damaged', async () => {
+    const path = join(folder, 'damaged')
+    const writer = await FrameLogWriter.open(path, {
+      ...{ bytesMax: 1e6, clock: new ManualClock(), onStopped: () => {} },
+    })
+    const recorder = recorderOf((recorded) => writer.append(recorded))
+    recorder.started({ version: '1.2.3', sockets: 1, checkpoint: null }, START_MS)
+    await writer.close()
+    appendFileSync(path, 'torn block')
+    const said: string[] = []
+    const found = printed({ recording: path }, (text) => said.push(text))
+    await expect(found).rejects.toThrow('no claim was resolved')
+    expect(said).toEqual([
+      `${path} is damaged: the last 10 bytes are torn; claims around it may be missing\n`,
     ])
   })
 })

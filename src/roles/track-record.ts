@@ -19,6 +19,7 @@ import { readFrameLog } from '../store/frame-log-reader.ts'
 import { KNOWN_LIQUIDATORS } from '../streams/hyperliquid/backfill/vault-refresh.ts'
 import type { DrawnProgress } from './drawn-progress.ts'
 import { startDrawnProgress } from './drawn-progress.ts'
+import { damageOf } from './replay.ts'
 import { writtenClaims } from './written-claims.ts'
 
 /** Claims of a period and what became of them. */
@@ -32,7 +33,7 @@ type Period = {
 type Output = {
   /** Standard output. */
   readonly write: (text: string) => void
-  /** Standard error: files that are damaged. */
+  /** Standard error: damage of what is read. */
   readonly tell: (text: string) => void
 }
 
@@ -50,7 +51,7 @@ export async function printTrackRecord(
   const archive = archiveOf(options, progress, tell)
   const claims: ResolvedClaim[] = []
   try {
-    for await (const claim of claimsOf(options, archive)) {
+    for await (const claim of claimsOf(options, archive, tell)) {
       progress.show(() => `claims are resolved until ${isoInstant(claim.resolvedAtMs)}`)
       if (claim.madeAtMs >= from && claim.madeAtMs < until) claims.push(claim)
     }
@@ -92,10 +93,11 @@ function archiveOf(
 function claimsOf(
   { candles, recording, claims, from }: TrackRecordOptions,
   archive: ArchivedLiquidations | undefined,
+  tell: Output['tell'],
 ): Iterable<ResolvedClaim> | AsyncIterable<ResolvedClaim> {
   if ([candles, recording, claims].filter((source) => source !== undefined).length === 1) {
     if (candles !== undefined) return candleBacktest([...readCandleFolder(candles)], from, archive)
-    if (recording !== undefined) return recordedClaims(recording, archive)
+    if (recording !== undefined) return recordedClaims(recording, archive, tell)
     if (claims !== undefined) return writtenClaims(claims)
   }
   throw new ConfigError('one of --candles DIR, --recording FILE and --claims FILE is required')
@@ -105,12 +107,14 @@ function claimsOf(
 async function* recordedClaims(
   path: string,
   archive: ArchivedLiquidations | undefined,
+  tell: Output['tell'],
 ): AsyncGenerator<ResolvedClaim> {
   const replay = new Replay()
   const names = new Set<string>()
   for (const piece of readFrameLog(path)) {
     if (piece.kind === 'loss') {
       replay.noteLoss()
+      tell(`${path} is damaged: ${damageOf(piece)}; claims around it may be missing\n`)
       continue
     }
     // Title and checksum say that a recorder of this format wrote them.
