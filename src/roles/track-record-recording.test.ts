@@ -12,6 +12,7 @@ import { candleSteps } from '../engine/candle-backtest.ts'
 import { recorderOf } from '../engine/recording.ts'
 import { FrameLogWriter } from '../store/frame-log-writer.ts'
 import { printTrackRecord } from './track-record.ts'
+import { writtenClaims } from './written-claims.ts'
 
 const QUARTER_MS = 900_000
 const DAY_MS = 96 * QUARTER_MS
@@ -51,6 +52,7 @@ describe('perpscope track-record --recording', () => {
       live.map((claim) => `${JSON.stringify(claim)}\n`).join(''),
     )
     expect(JSON.parse(text).periods[0].claims).toBe(live.length)
+    expect([...writtenClaims(claims)]).toHaveLength(live.length)
   }, 240_000)
 
   test('grades zones by archived fills besides, from what the engine knew', async () => {
