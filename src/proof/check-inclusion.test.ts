@@ -108,6 +108,13 @@ describe('the proof of a claim', () => {
     expect([at(hourMs), at(hourMs + HOUR_MS)]).toEqual(['holds', 'fails'])
   })
 
+  test('names what it covers, because another outcome changes nothing', () => {
+    const other = fileOf({ ...published, outcome: { ...published.outcome, happened: false } })
+    const { verdict, text } = checkClaim(other, 200, proofOf(other.text, hourMs))
+    expect(verdict).toBe('holds')
+    expect(text).toContain('outcome, resolvedAtMs and sequence are not covered')
+  })
+
   test('alone is not verified before its hour is sealed', () => {
     expect(verdictOf([checkClaim(file, 200, { state: 'open' })])).toBe('incomplete')
   })

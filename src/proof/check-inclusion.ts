@@ -62,7 +62,10 @@ export function checkClaim({ claim, text }: ClaimFile, status: number, body: unk
   const hourMs = Date.parse((body as SealedProof).hour_iso)
   if (hourMs >= outcomeFinalMs(claim))
     return step('inclusion', 'fails', 'The claim was added after its outcome was known.')
-  return { ...included, text: `${included.text} The service states that hour.` }
+  const covered =
+    'The statement is covered; outcome, resolvedAtMs and sequence are not covered: ' +
+    'perpscope track-record --recording computes the outcome again.'
+  return { ...included, text: `${included.text} The service states that hour. ${covered}` }
 }
 
 /** What a node says about the transaction of an anchor. */

@@ -73,8 +73,11 @@ async function answerSteps(
 
 async function claimSteps(
   file: ClaimFile,
-  { url, rpcUrl }: VerifyOptions,
+  { url, rpcUrl, receipt, signer, recording }: VerifyOptions,
 ): Promise<readonly CheckStep[]> {
+  for (const [option, value] of Object.entries({ receipt, signer, recording }))
+    if (value !== undefined)
+      throw new UsageError(`--${option} is for an answer, and the file contains a claim`)
   if (url === undefined)
     throw new OperatingError('unverifiable', 'a claim is proven by its service: name it with --url')
   const { status, body } = await fetched(url + proofPath(file.text))
