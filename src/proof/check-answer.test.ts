@@ -168,6 +168,49 @@ describe('the check of an answer', () => {
     expect(failing(await checkAnswer(shown, signer))).toEqual(['payment'])
   })
 
+  test('fails if the receipt of version 1 is of another sale, or not signed by the same key', async () => {
+    const file = await boughtFile()
+    const other = await boughtFile(
+      answer,
+      '/pulse/ETH',
+      new OfferReceipts({ key: generatePrivateKey(), clock: new ManualClock() }),
+    )
+    const older = async (change: (receipt: Record<string, unknown>) => unknown) => {
+      const receipt = structuredClone(file.receipt)
+      const { info } = Object(receipt.extensions)['offer-receipt']
+      info.receipt = change(info.receipt)
+      return failing(await checkAnswer({ ...file, receipt }, signer))
+    }
+    const payload = (members: Record<string, unknown>) => (signed: Record<string, unknown>) => ({
+      ...signed,
+      payload: { ...Object(signed['payload']), ...members },
+    })
+    expect(await older((same) => same)).toEqual([])
+    expect(await older(() => undefined)).toEqual([])
+    for (const members of [
+      { payer: '0x00' },
+      { transaction: '0x00' },
+      { issuedAt: 1 },
+      { version: 7 },
+    ])
+      expect(await older(payload(members)), JSON.stringify(members)).toEqual(['signature'])
+    expect(await older(payload({ resourceUrl: 'https://api.example.com/pulse/BTC' }))).toEqual([
+      'signature',
+    ])
+    expect(await older((signed) => ({ ...signed, signature: '0x12' }))).toEqual(['signature'])
+    expect(await older(() => ({}))).toEqual(['signature'])
+    const byOther = Object(other.receipt.extensions)['offer-receipt'].info.receipt
+    expect(await older(() => byOther)).toEqual(['signature'])
+    const { receipt: ofOther } = await boughtFile({ ...answer, coin: 'BTC' }, '/pulse/BTC')
+    const anotherSale = Object(ofOther.extensions)['offer-receipt'].info.receipt
+    expect(await older(() => anotherSale)).toEqual(['signature'])
+  })
+
+  test('names the members that are not signed', async () => {
+    const [, payment] = await checkAnswer(await boughtFile(), signer)
+    expect(payment?.text).toContain('not success, charged, price_usdc or payee')
+  })
+
   test('leaves the content open for a receipt of version 1', async () => {
     const file = await boughtFile()
     const { extensions: all = {} } = file.receipt

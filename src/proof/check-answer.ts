@@ -51,16 +51,23 @@ export async function checkAnswer(
     return [step('signature', 'fails', 'The receipt has no signature, so it proves nothing.')]
   const { payload } = signed
   return [
-    await signatureStep(signed, signer),
+    await signatureStep(file, signed, signer),
     paymentStep(file, payload),
     callStep(file, payload),
     contentStep(file, payload),
   ]
 }
 
-async function signatureStep({ payload, signature }: Signed, signer: string | null) {
-  const recovered = await signerOf({ payload, signature }).catch(() => null)
+async function signatureStep(file: AnswerFile, signed: Signed, signer: string | null) {
+  const recovered = await signerOf(signed).catch(() => null)
   if (recovered === null) return step('signature', 'fails', 'The signature is malformed.')
+  const older = receiptsIn(file)?.receipt ?? signed
+  if (!(await isSameSale(older, signed, recovered)))
+    return step(
+      'signature',
+      'fails',
+      'info.receipt was changed, or is of another sale than info.contentReceipt.',
+    )
   if (signer === null)
     return step(
       'signature',
@@ -75,6 +82,13 @@ async function signatureStep({ payload, signature }: Signed, signer: string | nu
     `The signature is not by the key of this service, ${signer}, but by ${recovered}. Another service signed the ` +
       'receipt, or the receipt was changed.',
   )
+}
+
+/** The receipt of version 1 is the one that other readers of x402 take. */
+async function isSameSale(older: unknown, signed: Signed, signer: string): Promise<boolean> {
+  if (!isSigned(older) || (await signerOf(older).catch(() => null)) !== signer) return false
+  const facts = ['network', 'resourceUrl', 'payer', 'transaction', 'issuedAt'] as const
+  return facts.every((fact) => older.payload[fact] === signed.payload[fact])
 }
 
 function paymentStep({ receipt }: AnswerFile, payload: SignedFacts): CheckStep {
@@ -94,7 +108,8 @@ function paymentStep({ receipt }: AnswerFile, payload: SignedFacts): CheckStep {
   return step(
     'payment',
     'holds',
-    `${payload.payer} paid with ${payload.transaction} before ${when}.`,
+    `${payload.payer} paid with ${payload.transaction} before ${when}. The receipt signs payer, transaction, network ` +
+      'and time, but not success, charged, price_usdc or payee.',
   )
 }
 
@@ -185,12 +200,17 @@ export function signedUrl(file: AnswerFile): string | null {
 }
 
 /** The receipt with the content, else that of version 1. */
-function signedIn({ receipt }: AnswerFile): Signed | null {
-  const extension = receipt.extensions?.['offer-receipt'] as
-    | { readonly info?: { readonly contentReceipt?: Signed; readonly receipt?: Signed } }
-    | undefined
-  const signed = extension?.info?.contentReceipt ?? extension?.info?.receipt
+function signedIn(file: AnswerFile): Signed | null {
+  const receipts = receiptsIn(file)
+  const signed = receipts?.contentReceipt ?? receipts?.receipt
   return isSigned(signed) ? signed : null
+}
+
+function receiptsIn({ receipt }: AnswerFile) {
+  const extension = receipt.extensions?.['offer-receipt'] as
+    | { readonly info?: { readonly contentReceipt?: unknown; readonly receipt?: unknown } }
+    | undefined
+  return extension?.info
 }
 
 /** Whether the members have the types that the receipt signs: a file can hold anything. */
