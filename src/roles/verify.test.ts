@@ -34,7 +34,7 @@ test.each([
   ['--recording', { recording: 'recording' }],
 ] as const)('%s is refused for a claim, which has no receipt', async (option, options) => {
   const claim = { rule: 'vote.trend@1', coin: 'BTC', madeAtMs: 0, horizonMs: 1, statement: {} }
-  const given = { json: true, url: 'http://127.0.0.1:1', ...options }
+  const given = { url: 'http://127.0.0.1:1', ...options }
   await expect(verify(fileOf(JSON.stringify(claim)), given, () => undefined)).rejects.toThrow(
     `${option} is for an answer, and the file contains a claim`,
   )
