@@ -2,6 +2,7 @@ import type { TObject, TSchema } from 'typebox'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { OperatingError } from '../domain/errors.ts'
+import { parsedJson } from '../domain/json.ts'
 import type { ResolvedClaim, RuleId, Statement } from '../domain/track-record.ts'
 import {
   claimFamilies,
@@ -80,10 +81,10 @@ export function* writtenClaims(path: string): Generator<ResolvedClaim> {
   const names = new Set<string>()
   for (const [at, line] of text.split('\n').entries()) {
     if (line.trim() === '') continue
-    const read = parsed(line)
+    const read = parsedJson(line)
     const fault = faultOf(read)
     if (fault !== null) {
-      const cause = pageFault(read ?? parsed(text)) ?? fault
+      const cause = pageFault(read ?? parsedJson(text)) ?? fault
       throw new OperatingError('claims_file', `${path}: line ${at + 1}: ${cause}`)
     }
     const claim = read as ResolvedClaim
@@ -91,15 +92,6 @@ export function* writtenClaims(path: string): Generator<ResolvedClaim> {
     if (names.add(claimName(claim)).size > known) yield claim
   }
   if (names.size === 0) throw new OperatingError('no_claims', `${path} has no claims`)
-}
-
-/** @returns undefined for what is not JSON */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 /** Why this is not a claim with its outcome; null if it is one. */
