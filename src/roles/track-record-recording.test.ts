@@ -39,7 +39,7 @@ describe('perpscope track-record --recording', () => {
     const write = (written: string) => {
       text += written
     }
-    await printTrackRecord(options, { write, tell: (told) => expect.fail(told) })
+    await printTrackRecord(options, { write, tell: (damage) => expect.fail(damage) })
     return text
   }
 

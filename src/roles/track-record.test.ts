@@ -115,7 +115,7 @@ describe('perpscope track-record', () => {
     expect(read.covered_hours).toBeCloseTo(71 - 2 / 60, 1)
     const said: string[] = []
     appendFileSync(join(fills, '20260115', '0.gz'), 'torn')
-    const table = await printed({ candles, fills }, (told) => said.push(told))
+    const table = await printed({ candles, fills }, (damage) => said.push(damage))
     expect(table).toMatch(/^\d+ liquidation fills in 71 files, which cover 69\.97 h between /)
     expect(table).toMatch(/zone\.liquidated@1 +24 h/)
     expect(said.join()).toMatch(/20260115\/0\.gz is a damaged gzip file after line \d+: liquid/)

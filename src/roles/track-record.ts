@@ -37,6 +37,9 @@ type Output = {
   readonly tell: (text: string) => void
 }
 
+/** Names damage below the line of progress. */
+type Report = (damage: string) => void
+
 /**
  * `perpscope track-record`: runs the engine over recorded candles or a recording, or reads claims, and prints what became
  * of them: of the whole period, and of its second half, on which nothing was chosen that was chosen on the first.
@@ -48,10 +51,14 @@ export async function printTrackRecord(
 ): Promise<void> {
   const { from = Number.NEGATIVE_INFINITY, until = Number.POSITIVE_INFINITY } = options
   const progress = startDrawnProgress()
-  const archive = archiveOf(options, progress, tell)
+  const report = (damage: string) => {
+    progress.stop()
+    tell(`${damage}\n`)
+  }
+  const archive = archiveOf(options, progress, report)
   const claims: ResolvedClaim[] = []
   try {
-    for await (const claim of claimsOf(options, archive, tell)) {
+    for await (const claim of claimsOf(options, archive, report)) {
       progress.show(() => `claims are resolved until ${isoInstant(claim.resolvedAtMs)}`)
       if (claim.madeAtMs >= from && claim.madeAtMs < until) claims.push(claim)
     }
@@ -74,7 +81,7 @@ export async function printTrackRecord(
 function archiveOf(
   { fills, claims }: TrackRecordOptions,
   progress: DrawnProgress,
-  tell: (text: string) => void,
+  report: Report,
 ): ArchivedLiquidations | undefined {
   if (fills === undefined) return undefined
   if (claims !== undefined) throw new ConfigError('--fills needs --candles or --recording')
@@ -83,21 +90,18 @@ function archiveOf(
     hours: fillsHours(fills),
     isVault: (account) => vaults.has(account),
     onFile: (path) => progress.show(() => `reading ${path}`),
-    onDamage: (text) => {
-      progress.stop()
-      tell(`${text}: liquidations around it are not covered\n`)
-    },
+    onDamage: (text) => report(`${text}: liquidations around it are not covered`),
   })
 }
 
 function claimsOf(
   { candles, recording, claims, from }: TrackRecordOptions,
   archive: ArchivedLiquidations | undefined,
-  tell: Output['tell'],
+  report: Report,
 ): Iterable<ResolvedClaim> | AsyncIterable<ResolvedClaim> {
   if ([candles, recording, claims].filter((source) => source !== undefined).length === 1) {
     if (candles !== undefined) return candleBacktest([...readCandleFolder(candles)], from, archive)
-    if (recording !== undefined) return recordedClaims(recording, archive, tell)
+    if (recording !== undefined) return recordedClaims(recording, archive, report)
     if (claims !== undefined) return writtenClaims(claims)
   }
   throw new ConfigError('one of --candles DIR, --recording FILE and --claims FILE is required')
@@ -107,14 +111,14 @@ function claimsOf(
 async function* recordedClaims(
   path: string,
   archive: ArchivedLiquidations | undefined,
-  tell: Output['tell'],
+  report: Report,
 ): AsyncGenerator<ResolvedClaim> {
   const replay = new Replay()
   const names = new Set<string>()
   for (const piece of readFrameLog(path)) {
     if (piece.kind === 'loss') {
       replay.noteLoss()
-      tell(`${path} is damaged: ${damageOf(piece)}; claims around it may be missing\n`)
+      report(`${path} is damaged: ${damageOf(piece)}; claims around it may be missing`)
       continue
     }
     // Title and checksum say that a recorder of this format wrote them.

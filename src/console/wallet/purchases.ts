@@ -41,7 +41,7 @@ export type PurchaseState =
       readonly kind: 'open'
       readonly payment: PendingPayment
       readonly detail: string
-      /** Refused, perhaps for good, although an earlier request may have charged it: it can be discarded. */
+      /** Refused, perhaps in every later call too, although an earlier request may have charged it: it can be discarded. */
       readonly isRefused: boolean
     }
   | {

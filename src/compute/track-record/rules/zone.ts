@@ -25,7 +25,7 @@ const REACTION_SHARE = 0.5
 
 /** Liquidations at a level are enough if they are this share of the turnover of the day before the claim. */
 const TURNOVER_SHARE = 1e-4
-/** Assumed share of touches with so many liquidations. */
+/** Assumed share of touches with enough liquidations. */
 const LIQUIDATED_SHARE = 0.5
 
 const REACTION = 'zone.reaction@2'
