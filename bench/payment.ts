@@ -33,7 +33,7 @@ import type { Facilitator } from '../src/payment/payment.ts'
 import { payments } from '../src/payment/plugin.ts'
 import { quoteLimit } from '../src/payment/quote-limit.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
-import { newSecret } from '../src/payment/testing/new-secret.ts'
+import { quoteSecrets } from '../src/roles/quote-secrets.ts'
 import { steadySystemClock, systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { stockFacilitator, stockHost, stubbedStockFacilitator } from './stock-sdk.ts'
@@ -406,7 +406,7 @@ function paymentOptions(ledger: SqliteLedger, facilitator: Facilitator<ExactEvmP
     methods: [exactEvm({ network: base, payTo: PAY_TO, facilitator })],
     ledger,
     clock: systemClock,
-    newSecret,
+    newSecret: quoteSecrets(),
     publicUrl: 'https://api.example.com',
     limits: {
       paidCallsPerWalletPerMinute: 1e9,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { MAINTENANCE_RETRY_SECONDS } from '../api/analysis-refusals.ts'
@@ -16,10 +15,8 @@ import { payments } from '../payment/plugin.ts'
 import type { RateLimits } from '../payment/rate-limit.ts'
 import type { SalesReadiness } from '../payment/sales-readiness.ts'
 import { observePayments } from './payment-metrics.ts'
+import { quoteSecrets } from './quote-secrets.ts'
 import { systemClock } from './system-clock.ts'
-
-/** 128 random bits; in base64url they are the 22 characters of `answer-access`. */
-const SECRET_BYTES = 16
 
 type Parts = {
   readonly publicUrl: string
@@ -60,7 +57,7 @@ export function paymentGate(options: SalesSettings, parts: Parts): PaymentGate {
       ...(receipts && { receipts }),
       clock: systemClock,
       publicUrl,
-      newSecret: () => randomBytes(SECRET_BYTES).toString('base64url'),
+      newSecret: quoteSecrets(),
       closure: {
         isClosed: () => maintenance.isOn,
         retryAfterSeconds: MAINTENANCE_RETRY_SECONDS,
