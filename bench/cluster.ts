@@ -30,7 +30,7 @@ const size = isQuick
       takeover: { coins: 200, documentBytes: 3_000 },
       sales: { races: 500, killedCalls: 1_000, ledgerAwayMs: 10_000 },
       broker: { awayMs: [300, 3_000], forGoodMs: 20_000 },
-      cpu: { rounds: 7, warmUpReads: 100_000, reads: 30_000, warmUpSales: 300, sales: 300 },
+      cpu: { rounds: 7, warmUpReads: 100_000, reads: 30_000, warmUpSales: 300, sales: 150 },
     }
 const lines: ClusterLine[] = []
 

@@ -39,9 +39,10 @@ export class ByteReader {
     return this.view(this.u32()).toString('utf8')
   }
 
-  /** A copy, so that the received buffer can be freed. */
+  /** With their length in front. They share the memory of the read ones. */
   bytes(): Uint8Array {
-    return new Uint8Array(this.view(this.u32()))
+    const { buffer, byteOffset, length } = this.view(this.u32())
+    return new Uint8Array(buffer, byteOffset, length)
   }
 
   /** The next bytes, which share the memory of the read ones. */

@@ -99,7 +99,8 @@ function partsOf(bytes: Uint8Array): readonly ByteReader[] {
     const [length, checksum] = [from.u32(), from.u32()]
     const content = from.view(length)
     if (crc32(content) !== checksum) throw new RangeError(`part ${parts.length} is damaged`)
-    parts.push(new ByteReader(content))
+    // One copy for each part, so that the received buffer can be freed.
+    parts.push(new ByteReader(new Uint8Array(content)))
   }
   return parts
 }
