@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { configurationDocuments } from '../../test/golden/configuration-documents.ts'
 import { parseConfigFile } from './config-file.ts'
-import { configurationDocuments } from './reference.ts'
 import { serveOptions } from './serve.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -4,7 +4,7 @@
  */
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { configurationDocuments } from '../../src/config/reference.ts'
+import { configurationDocuments } from './configuration-documents.ts'
 
 for (const [path, text] of Object.entries(configurationDocuments))
   writeFileSync(resolve(import.meta.dirname, '../..', path), text)

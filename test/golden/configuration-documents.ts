@@ -1,8 +1,8 @@
-import type { SettingOption } from './option.ts'
-import { serveOptions } from './serve.ts'
-import { tomlAssignment, tomlComment } from './toml-text.ts'
+import type { SettingOption } from '../../src/config/option.ts'
+import { serveOptions } from '../../src/config/serve.ts'
+import { tomlAssignment, tomlComment } from '../../src/config/toml-text.ts'
 
-/** Documents that follow from the definitions of the options; `test/golden/write-configuration.ts` writes them. */
+/** Documents that follow from the definitions of the options; `write-configuration.ts` writes them. */
 export const configurationDocuments = {
   'docs/configuration-reference.md': referencePage(),
   'deploy/perpscope.example.toml': exampleFile(),
