@@ -69,7 +69,7 @@ export class CheckpointDb {
   /** Begins a checkpoint, the rows of which follow with {@link put}. */
   begin({ version, listings }: Pick<Checkpoint, 'version' | 'listings'>): void {
     const text = JSON.stringify(listings)
-    this.#write(() =>
+    this.#log.write(() =>
       this.#db
         .prepare('INSERT OR REPLACE INTO engine (id, version, listings, crc) VALUES (1, ?, ?, ?)')
         .run(version, text, crc32(text)),
@@ -81,7 +81,7 @@ export class CheckpointDb {
     const putCoin = this.#db.prepare<[string, Buffer, number]>(
       'INSERT INTO coin (name, state, crc) VALUES (?, ?, ?) ON CONFLICT (name) DO UPDATE SET state = excluded.state, crc = excluded.crc',
     )
-    this.#write(() => {
+    this.#log.write(() => {
       for (const [name, state] of rows) {
         const bytes = Buffer.from(state.buffer, state.byteOffset, state.byteLength)
         putCoin.run(name, bytes, crc32(bytes))
@@ -95,7 +95,7 @@ export class CheckpointDb {
     const gone = saved.filter((name) => !names.has(name))
     if (gone.length === 0) return
     const remove = this.#db.prepare<[string]>('DELETE FROM coin WHERE name = ?')
-    this.#write(() => {
+    this.#log.write(() => {
       for (const name of gone) remove.run(name)
     })
   }
@@ -117,12 +117,6 @@ export class CheckpointDb {
     } finally {
       this.#log.close()
     }
-  }
-
-  #write(task: () => void): void {
-    this.#log.check()
-    this.#db.transaction(task).immediate()
-    this.#log.written()
   }
 }
 

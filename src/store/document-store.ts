@@ -154,7 +154,7 @@ export class DocumentStore {
     const gone = keys.filter((key) => isGone(subjectOf(key)))
     if (gone.length === 0) return
     const remove = this.#db.prepare<[DocumentKey]>('DELETE FROM document WHERE key = ?')
-    this.#write(() => {
+    this.#log.write(() => {
       for (const key of gone) remove.run(key)
     })
   }
@@ -173,7 +173,7 @@ export class DocumentStore {
     const put = this.#db.prepare<[string, string, number, Buffer, number]>(
       'INSERT OR REPLACE INTO document (key, maker, rendered_ms, content, crc) VALUES (?, ?, ?, ?, ?)',
     )
-    this.#write(() => {
+    this.#log.write(() => {
       for (const document of documents) {
         const content = this.#contentOf(document)
         put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
@@ -191,12 +191,6 @@ export class DocumentStore {
     this.#content.set(head, HEAD_BYTES + facts.length)
     if (end !== undefined) this.#content.set(end, endAt)
     return this.#content.subarray(0, length)
-  }
-
-  #write(task: () => void): void {
-    this.#log.check()
-    this.#db.transaction(task).immediate()
-    this.#log.written()
   }
 
   #newestMs(): number {

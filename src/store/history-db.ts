@@ -150,7 +150,7 @@ export class HistoryDb {
   /** Puts new rows over the stored ones: all of them or none. */
   merge(patches: readonly Patch[]): void {
     const added = new Map<string, number>()
-    this.#write(() => {
+    this.#log.write(() => {
       for (const patch of patches) {
         const id = this.#idOf(patch.coin, added)
         const { get, put } = this.#shard(id)
@@ -171,7 +171,7 @@ export class HistoryDb {
 
   /** Adds resolved claims: all of them or none. */
   addClaims(claims: readonly ResolvedClaim[]): void {
-    this.#write(() => this.#claims.add(claims))
+    this.#log.write(() => this.#claims.add(claims))
   }
 
   /**
@@ -181,7 +181,7 @@ export class HistoryDb {
   *retain(nowMs: number, days: number): Generator<void> {
     for (let fromId = 1; fromId <= this.#lastCoinId; fromId += COINS_PER_SLICE) {
       const toId = Math.min(fromId + COINS_PER_SLICE - 1, this.#lastCoinId)
-      this.#write(() => {
+      this.#log.write(() => {
         if (fromId === 1) this.#claims.retain(nowMs)
         for (let id = fromId; id <= toId; id += 1) {
           for (const kind of KINDS) {
@@ -229,12 +229,6 @@ export class HistoryDb {
     if (body.byteLength === BLOCK_BYTES && blockCrc(key, body) === crc) return true
     this.#damaged.add(key)
     return false
-  }
-
-  #write(task: () => void): void {
-    this.#log.check()
-    this.#db.transaction(task).immediate()
-    this.#log.written()
   }
 
   #shard(coinId: number): Shard {

@@ -87,11 +87,11 @@ describe('the log of an open database', { timeout: DISK_MS_MAX }, () => {
       code: 'wal_checkpoint_failed',
       cause: new Error('disk I/O error'),
     })
-    expect(() => log.check()).toThrow(failure)
-    expect(() => log.check(), 'while the next one runs').toThrow(failure)
+    expect(() => put(log, 0)).toThrow(failure)
+    expect(() => put(log, 0), 'while the next one runs').toThrow(failure)
     expect(thread.paths).toHaveLength(2)
     thread.finish(new Error('disk I/O error'))
-    expect(() => log.check()).toThrow(failure)
+    expect(() => put(log, 0)).toThrow(failure)
     thread.finish()
     put(log, 2)
     log.close()
@@ -102,7 +102,7 @@ describe('the log of an open database', { timeout: DISK_MS_MAX }, () => {
     const log = new WalLog(db, path, undefined)
     put(log, 1)
     rmSync(path + end)
-    expect(() => log.check()).toThrow(expect.objectContaining({ code: 'file_gone' }))
+    expect(() => put(log, 0)).toThrow(expect.objectContaining({ code: 'file_gone' }))
     log.close()
   })
 
@@ -111,7 +111,7 @@ describe('the log of an open database', { timeout: DISK_MS_MAX }, () => {
     put(log, 1)
     copyFileSync(path + end, join(folder, 'other'))
     renameSync(join(folder, 'other'), path + end)
-    expect(() => log.check()).toThrow(expect.objectContaining({ code: 'file_gone' }))
+    expect(() => put(log, 0)).toThrow(expect.objectContaining({ code: 'file_gone' }))
     log.close()
   })
 
@@ -209,9 +209,7 @@ describe('the thread for checkpoints', { timeout: DISK_MS_MAX }, () => {
 })
 
 function put(log: WalLog, value: number | Buffer): void {
-  log.check()
-  db.prepare('INSERT INTO row VALUES (?)').run(value)
-  log.written()
+  log.write(() => db.prepare('INSERT INTO row VALUES (?)').run(value))
 }
 
 /** `toEqual` would list the millions of indexes of both. */

@@ -36,11 +36,24 @@ export class WalLog {
   }
 
   /**
-   * Call before every transaction. SQLite itself would continue to write to a removed file, and to a log whose
-   * checkpoints fail.
-   * @throws OperatingError
+   * Runs one transaction. SQLite itself would continue to write to a removed file, and to a log whose checkpoints fail.
+   * @throws OperatingError before the transaction, and what SQLite throws
    */
-  check(): void {
+  write(task: () => void): void {
+    this.#check()
+    this.#db.transaction(task).immediate()
+    this.#shorten()
+  }
+
+  /** Closes the database. SQLite moves what is in the log into the file, and waits for the disk. */
+  close(): void {
+    const [file, log] = this.#inodes.map(([path, inode]) => statPresent(path)?.ino === inode)
+    this.#db.close()
+    // SQLite keeps the log of a file that was replaced, and would replay it into the new file.
+    if (file === false && log === true) rmSync(`${this.#path}-wal`, { force: true })
+  }
+
+  #check(): void {
     const gone = this.#inodes.find(([path, inode]) => statPresent(path)?.ino !== inode)
     if (gone !== undefined)
       throw new OperatingError('file_gone', `${gone[0]} was removed or replaced`)
@@ -56,20 +69,11 @@ export class WalLog {
     )
   }
 
-  /** Call after every transaction. */
-  written(): void {
+  #shorten(): void {
     if (this.#checkpointer === undefined) return
     if ((statPresent(`${this.#path}-wal`)?.size ?? 0) < LOG_BYTES_MAX) return
     if (this.#isRunning) this.#isLongAgain = true
     else this.#run()
-  }
-
-  /** Closes the database. SQLite moves what is in the log into the file, and waits for the disk. */
-  close(): void {
-    const [file, log] = this.#inodes.map(([path, inode]) => statPresent(path)?.ino === inode)
-    this.#db.close()
-    // SQLite keeps the log of a file that was replaced, and would replay it into the new file.
-    if (file === false && log === true) rmSync(`${this.#path}-wal`, { force: true })
   }
 
   #run(): void {
