@@ -5,7 +5,7 @@ import { venueChannels } from './channels.ts'
 import type { Frame } from './frame.ts'
 import { COMMA, FrameReader, LEFT_BRACKET, RIGHT_BRACKET } from './frame-reader.ts'
 import type { ListedCoins } from './market-channels.ts'
-import { parseAllContexts, parseMarks, readAllContexts, readMarks } from './market-channels.ts'
+import { parseAllContexts, parseMarks } from './market-channels.ts'
 import type { Drop } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { Universe } from './universe.ts'
@@ -27,9 +27,9 @@ const CHANNEL_AT = '{"channel":"'.length
  * Turns frames into events and never throws. It knows the universes, because contexts carry no names and because every
  * event names a listed coin.
  *
- * A regular frame is read in place: `JSON.parse` would create strings of hashes, addresses and numbers that no event
- * needs, which costs more than all other processing of the frame. All other frames are parsed. Both readers of a channel
- * with one subscription per coin use one description.
+ * A regular frame of one coin is read in place: `JSON.parse` would create strings of hashes, addresses and numbers that no
+ * event needs, which costs more than all other processing of the frame. All other frames, about one a second, are
+ * parsed. Both readers of a channel use one description.
  */
 export class FrameDecoder {
   readonly #channels: ReadonlyMap<string, VenueChannel>
@@ -69,15 +69,9 @@ export class FrameDecoder {
 
   decode(text: string, timeReceivedMs: number): Frame {
     const events = this.readRows(text, timeReceivedMs)
-    if (events !== null) return { kind: 'events', events, drops: NO_DROPS }
-    const listed = this.#listed(timeReceivedMs)
-    const marks = readMarks(text, listed)
-    if (marks !== null)
-      return { kind: 'events', events: marks, drops: NO_DROPS, channel: 'fastAssetCtxs' }
-    const contexts = readAllContexts(text, listed)
-    if (contexts !== null)
-      return { kind: 'events', events: contexts, drops: NO_DROPS, channel: 'allDexsAssetCtxs' }
-    return this.parse(text, timeReceivedMs)
+    return events === null
+      ? this.parse(text, timeReceivedMs)
+      : { kind: 'events', events, drops: NO_DROPS }
   }
 
   /** Reads the frame of a coin channel in place. @returns null for one that only {@link parse} may judge */

@@ -1,25 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { deflateRawSync, gunzipSync, inflateRawSync } from 'node:zlib'
+import { deflateRawSync } from 'node:zlib'
 import { fc, test as property } from '@fast-check/vitest'
 import { describe, expect, test } from 'vitest'
 import { FrameDecoder } from './frame-decoder.ts'
-import { readAllContexts, readMarks } from './market-channels.ts'
 import type { Universe } from './universe.ts'
-import { decodeMetaAndAssetContexts } from './universe.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12) + 20_000
 const REAL = join(
   import.meta.dirname,
   '../../../../../shared/data/hl-api-fixtures/nautilus/ws_all_dexs_asset_ctxs.json',
 )
-
-const [metaReply = ''] = lines('replies.jsonl.gz')
-const meta = decodeMetaAndAssetContexts(metaReply, NOW_MS)
-if (meta.kind === 'rejected') throw new Error(`the universe was rejected: ${meta.reason}`)
-const { universe } = meta
-const decoder = decoderOf(['', universe])
-const frames = lines('frames.jsonl.gz')
 
 /** Characters with a meaning in JSON or in a number, and some that never occur. */
 const characters = [...'{}[]",:.-+eE0123456789 \\\t\u0000ABtnull\u00e9\u{1f600}']
@@ -31,73 +22,44 @@ const edits = fc.array(
   }),
   { minLength: 1, maxLength: 3 },
 )
+const small = listings('BTC', 'ETH')
 
-describe('reading allDexsAssetCtxs in place', () => {
-  const usual = frames.filter((text) => text.startsWith('{"channel":"allDexsAssetCtxs"'))
+describe('allDexsAssetCtxs', () => {
   const row = JSON.stringify({
     ...{ funding: '-0.0000125', openInterest: '5228596627.0', prevDayPx: '0.003348' },
     ...{ dayNtlVlm: '2362388.8046617485123', premium: '-0.0041140976', oraclePx: '0.003646' },
     ...{ markPx: '0.003645', midPx: '0.003631', impactPxs: ['0.00363', '0.003631'] },
     ...{ dayBaseVlm: '679360753.0' },
   })
-  const small = listings('BTC', 'ETH')
-  const ofDexes = (...dexes: readonly string[]) =>
-    `{"channel":"allDexsAssetCtxs","data":{"ctxs":[${dexes.join()}]}}`
+  const ofDexes = (dexes: string) => `{"channel":"allDexsAssetCtxs","data":{"ctxs":[${dexes}]}}`
 
-  test('succeeds for every regular frame and gives the same events as parsing', () => {
-    expect(usual.length).toBeGreaterThan(1)
-    for (const text of usual) {
-      const read = readAllContexts(text, listed([['', universe]]))
-      expect(read).not.toBeNull()
-      expect(decoder.parse(text, NOW_MS)).toEqual(contexts(read))
-    }
-  })
-
-  test.skipIf(!existsSync(REAL))('reads a frame of the real venue', () => {
+  test.skipIf(!existsSync(REAL))('of the real venue has a row for every coin', () => {
     const text = JSON.stringify(JSON.parse(readFileSync(REAL, 'utf8')))
     const rows: readonly (readonly [string, readonly unknown[]])[] = JSON.parse(text).data.ctxs
     const universes = rows.map(([dex, rows]) => [dex, listings(...rows.map(nameOf(dex)))] as const)
-    const read = readAllContexts(text, listed(universes))
-    expect(read).not.toBeNull()
-    expect(decoderOf(...universes).parse(text, NOW_MS)).toEqual(contexts(read))
+    expect(decoderOf(...universes).decode(text, NOW_MS)).toMatchObject({ drops: [] })
   })
 
-  property.prop([fc.nat(2), edits], { numRuns: 1_000 })(
-    'fails for a mutated frame, or gives the same events as parsing',
-    (spare, changes) => {
-      const rows = Array.from({ length: small.length + (spare === 0 ? 1 : 0) }, () => row)
-      const text = mutated(ofDexes(`["",[${rows.join()}]]`), changes)
-      const read = readAllContexts(text, listed([['', small]]))
-      if (read === null) return
-      expect(decoderOf(['', small]).parse(text, NOW_MS)).toEqual(contexts(read))
-    },
-  )
+  property.prop([edits], { numRuns: 1_000 })('with noise gives no other coin', (changes) => {
+    const text = mutated(ofDexes(`["",[${row},${row}]]`), changes)
+    expect(['BTC', 'ETH']).toEqual(expect.arrayContaining(coinsOf(text, ['', small])))
+  })
 
   test.each([
-    ['of a coin that is not listed', `["",[${row},${row}]],["new",[{"a":null},{}]]`, true],
-    ['in the order in which they were asked for', `["b",[${row}]],["",[${row},${row}]]`, true],
-    ['without a followed dex', `["new",[${row}]]`, false],
-    ['given twice', `["",[${row},${row}]],["",[${row},${row}]]`, false],
-    ['with a row too few', `["",[${row}]]`, false],
-    ['with a row too many', `["",[${row},${row},${row}]]`, false],
-    ['with a member that is new', `["",[${row},${row.replace('{', '{"new":1,')}]]`, true],
-    ['with a row that is null', `["",[${row},null]]`, false],
-    ['without a price', `["",[${row},${row.replace('"0.003645"', 'null')}]]`, false],
-    ['with a rate beyond the cap', `["",[${row},${row.replace('-0.0000125', '1.5')}]]`, false],
-  ])('a frame %s', (_, dexes, isRead) => {
+    ['of a coin that is not listed', `["",[${row},${row}]],["new",[{"a":null},{}]]`, 2],
+    ['in the order in which they were asked for', `["b",[${row}]],["",[${row},${row}]]`, 3],
+    ['without a followed dex', `["new",[${row}]]`, 0],
+    ['given twice', `["",[${row},${row}]],["",[${row},${row}]]`, 0],
+    ['with a row too few', `["",[${row}]]`, 0],
+    ['with a row too many', `["",[${row},${row},${row}]]`, 0],
+    ['with a member that is new', `["",[${row},${row.replace('{', '{"new":1,')}]]`, 2],
+    ['with a row that is null', `["",[${row},null]]`, 1],
+    ['without a price', `["",[${row},${row.replace('"0.003645"', 'null')}]]`, 1],
+    ['with a rate beyond the cap', `["",[${row},${row.replace('-0.0000125', '1.5')}]]`, 1],
+  ])('a frame %s', (_, dexes, count) => {
     const universes: (readonly [string, Universe])[] = [['', small]]
     if (dexes.startsWith('["b"')) universes.push(['b', listings('b:GOLD')])
-    const text = ofDexes(dexes)
-    const read = readAllContexts(text, listed(universes))
-    expect(read !== null).toBe(isRead)
-    if (read !== null) expect(decoderOf(...universes).parse(text, NOW_MS)).toEqual(contexts(read))
-  })
-
-  test('skips the place of an unreadable listing', () => {
-    const text = ofDexes(`["",[${row},null,${row}]]`)
-    const [btc = null, eth = null] = small
-    const read = readAllContexts(text, listed([['', [btc, null, eth]]]))
-    expect(read).toMatchObject([{ coin: 'BTC' }, { coin: 'ETH' }])
+    expect(coinsOf(ofDexes(dexes), ...universes)).toEqual(['BTC', 'ETH', 'b:GOLD'].slice(0, count))
   })
 
   test('absent figures are null', () => {
@@ -105,80 +67,43 @@ describe('reading allDexsAssetCtxs in place', () => {
       ...JSON.parse(row),
       ...{ premium: null, midPx: null, impactPxs: null, prevDayPx: null },
     })
-    const read = readAllContexts(ofDexes(`["",[${row},${silent}]]`), listed([['', small]]))
-    expect(read).toMatchObject([
-      { fundingRateHourly: -0.0000125, dayNotional: 2362388.8046617485, impactBid: 0.00363 },
-      {
-        ...{ premium: null, midPrice: null, impactBid: null, impactAsk: null },
-        ...{ prevDayPrice: null, markPrice: 0.003645 },
-      },
-    ])
+    const text = ofDexes(`["",[${row},${silent}]]`)
+    expect(decoderOf(['', small]).decode(text, NOW_MS)).toMatchObject({
+      events: [
+        { fundingRateHourly: -0.0000125, dayNotional: 2362388.8046617485, impactBid: 0.00363 },
+        {
+          ...{ premium: null, midPrice: null, impactBid: null, impactAsk: null },
+          ...{ prevDayPrice: null, markPrice: 0.003645 },
+        },
+      ],
+    })
   })
 })
 
-describe('reading fastAssetCtxs in place', () => {
-  const usual = frames.filter((text) => text.startsWith('{"channel":"fastAssetCtxs"'))
-
-  test('succeeds for every regular frame and gives the same events as parsing', () => {
-    expect(usual.length).toBeGreaterThan(10)
-    for (const text of usual) {
-      const read = readMarks(text, listed([['', universe]]))
-      expect(read).not.toBeNull()
-      expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
-    }
+describe('fastAssetCtxs', () => {
+  property.prop([edits], { numRuns: 500 })('with noise gives no other coin', (changes) => {
+    const text = deflated(mutated('{"BTC":{"midPx":"2"},"ETH":{"markPx":"1"}}', changes))
+    expect(['BTC', 'ETH']).toEqual(expect.arrayContaining(coinsOf(text, ['', small])))
   })
-
-  property.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
-    'fails for mutated marks, or gives the same events as parsing',
-    (frame, changes) => {
-      const json = mutated(inflated(frame), changes)
-      const text = deflated(json)
-      const read = readMarks(text, listed([['', universe]]))
-      if (read !== null) expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
-    },
-  )
-
-  property.prop([fc.constantFrom(...usual.slice(1, 6)), edits], { numRuns: 500 })(
-    'fails for a mutated frame, or gives the same events as parsing',
-    (frame, changes) => {
-      const text = mutated(frame, changes)
-      const read = readMarks(text, listed([['', universe]]))
-      if (read !== null) expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
-    },
-  )
 
   test.each([
-    ['of a spot pair as well', '{"@107":{"midPx":"2"},"BTC":{"midPx":"1"}}', true],
-    ['of a dex that is not followed', '{"xyz:GOLD":{"midPx":"2"},"BTC":{"midPx":"1"}}', true],
-    ['with a member that is new', '{"BTC":{"new":[1],"markPx":"3","midPx":null}}', true],
-    ['of a perpetual that is not listed', '{"NEW":{"midPx":"2"},"BTC":{"midPx":"1"}}', false],
-    ['given twice', '{"BTC":{"midPx":"2"},"ETH":{"midPx":"1"},"BTC":{"midPx":"3"}}', false],
-    ['without either price', '{"BTC":{}}', false],
-    ['with a mark of null', '{"BTC":{"markPx":null,"midPx":"1"}}', false],
-    ['with a price of nothing', '{"BTC":{"markPx":"0.0"}}', false],
-    ['of nothing', '{}', false],
-    ['that goes on', '{"BTC":{"midPx":"1"}} ', false],
-  ])('marks %s', (_, json, isRead) => {
-    const text = deflated(json)
-    const read = readMarks(text, listed([['', universe]]))
-    expect(read !== null).toBe(isRead)
-    if (read !== null) expect(decoder.parse(text, NOW_MS)).toEqual(marks(read))
-  })
-
-  test('leaves integer names to the parser, which reorders them', () => {
-    const withInteger = listed([['', [...universe, ...listings('42')]]])
-    expect(readMarks(deflated('{"BTC":{"midPx":"1"}}'), withInteger)).toHaveLength(1)
-    const text = deflated('{"BTC":{"midPx":"1"},"42":{"midPx":"2"}}')
-    expect(readMarks(text, withInteger)).toBeNull()
+    ['of a spot pair as well', '{"@107":{"midPx":"2"},"BTC":{"midPx":"1"}}', ['BTC']],
+    ['of a dex that is not followed', '{"xyz:GOLD":{"midPx":"2"},"BTC":{"midPx":"1"}}', ['BTC']],
+    ['with a member that is new', '{"BTC":{"new":[1],"markPx":"3","midPx":null}}', ['BTC']],
+    ['of a perpetual that is not listed', '{"NEW":{"midPx":"2"},"BTC":{"midPx":"1"}}', ['BTC']],
+    ['without either price', '{"BTC":{}}', []],
+    ['with a mark of null', '{"BTC":{"markPx":null,"midPx":"1"}}', ['BTC']],
+    ['with a price of nothing', '{"BTC":{"markPx":"0.0"}}', []],
+    ['of nothing', '{}', []],
+    ['that goes on', '{"BTC":{"midPx":"1"}} ', ['BTC']],
+  ])('marks %s', (_, json, coins) => {
+    expect(coinsOf(deflated(json), ['', small])).toEqual(coins)
   })
 })
 
-function contexts(events: unknown): unknown {
-  return { kind: 'events', events, drops: [], channel: 'allDexsAssetCtxs' }
-}
-
-function marks(events: unknown): unknown {
-  return { kind: 'events', events, drops: [], channel: 'fastAssetCtxs' }
+function coinsOf(text: string, ...universes: readonly (readonly [string, Universe])[]): unknown[] {
+  const frame = decoderOf(...universes).decode(text, NOW_MS)
+  return frame.kind === 'events' ? frame.events.map((event) => 'coin' in event && event.coin) : []
 }
 
 function mutated(
@@ -195,11 +120,6 @@ function deflated(json: string): string {
   return `{"channel":"fastAssetCtxs","data":"${deflateRawSync(json).toString('base64')}"}`
 }
 
-function inflated(frame: string): string {
-  const { data } = JSON.parse(frame)
-  return inflateRawSync(Buffer.from(data, 'base64')).toString()
-}
-
 function nameOf(dex: string): (row: unknown, place: number) => string {
   return (_, place) => (dex === '' ? `C${place}` : `${dex}:C${place}`)
 }
@@ -211,22 +131,8 @@ function listings(...names: readonly string[]): Universe {
   }))
 }
 
-function listed(universes: readonly (readonly [string, Universe])[]) {
-  const names = universes.flatMap(([, rows]) => rows.flatMap((row) => row?.coin ?? []))
-  return {
-    coins: new Map(names.map((name) => [name, name])),
-    universes: new Map(universes),
-    timeReceivedMs: NOW_MS,
-  }
-}
-
 function decoderOf(...universes: readonly (readonly [dex: string, universe: Universe])[]) {
   const made = new FrameDecoder()
   for (const [dex, listed] of universes) made.setUniverse(listed, dex)
   return made
-}
-
-function lines(file: string): string[] {
-  const bytes = readFileSync(join(import.meta.dirname, 'fixtures', file))
-  return gunzipSync(bytes).toString('utf8').trimEnd().split('\n')
 }
