@@ -12,6 +12,7 @@ import type {
 } from '../../src/domain/event.ts'
 import { Accounts } from '../../src/simulator/market/accounts.ts'
 import type { EnforcedTrade } from '../../src/simulator/market/enforced-trades.ts'
+import { distress } from '../../src/simulator/market/testing/distress.ts'
 import { addressOf } from '../../src/simulator/venue/traders.ts'
 import { WEIGHT_PER_MINUTE_DEFAULT } from '../../src/streams/hyperliquid/backfill/weight-budget.ts'
 import { hyperliquidFeed } from '../../src/streams/hyperliquid/feed.ts'
@@ -68,8 +69,8 @@ export function plantedRun(
   minutes: number,
   drainMinutes = DRAIN_MINUTES,
 ): PlantedRun {
-  const distress = { oneIn: 2, untilMs: START_MS + minutes * MINUTE_MS }
-  const virtual = new VirtualVenue(waveMarket(coins), START_MS, { cadences, distress })
+  const newFates = distress({ oneIn: 2, untilMs: START_MS + minutes * MINUTE_MS })
+  const virtual = new VirtualVenue(waveMarket(coins), START_MS, { cadences, newFates })
   const positions: AccountPositionEvent[] = []
   const found = new Map<string, LiquidationEvent>()
   const notices: FeedEvent[] = []
@@ -114,7 +115,7 @@ export function plantedRun(
   virtual.runUntil(START_MS + (minutes + drainMinutes) * MINUTE_MS)
   stopAgain()
   // The model is a function of time: another instance of it is the venue's own ledger.
-  const reference = new Accounts(waveMarket(coins), START_MS, distress)
+  const reference = new Accounts(waveMarket(coins), START_MS, newFates)
   const ledger = waveMarket(coins)
     .universe()
     .flatMap(({ coin }) => reference.enforcedTrades(coin, START_MS, virtual.nowMs))

@@ -14,7 +14,7 @@ import { writeSimulatedPast } from '../../src/roles/simulated-past.ts'
 import { ReferencePrices } from '../../src/simulator/external/reference-prices.ts'
 import { upstreams } from '../../src/simulator/external/simulated-sources.ts'
 import type { Upstream, UpstreamReply } from '../../src/simulator/external/upstream.ts'
-import type { DexActivity } from '../../src/simulator/market/builder-dexes.ts'
+import type { BuilderDex } from '../../src/simulator/market/builder-dexes.ts'
 import { seededBuilderDexes } from '../../src/simulator/market/builder-dexes.ts'
 import { catalog } from '../../src/simulator/market/catalog.ts'
 import { CoinMarkets } from '../../src/simulator/market/coin-markets.ts'
@@ -53,13 +53,15 @@ export type SimulatedServiceOptions = {
   readonly dexes?: DexSelection
   /** Period between two selections of the followed dexes with `auto`. */
   readonly dexPeriodMs?: number
-  /** Trading activity of the dexes. */
+  /** By dex, the factor of what is open and traded there. */
   readonly dexActivity?: DexActivity
   /** Whether open interest of the last day is already on disk, as after an earlier run. */
   readonly hasPast?: boolean
   /** Called with every message that the engine publishes. */
   readonly onMessage?: (message: EngineMessage, nowMs: number) => void
 }
+
+type DexActivity = Readonly<Record<string, (atMs: number) => number>>
 
 /** Replica of a gateway before the first message. */
 export function newReplica(): EngineReplica {
@@ -101,7 +103,9 @@ export class SimulatedService {
     }
     const venue = new Venue({
       market,
-      builders: seededBuilderDexes({ seed, startMs, activity: options.dexActivity ?? {} }),
+      builders: seededBuilderDexes({ seed, startMs }).map((dex) =>
+        withActivity(dex, options.dexActivity?.[dex.name]),
+      ),
       clock: kernel.clock,
       limits: { ...venueLimits, restWeightPerMinute: weightPerMinute * WEIGHT_GRANTED },
       cadences: venueCadences,
@@ -210,6 +214,23 @@ class SourcesWithoutSockets {
     assert(source !== undefined, `${id} is simulated`)
     return source
   }
+}
+
+function withActivity(dex: BuilderDex, factorAt: DexActivity[string] = () => 1): BuilderDex {
+  const { market } = dex
+  const contextOf = market.context.bind(market)
+  market.context = (coin, atMs) => {
+    const context = contextOf(coin, atMs)
+    if (context === undefined) return undefined
+    const factor = factorAt(atMs)
+    return {
+      ...context,
+      openInterestBase: factor * context.openInterestBase,
+      dayNotionalUsd: factor * context.dayNotionalUsd,
+      dayVolumeBase: factor * context.dayVolumeBase,
+    }
+  }
+  return dex
 }
 
 function whole(reply: UpstreamReply) {

@@ -3,7 +3,7 @@ import type { SchedulerLike } from 'rxjs'
 import { concatMap, NEVER, Observable, of, timer } from 'rxjs'
 import type { Clock } from '../../src/domain/clock.ts'
 import { OperatingError } from '../../src/domain/errors.ts'
-import type { Distress } from '../../src/simulator/market/distress.ts'
+import type { NewFates } from '../../src/simulator/market/coin-positions.ts'
 import type { Market } from '../../src/simulator/market/market.ts'
 import type { VenueCadences } from '../../src/simulator/venue/limits.ts'
 import { venueCadences, venueLimits } from '../../src/simulator/venue/limits.ts'
@@ -25,9 +25,9 @@ export class VirtualVenue {
   constructor(
     market: Market,
     startMs: number,
-    options: { readonly cadences?: Partial<VenueCadences>; readonly distress?: Distress } = {},
+    options: { readonly cadences?: Partial<VenueCadences>; readonly newFates?: NewFates } = {},
   ) {
-    const { cadences, distress } = options
+    const { cadences, newFates } = options
     this.#kernel = new Kernel(startMs)
     const machine = new Machine(this.#kernel, new Chance(1, 'venue'))
     const process = machine.process((cause) => assert.fail(String(cause)))
@@ -37,7 +37,7 @@ export class VirtualVenue {
       clock: this.#kernel.clock,
       limits: venueLimits,
       cadences: { ...venueCadences, ...cadences },
-      ...(distress && { distress }),
+      ...(newFates && { newFates }),
     })
   }
 

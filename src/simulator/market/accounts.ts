@@ -1,6 +1,5 @@
-import type { HeldPosition } from './coin-positions.ts'
+import type { HeldPosition, NewFates } from './coin-positions.ts'
 import { CoinPositions } from './coin-positions.ts'
-import type { Distress } from './distress.ts'
 import type { EnforcedTrade } from './enforced-trades.ts'
 import { crossValueShare, freeUsd, LIQUIDATOR, slotsOf } from './holders.ts'
 import { maintenanceUsd, modelLiquidationPrice } from './margin.ts'
@@ -28,18 +27,18 @@ export type Account = {
 export class Accounts {
   readonly #market: Market
   readonly #startMs: number
-  readonly #distress: Distress | undefined
+  readonly #newFates: NewFates | undefined
   readonly #coins = new Map<string, CoinPositions>()
   /** Coins that an account may hold. */
   readonly #coinsOf = new Map<number, string[]>()
   readonly #indexed = new Set<string>()
   #next = 0
 
-  /** @param distress makes liquidations frequent; without it they follow from the market alone */
-  constructor(market: Market, startMs: number, distress?: Distress) {
+  /** @param newFates without it liquidations follow from the market alone */
+  constructor(market: Market, startMs: number, newFates?: NewFates) {
     this.#market = market
     this.#startMs = startMs
-    this.#distress = distress
+    this.#newFates = newFates
   }
 
   account(account: number, atMs: number): Account {
@@ -129,7 +128,7 @@ export class Accounts {
     const { coin } = instrument
     const known = this.#coins.get(coin)
     if (known !== undefined) return known
-    const positions = new CoinPositions(this.#market, instrument, this.#startMs, this.#distress)
+    const positions = new CoinPositions(this.#market, instrument, this.#startMs, this.#newFates)
     this.#coins.set(coin, positions)
     return positions
   }

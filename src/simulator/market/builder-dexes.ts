@@ -1,7 +1,7 @@
 import type { CatalogRow } from './catalog.ts'
 import { CoinMarkets } from './coin-markets.ts'
 import { builderDexFunding } from './funding.ts'
-import type { Context, Market } from './market.ts'
+import type { Market } from './market.ts'
 import { modelCoins } from './seeded-market.ts'
 
 /** A builder-deployed dex (HIP-3). */
@@ -68,53 +68,24 @@ const builders: readonly BuilderRow[] = [
   },
 ]
 
-/** By how much more than usual is open and traded on a dex at an instant, as a factor. */
-export type DexActivity = Readonly<Record<string, (atMs: number) => number>>
-
 /**
- * The builder dexes of one seed and start. They move with the main dex's coins. By default the first has some percent of
- * the venue, and the others less than one.
+ * The builder dexes of one seed and start. They move with the main dex's coins. The first has some percent of the venue,
+ * and the others less than one.
  */
-export function seededBuilderDexes(options: {
+export function seededBuilderDexes({
+  seed,
+  startMs,
+}: {
   readonly seed: number
   readonly startMs: number
-  readonly activity?: DexActivity
 }): readonly BuilderDex[] {
-  const { seed, startMs, activity = {} } = options
   return builders.map(({ coins, ...dex }) => {
     const model = modelCoins(seed, startMs, builderDexFunding(dex.fundingMultiplier))
-    const market = new BusyMarket(
-      {
-        clockShiftMs: 0,
-        coins: coins.map(model.ofCatalog),
-        newCoin: model.ofListing,
-      },
-      activity[dex.name] ?? (() => 1),
-    )
+    const market = new CoinMarkets({
+      clockShiftMs: 0,
+      coins: coins.map(model.ofCatalog),
+      newCoin: model.ofListing,
+    })
     return { ...dex, market }
   })
-}
-
-class BusyMarket extends CoinMarkets {
-  readonly #factorAt: (atMs: number) => number
-
-  constructor(
-    options: ConstructorParameters<typeof CoinMarkets>[0],
-    factorAt: (atMs: number) => number,
-  ) {
-    super(options)
-    this.#factorAt = factorAt
-  }
-
-  override context(coin: string, atMs: number): Context | undefined {
-    const context = super.context(coin, atMs)
-    if (context === undefined) return undefined
-    const factor = this.#factorAt(atMs)
-    return {
-      ...context,
-      openInterestBase: factor * context.openInterestBase,
-      dayNotionalUsd: factor * context.dayNotionalUsd,
-      dayVolumeBase: factor * context.dayVolumeBase,
-    }
-  }
 }

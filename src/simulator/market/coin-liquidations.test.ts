@@ -6,6 +6,7 @@ import { EnforcingMarket } from './enforcing-market.ts'
 import { LIQUIDATOR } from './holders.ts'
 import { verdictOn } from './liquidation-rule.ts'
 import type { Market } from './market.ts'
+import { distress } from './testing/distress.ts'
 
 const START_MS = Date.UTC(2026, 2, 3, 4, 5, 20)
 const MINUTE_MS = 60_000
@@ -21,7 +22,7 @@ describe('enforced trades of the model', () => {
 
   beforeAll(() => {
     market = waveMarket(1)
-    accounts = new Accounts(market, START_MS, { oneIn: 2, untilMs: UNTIL_MS })
+    accounts = new Accounts(market, START_MS, distress({ oneIn: 2, untilMs: UNTIL_MS }))
     trades = accounts.enforcedTrades(COIN, START_MS, UNTIL_MS)
   })
 
@@ -82,7 +83,7 @@ describe('enforced trades of the model', () => {
 
   test('longs and shorts stay equal', () => {
     for (let atMs = START_MS; atMs < UNTIL_MS; atMs += 7 * MINUTE_MS) {
-      const own = new Accounts(market, START_MS, { oneIn: 2, untilMs: UNTIL_MS })
+      const own = new Accounts(market, START_MS, distress({ oneIn: 2, untilMs: UNTIL_MS }))
       const sum = own.holdersOf(COIN, atMs).reduce((total, { sizeBase }) => total + sizeBase, 0)
       expect(sum).toBeCloseTo(0, 6)
     }

@@ -1,6 +1,4 @@
 import { CoinLiquidations } from './coin-liquidations.ts'
-import type { Distress } from './distress.ts'
-import { CoinDistress } from './distress.ts'
 import type { EnforcedTrade } from './enforced-trades.ts'
 import { Holdings } from './holdings.ts'
 import { MINUTE_MS } from './lot-bar.ts'
@@ -32,6 +30,26 @@ export type HeldPosition = {
   readonly rawUsd: number
 }
 
+/** Decides each minute about the isolated positions of one coin. */
+export type Fates = {
+  /**
+   * @param place of the position among those of the coin
+   * @param position its size is negative for a short
+   * @returns its new margin less what was paid for it, `close` if its holder closes it, null for no change
+   */
+  fateOf(
+    place: number,
+    position: { readonly sizeBase: number; readonly rawUsd: number },
+    draw: number,
+    minute: number,
+  ): number | 'close' | null
+}
+
+export type NewFates = (
+  tiers: readonly MaintenanceTier[],
+  markAt: (timeMs: number) => number,
+) => Fates
+
 /**
  * Who holds a coin's open interest. From a start it goes on by whole minutes, in which open interest
  * comes to some holder or leaves one, and by every move of the mark, which may liquidate. Steps lie on
@@ -42,22 +60,22 @@ export class CoinPositions {
   readonly #instrument: Instrument
   readonly #startMinute: number
   readonly #key: number
-  readonly #distress: Distress | undefined
+  readonly #newFates: NewFates | undefined
   #holdings!: Holdings
   #liquidations!: CoinLiquidations
-  #fates: CoinDistress | undefined
+  #fates: Fates | undefined
   /** Of each side. */
   #lots = 0
   #minute = 0
   #sweptMs = 0
 
-  /** @param distress makes liquidations frequent; without it they follow from the market alone */
-  constructor(market: Market, instrument: Instrument, startMs: number, distress?: Distress) {
+  /** @param newFates without it liquidations follow from the market alone */
+  constructor(market: Market, instrument: Instrument, startMs: number, newFates?: NewFates) {
     this.#market = market
     this.#instrument = instrument
     this.#startMinute = Math.floor(startMs / MINUTE_MS)
     this.#key = noiseKey(0, 'positions', instrument.coin)
-    this.#distress = distress
+    this.#newFates = newFates
     this.#start()
   }
 
@@ -108,9 +126,7 @@ export class CoinPositions {
     const holdings = new Holdings(this.#instrument)
     this.#holdings = holdings
     this.#liquidations = new CoinLiquidations(this.#market, coin, this.#key ^ 0x22, holdings)
-    this.#fates =
-      this.#distress &&
-      new CoinDistress(this.#distress, holdings.tiers, (timeMs) => this.#context(timeMs).markPrice)
+    this.#fates = this.#newFates?.(holdings.tiers, (timeMs) => this.#context(timeMs).markPrice)
     this.#lots = lotsOf(openInterestBase, sizeDecimals)
     const shares = ([1, -1] as const).map((own) =>
       shared(
@@ -188,7 +204,7 @@ export class CoinPositions {
   }
 
   /** Takes margin from positions, or lets their holders close them. */
-  #decide(fates: CoinDistress): void {
+  #decide(fates: Fates): void {
     const { all } = this.#holdings
     const timeMs = this.#minute * MINUTE_MS
     const { markPrice } = this.#context(timeMs)

@@ -1,6 +1,6 @@
 import { Accounts } from '../market/accounts.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
-import type { Distress } from '../market/distress.ts'
+import type { NewFates } from '../market/coin-positions.ts'
 import { EnforcingMarket } from '../market/enforcing-market.ts'
 import type { Instrument, Market } from '../market/market.ts'
 
@@ -25,10 +25,10 @@ export class Dexes {
 
   /**
    * @param startMs from when on positions change
-   * @param distress makes liquidations frequent
+   * @param newFates without it liquidations follow from the market alone
    */
-  constructor(main: Market, builders: readonly BuilderDex[], startMs: number, distress?: Distress) {
-    this.accounts = new Accounts(main, startMs, distress)
+  constructor(main: Market, builders: readonly BuilderDex[], startMs: number, newFates?: NewFates) {
+    this.accounts = new Accounts(main, startMs, newFates)
     this.main = { name: '', market: new EnforcingMarket(main, this.accounts) }
     this.builders = builders
     this.all = [

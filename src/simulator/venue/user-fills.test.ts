@@ -4,6 +4,7 @@ import { waveMarket } from '../../../test/support/wave-market.ts'
 import { Accounts } from '../market/accounts.ts'
 import type { EnforcedTrade } from '../market/enforced-trades.ts'
 import { LIQUIDATOR } from '../market/holders.ts'
+import { distress } from '../market/testing/distress.ts'
 import { venueCadences, venueLimits } from './limits.ts'
 import { ScriptedClient } from './testing/scripted-client.ts'
 import { addressOf } from './traders.ts'
@@ -12,7 +13,7 @@ import { Venue } from './venue.ts'
 const START_MS = Date.UTC(2026, 2, 3, 4, 5, 20)
 const MINUTE_MS = 60_000
 const MINUTES = 40
-const distress = { oneIn: 2, untilMs: START_MS + MINUTES * MINUTE_MS }
+const newFates = distress({ oneIn: 2, untilMs: START_MS + MINUTES * MINUTE_MS })
 
 type FillWire = {
   readonly tid: number
@@ -28,7 +29,7 @@ type TradeWire = { readonly coin: string; readonly tid: number; readonly users: 
 describe('userFillsByTime of the simulated venue', () => {
   const clock = new ManualClock(START_MS)
   const venue = new Venue({
-    ...{ market: waveMarket(2), clock, distress },
+    ...{ market: waveMarket(2), clock, newFates },
     limits: venueLimits,
     cadences: { ...venueCadences, blockMs: 1_000 },
   })
@@ -44,7 +45,7 @@ describe('userFillsByTime of the simulated venue', () => {
   beforeAll(() => {
     for (const coin of ['WAVE0', 'WAVE1']) client.subscribe({ type: 'trades', coin })
     clock.advance(MINUTES * MINUTE_MS)
-    const reference = new Accounts(waveMarket(2), START_MS, distress)
+    const reference = new Accounts(waveMarket(2), START_MS, newFates)
     ledger = ['WAVE0', 'WAVE1'].flatMap((coin) =>
       reference.enforcedTrades(coin, START_MS, clock.nowMs() - 1_000),
     )

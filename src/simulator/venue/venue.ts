@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Clock } from '../../domain/clock.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
-import type { Distress } from '../market/distress.ts'
+import type { NewFates } from '../market/coin-positions.ts'
 import type { Market, NewListing, Trade } from '../market/market.ts'
 import { candleIntervalMs } from '../market/market.ts'
 import { drift, noiseKey, uniform } from '../market/noise.ts'
@@ -80,8 +80,8 @@ export class Venue implements SessionHost {
     readonly market: Market
     /** Builder-deployed dexes; none if absent. */
     readonly builders?: readonly BuilderDex[]
-    /** Makes liquidations frequent; they follow from the market alone if absent. */
-    readonly distress?: Distress
+    /** Without it liquidations follow from the market alone. */
+    readonly newFates?: NewFates
     readonly clock: Clock
     readonly limits: VenueLimits
     readonly cadences: VenueCadences
@@ -91,7 +91,7 @@ export class Venue implements SessionHost {
       options.market,
       options.builders ?? [],
       this.#viewMs(),
-      options.distress,
+      options.newFates,
     )
     this.limits = options.limits
     this.#addresses = new Addresses(options.limits)

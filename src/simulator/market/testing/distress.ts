@@ -1,10 +1,10 @@
-import { MINUTE_MS } from './lot-bar.ts'
-import type { MaintenanceTier } from './margin.ts'
-import { maintenanceUsd, modelLiquidationPrice } from './margin.ts'
-import { bits, uniform } from './noise.ts'
+import type { Fates, NewFates } from '../coin-positions.ts'
+import { MINUTE_MS } from '../lot-bar.ts'
+import type { MaintenanceTier } from '../margin.ts'
+import { maintenanceUsd, modelLiquidationPrice } from '../margin.ts'
+import { bits, uniform } from '../noise.ts'
 
-/** Makes liquidations frequent: without it they follow from the market alone. */
-export type Distress = {
+type Distress = {
   /** One in this many isolated positions is affected in a minute … */
   readonly oneIn: number
   /** … before this instant. */
@@ -28,8 +28,13 @@ const DANGER = 0.02
 const CLOSED_ONE_IN = 40
 const TICKS_A_MINUTE = 20
 
+/** Makes liquidations frequent. */
+export function distress(options: Distress): NewFates {
+  return (tiers, markAt) => new CoinDistress(options, tiers, markAt)
+}
+
 /** The positions of one coin that lose their margin, by draws. */
-export class CoinDistress {
+class CoinDistress implements Fates {
   readonly #options: Distress
   readonly #markAt: (timeMs: number) => number
   readonly #tiers: readonly MaintenanceTier[]
@@ -48,12 +53,6 @@ export class CoinDistress {
     this.#markAt = markAt
   }
 
-  /**
-   * What becomes of an isolated position.
-   * @param place of the position among those of the coin
-   * @param sizeBase negative for a short
-   * @returns its new margin less what was paid for it, `close` if its holder closes it, null for no change
-   */
   fateOf(
     place: number,
     { sizeBase, rawUsd }: { readonly sizeBase: number; readonly rawUsd: number },
