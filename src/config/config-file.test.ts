@@ -1,6 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { parse } from 'smol-toml'
+import { describe, expect, test, vi } from 'vitest'
 import { parseConfigFile } from './config-file.ts'
 import { serveOptions } from './serve.ts'
+
+vi.mock('smol-toml', { spy: true })
 
 const parsed = (text: string) => parseConfigFile(text, 'x.toml', serveOptions)
 const problemsOf = (text: string) => parsed(text).problems
@@ -93,9 +96,25 @@ test.each([
   [3, 'with the name of its table', 'source-url.okx = []\n\nsource-url.port = "1"\n'],
   [4, 'in a table of several lines', 'source-url = {\n okx = [\n ],\n port = "1",\n}\n'],
   [3, 'at the end of a table of several lines', 'source-url = {\n okx = "a",\n port = "1" }\n'],
+  [4, 'after a comma of its own', 'source-url = { # {\n okx = "a, {"\n\n , port = "1" # }\n}\n'],
+  [
+    5,
+    'below a table with a text of several lines',
+    'source-url = { okx = """\n}\n""""\n}\nport = "x"',
+  ],
   [4, 'as a table in a table', '[source-url]\nokx = []\n\n[source-url.port]\nx = 1\n'],
 ])('line %i is that of a key %s', (line, _where, text) => {
   expect(problemsOf(text).at(-1)).toMatch(new RegExp(`^x\\.toml:${line}: port `))
+})
+
+test('the lines of long statements take work in proportion to their length', () => {
+  const items = Array.from({ length: 2_000 }, () => ' "a",\n').join('')
+  const members = Array.from({ length: 2_000 }, (_, at) => ` okx.a${at} = 1,\n`).join('')
+  const text = `facilitator-url = [\n${items}]\nsource-url = {\n${members} port = 1\n}\n`
+  vi.mocked(parse).mockClear()
+  expect(problemsOf(text).at(-1)).toMatch(/^x\.toml:4004: port is in the table/)
+  const parsedChars = vi.mocked(parse).mock.calls.reduce((sum, [part]) => sum + part.length, 0)
+  expect(parsedChars).toBeLessThan(4 * text.length)
 })
 
 test('a quoted key in a table is not repeated: it can be a URL with a password', () => {

@@ -203,27 +203,63 @@ function shownKey(key: string): string {
   return /^[\w-]+$/.test(key) ? key : 'a quoted key'
 }
 
-/**
- * Lines of all keys and members of tables. The parser reports lines of syntax errors only, so it parses each statement
- * by itself, below its header. What a table of several lines has so far ends with the next brace.
- */
+/** A text, a comment, a bracket or the end of a line. */
+const TOKEN =
+  /"""[^"\\]*(?:(?:\\[\s\S]|"(?!""))[^"\\]*)*"{3,5}|'''[^']*(?:'(?!'')[^']*)*'{3,5}|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|'[^'\n]*'|#[^\n]*|[[\]{}\n]/g
+
+/** A statement of a valid document, or a part of it. */
+type Part = { readonly line: number; readonly text: string }
+
+/** `members`: of an inline table, from the lines below its first one. */
+type Statement = Part & { readonly members: readonly Part[] }
+
+/** Lines of all keys and members of tables. The parser reports none, so it parses each statement by itself, below its header. */
 function keyLines(text: string): ReadonlyMap<string, number> {
   const lines = new Map<string, number>()
   let header = ''
-  let statement = ''
-  let line = 1
-  for (const [at, next] of text.split('\n').entries()) {
-    statement += `${next}\n`
-    const whole = parsed(header + statement)
-    const table = whole ?? parsed(`${header}${statement}}`)
-    if (table === null) continue
-    for (const path of pathsIn(table)) if (!lines.has(path)) lines.set(path, line)
-    line = at + 2
-    if (whole === null) continue
+  for (const { line, text: statement, members } of statementsOf(text)) {
+    const table = parse(header + statement)
+    const paths = new Set(pathsIn(table).filter((path) => !lines.has(path)))
+    const [key = ''] = Object.keys(table)
+    for (const member of members)
+      for (const name of Object.keys(parse(`table = {${member.text}`)['table'] ?? {})) {
+        const path = pathOf(key, name)
+        if (paths.delete(path)) lines.set(path, member.line)
+      }
+    for (const path of paths) lines.set(path, line)
     if (statement.trimStart().startsWith('[')) header = statement
-    statement = ''
   }
   return lines
+}
+
+/** A line that ends in no bracket ends a statement; one that ends in the braces of a table ends some of its members. */
+function* statementsOf(text: string): Generator<Statement> {
+  const open: string[] = []
+  let [line, startLine, startAt, memberLine, memberAt] = [1, 1, 0, 1, 0]
+  let members: Part[] = []
+  const memberUntil = (end: number) => text.slice(memberAt, end).replace(/^\s*,/, '')
+  for (const { 0: token, index } of `${text}\n`.matchAll(TOKEN)) {
+    const end = index + token.length
+    if (token === '[' || token === '{') open.push(token)
+    else if (token === ']' || token === '}') open.pop()
+    else if (token !== '\n') line += token.split('\n').length - 1
+    else {
+      line += 1
+      if (open.length > 1 || open[0] === '[') continue
+      if (memberAt > startAt) {
+        const isLast = open.length === 0
+        members.push({ line: memberLine, text: `${memberUntil(end)}${isLast ? '' : '}'}` })
+      }
+      if (open.length === 0) {
+        yield { line: startLine, text: text.slice(startAt, end), members }
+        members = []
+        startLine = line
+        startAt = end
+      }
+      memberLine = line
+      memberAt = end
+    }
+  }
 }
 
 function parsed(text: string): Table | null {
