@@ -1,5 +1,6 @@
 import type { SettleResponse } from '../client/client.ts'
 import { isRecord, parsedJson } from '../domain/json.ts'
+import { repeatedName } from './repeated-name.ts'
 
 /** An answer with its receipt: what "Save" writes, and a subset of what `perpscope buy --json` prints. */
 export type AnswerFile = {
@@ -34,7 +35,9 @@ export function answerText({ answer }: AnswerFile): string {
  * @throws AnswerFileError
  */
 export function readAnswerFile(text: string, header = ''): AnswerFile {
-  const value = parsed(text, 'The answer is not a JSON object.')
+  const value = parsedJson(text)
+  if (!isRecord(value)) throw new AnswerFileError('The answer is not a JSON object.')
+  refuseRepeated(text, 'text')
   const { path, answer, receipt, content, structuredContent, _meta } = value
   if (isRecord(answer))
     return {
@@ -63,21 +66,31 @@ function fromHeader(header: string): unknown {
     throw new AnswerFileError(
       'The receipt is missing. Add the PAYMENT-RESPONSE header of the response.',
     )
-  try {
-    return JSON.parse(atob(trimmed))
-  } catch {
+  const text = decoded(trimmed)
+  const receipt = parsedJson(text)
+  if (receipt === undefined)
     throw new AnswerFileError('The PAYMENT-RESPONSE header is not JSON in base64.')
+  refuseRepeated(text, 'PAYMENT-RESPONSE header')
+  return receipt
+}
+
+/** '' for what is not base64. */
+function decoded(base64: string): string {
+  try {
+    return atob(base64)
+  } catch {
+    return ''
   }
+}
+
+function refuseRepeated(text: string, source: string): void {
+  const repeated = repeatedName(text)
+  if (repeated !== null)
+    throw new AnswerFileError(`The ${source} names ${JSON.stringify(repeated)} twice.`)
 }
 
 function receiptOf(value: unknown): SettleResponse {
   if (isRecord(value) && typeof value['transaction'] === 'string')
     return value as unknown as SettleResponse
   throw new AnswerFileError('The receipt is missing or names no transaction.')
-}
-
-function parsed(text: string, message: string): Readonly<Record<string, unknown>> {
-  const value = parsedJson(text)
-  if (isRecord(value)) return value
-  throw new AnswerFileError(message)
 }

@@ -309,6 +309,13 @@ describe('what the check reads', () => {
     ['a list', '[]', '', /not a JSON object/],
     ['an answer alone', '{"coin":"ETH"}', '', /receipt is missing/],
     ['a broken header', '{"coin":"ETH"}', '%%%', /not JSON in base64/],
+    ['a text with two values of a member', '{"coin":"ETH","coin":"BTC"}', '', /names "coin" twice/],
+    [
+      'a header with two values of a member',
+      '{"coin":"ETH"}',
+      btoa('{"transaction":"0x1","extensions":{"a":1,"\\u0061":2}}'),
+      'The PAYMENT-RESPONSE header names "a" twice.',
+    ],
     ['an answer that cost nothing', '{"answer":{},"receipt":null}', '', /receipt is missing/],
   ])('is not %s', (_what, text, header, message) => {
     expect(() => readAnswerFile(text, header)).toThrow(message)

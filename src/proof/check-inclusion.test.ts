@@ -125,6 +125,12 @@ describe('the proof of a claim', () => {
   )
 })
 
+test('a claim that gives a member two values is not read', () => {
+  const text = JSON.stringify(published)
+  expect(readClaimFile(text)).not.toBeNull()
+  expect(readClaimFile(text.replace('{', '{"rule":"vote.other@1",'))).toBeNull()
+})
+
 describe('the anchor of a proof', () => {
   const body = proofOf(CANONICAL, Date.UTC(2026, 0, 1, 12))
   const { claim } = fileOf({ ...published, rule: 'vote.trend@1' })

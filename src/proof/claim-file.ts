@@ -1,5 +1,6 @@
 import { claimText } from '../domain/claim-text.ts'
 import type { Claim } from '../domain/track-record.ts'
+import { repeatedName } from './repeated-name.ts'
 
 /** A claim as `/track-record/{family}/claims` gives it, and the text of it that the proof log knows. */
 export type ClaimFile = {
@@ -7,7 +8,7 @@ export type ClaimFile = {
   readonly text: string
 }
 
-/** @returns null for anything else than one claim */
+/** @returns null for anything else than one claim that names each member once */
 export function readClaimFile(text: string): ClaimFile | null {
   try {
     const claim = JSON.parse(text) as Partial<Claim> | null
@@ -17,7 +18,9 @@ export function readClaimFile(text: string): ClaimFile | null {
       Number.isSafeInteger(claim.madeAtMs) &&
       Number.isSafeInteger(claim.horizonMs) &&
       typeof claim.statement === 'object'
-    return isClaim ? { claim: claim as Claim, text: claimText(claim as Claim) } : null
+    return isClaim && repeatedName(text) === null
+      ? { claim: claim as Claim, text: claimText(claim as Claim) }
+      : null
   } catch {
     return null
   }

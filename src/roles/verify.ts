@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import Table from 'cli-table3'
 import type { Hex } from 'viem'
-import { createPublicClient, http, TransactionNotFoundError } from 'viem'
+import { createPublicClient, http, isAddress, TransactionNotFoundError } from 'viem'
 import { UsageError } from '../config/usage.ts'
 import type { VerifyOptions } from '../config/verify.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import { hostOf } from '../domain/host-of.ts'
-import { parsedJson } from '../domain/json.ts'
+import { isRecord, parsedJson } from '../domain/json.ts'
 import { nodeReason } from '../payment/node-error.ts'
 import type { AnswerFile } from '../proof/answer-file.ts'
 import { AnswerFileError, answerText, readAnswerFile } from '../proof/answer-file.ts'
@@ -23,7 +23,6 @@ import {
 import { checkTitles, verdictOf } from '../proof/check-verdict.ts'
 import type { ClaimFile } from '../proof/claim-file.ts'
 import { readClaimFile } from '../proof/claim-file.ts'
-import { repeatedName } from '../proof/repeated-name.ts'
 import { recomputedStep } from './recomputed-answer.ts'
 
 const STDIN = 0
@@ -43,9 +42,6 @@ export async function verify(
   write: (text: string) => void,
 ): Promise<number> {
   const text = textOf(path)
-  const repeated = repeatedName(text)
-  if (repeated !== null)
-    throw new OperatingError('unverifiable', `the file names ${JSON.stringify(repeated)} twice`)
   const claim = readClaimFile(text)
   const steps = claim === null ? await answerSteps(text, options) : await claimSteps(claim, options)
   const verdict = verdictOf(steps)
@@ -60,8 +56,8 @@ async function answerSteps(
   if (rpcUrl !== undefined && url === undefined)
     throw new UsageError('--rpc-url needs --url: the service names the anchor')
   const file = fileOf(text, receipt)
-  const named = url === undefined ? undefined : await receiptSigner(url)
-  const steps = [...(await checkAnswer(file, signer ?? named ?? null))]
+  const named = signer ?? (url === undefined ? null : await receiptSigner(url))
+  const steps = [...(await checkAnswer(file, named))]
   if (url !== undefined) {
     const { status, body } = await fetched(url + proofPath(answerText(file)))
     const included = checkInclusion(answerText(file), status, body)
@@ -136,10 +132,17 @@ function fileOf(text: string, receipt: string): AnswerFile {
   }
 }
 
-async function receiptSigner(url: string): Promise<string | undefined> {
-  const { body } = await fetched(`${url}/.well-known/x402`)
-  const named = (body as { readonly receipt_signer?: unknown } | null)?.receipt_signer
-  return typeof named === 'string' ? named : undefined
+/** null for a service that signs no receipts. */
+async function receiptSigner(service: string): Promise<string | null> {
+  const url = `${service}/.well-known/x402`
+  const { body } = await fetched(url)
+  const { receipt_signer: named = null } = isRecord(body) ? body : {}
+  if (named === null || isAddressText(named)) return named
+  throw new OperatingError('unverifiable', `the receipt_signer in ${url} is not a 0x address`)
+}
+
+function isAddressText(value: unknown): value is string {
+  return typeof value === 'string' && isAddress(value, { strict: false })
 }
 
 async function fetched(url: string): Promise<{ status: number; body: unknown }> {
