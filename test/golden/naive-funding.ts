@@ -1,9 +1,9 @@
 import type { MarketEvent } from '../../src/domain/event.ts'
-import { naiveSamples } from './naive-samples.ts'
 import { naivePercentile, naiveStatistics, naiveSteps, naiveZScore } from './naive-statistics.ts'
 
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
+const HOUR_MS = 3_600_000
+const LEAD_MS = 10_000
+const FRESH_MS = 15_000
 
 type Row = { readonly timeMs: number; rate: number; premium: number | null; settled: boolean }
 
@@ -96,11 +96,7 @@ function rowsOf(log: readonly MarketEvent[], coin: string): Row[] {
   const history = log.flatMap((event) =>
     event.kind === 'funding-history' && event.coin === coin ? event.rows : [],
   )
-  const estimates = naiveSamples(log, coin)
-    .filter(({ timeMs }) => (timeMs + MINUTE_MS) % HOUR_MS === 0)
-    // Samples loaded from history are no estimates of this engine.
-    .filter(({ timeMs }) => timeMs > (log[1]?.timeExchangeMs ?? 0))
-    .map(({ timeMs, rateHourly }) => ({ timeMs: timeMs + MINUTE_MS, rateHourly }))
+  const estimates = estimatesOf(log, coin)
   const hours = new Set([...history, ...estimates].map(({ timeMs }) => timeMs))
   return [...hours]
     .sort((one, other) => one - other)
@@ -113,6 +109,23 @@ function rowsOf(log: readonly MarketEvent[], coin: string): Row[] {
         history.findLast((row) => row.timeMs === timeMs)
       return { timeMs, rate: estimate?.rateHourly ?? Number.NaN, premium: null, settled: false }
     })
+}
+
+/** The rate ten seconds before each hour, if the context is at most 15 s old. */
+function estimatesOf(log: readonly MarketEvent[], coin: string) {
+  const contexts = log.filter((event) => event.kind === 'context' && event.coin === coin)
+  const hours = new Set(
+    log.slice(1).map((event) => Math.floor((event.timeExchangeMs + LEAD_MS) / HOUR_MS) * HOUR_MS),
+  )
+  return [...hours].flatMap((timeMs) => {
+    const readMs = timeMs - LEAD_MS
+    // An engine that starts later does not read it.
+    if (readMs <= (log[1]?.timeExchangeMs ?? 0)) return []
+    const context = contexts.findLast(({ timeExchangeMs }) => timeExchangeMs < readMs)
+    return context?.kind === 'context' && readMs - context.timeExchangeMs <= FRESH_MS
+      ? [{ timeMs, rateHourly: context.fundingRateHourly }]
+      : []
+  })
 }
 
 function statisticsOf(rows: readonly Row[]) {

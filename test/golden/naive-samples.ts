@@ -7,7 +7,6 @@ export type NaiveSample = {
   readonly timeMs: number
   readonly interest: number
   readonly mark: number
-  readonly rateHourly: number
 }
 
 /**
@@ -24,7 +23,6 @@ export function naiveSamples(log: readonly MarketEvent[], coin: string): NaiveSa
         timeMs: sample.timeMs,
         interest: sample.openInterestBase,
         mark: sample.markPrice,
-        rateHourly: sample.fundingRateHourly,
       })
   }
   const contexts = log.filter((event) => event.kind === 'context' && event.coin === coin)
@@ -39,7 +37,6 @@ export function naiveSamples(log: readonly MarketEvent[], coin: string): NaiveSa
       timeMs,
       interest: context.openInterestBase,
       mark: context.markPrice,
-      rateHourly: context.fundingRateHourly,
     })
   }
   return [...found.values()].sort((one, other) => one.timeMs - other.timeMs)

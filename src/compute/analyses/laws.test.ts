@@ -144,10 +144,10 @@ describe.each(analyses.coin.map((analysis) => ({ id: analysis.contract.id, analy
     )
 
     test('an engine restored in the middle of a session gives the same answers', () => {
-      const { nowMs, first, restored } = restartedSession()
-      expect(answerOf(documentIn(restored, id), nowMs)).toEqual(
-        answerOf(documentIn(first, id), nowMs),
-      )
+      for (const { hour, nowMs, first, restored } of restartedSession())
+        expect(answerOf(documentIn(restored, id), nowMs), `the hour is ${hour}`).toEqual(
+          answerOf(documentIn(first, id), nowMs),
+        )
     })
 
     test('a delisted coin is not rendered', () => {
@@ -412,23 +412,25 @@ function remembered(
 type Documents = ReadonlyMap<string, Document>
 
 type RestartedSession = {
+  /** How the funding of the last hour is known. */
+  readonly hour: 'estimated' | 'settled'
   readonly nowMs: number
   readonly first: Documents
   readonly restored: Documents
 }
 
-let restarted: RestartedSession | null = null
+let restarted: readonly RestartedSession[] | null = null
 
 /**
  * By an engine that runs through a session, and by one restored in it: a whole hour and its minutes before the restart
  * are live figures to the first one, and history to the other.
  */
-function restartedSession(): RestartedSession {
+function restartedSession(): readonly RestartedSession[] {
   restarted ??= runRestartedSession()
   return restarted
 }
 
-function runRestartedSession(): RestartedSession {
+function runRestartedSession(): readonly RestartedSession[] {
   const session = new Session('BTC', NOW_MS, SEED)
   const tape = withMonth(session.warm())
   const first = processorOf(tape)
@@ -440,12 +442,18 @@ function runRestartedSession(): RestartedSession {
   for (const event of remembered(tape, history, session.nowMs)) restored.process([event])
   // A restart takes longer than the quotes before it are good for.
   session.pause(8_000)
-  for (const batch of [[settledHour(session.nowMs)], ...eventsOf(session, 5 * MINUTE_MS)]) {
-    first.process(batch)
-    restored.process(batch)
+  const after = (hour: RestartedSession['hour'], batches: Iterable<Batch>): RestartedSession => {
+    for (const batch of batches) {
+      first.process(batch)
+      restored.process(batch)
+    }
+    const { nowMs } = session
+    return { hour, nowMs, first: documentsOf(first, nowMs), restored: documentsOf(restored, nowMs) }
   }
-  const { nowMs } = session
-  return { nowMs, first: documentsOf(first, nowMs), restored: documentsOf(restored, nowMs) }
+  return [
+    after('estimated', eventsOf(session, 3 * MINUTE_MS)),
+    after('settled', [[settledHour(session.nowMs)], ...eventsOf(session, 2 * MINUTE_MS)]),
+  ]
 }
 
 /** The venue's record of the hour, which replaces the estimate. */

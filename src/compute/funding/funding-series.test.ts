@@ -2,7 +2,7 @@ import { test as property } from '@fast-check/vitest'
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { naiveStatistics } from '../../../test/golden/naive-statistics.ts'
-import type { FundingRow, MarketSample } from '../../domain/history.ts'
+import type { FundingRow } from '../../domain/history.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import { newMarket } from '../testing/new-market.ts'
@@ -44,11 +44,9 @@ describe('funding series', () => {
     expect(day(BOUNDARY_MS + HOUR_MS), 'an hour later').toMatchObject({ count: 2 })
   })
 
-  test('the running rate a minute before the hour is its estimate until the record arrives', () => {
-    coin.sample(sample(-2 * MINUTE_MS, 1e-6))
-    coin.sample(sample(-MINUTE_MS, 2e-6))
+  test('the running rate before the hour is its estimate until the record arrives', () => {
+    coin.estimate(estimate(0, 2e-6))
     expect(recordsOf(series.windows(BOUNDARY_MS - 1), 24), 'the hour is not over').toEqual([])
-    coin.sample(sample(0, 9e-6))
     expect(recordsOf(series.windows(NOW_MS), 24)).toEqual([
       { timeMs: BOUNDARY_MS, rateHourly: 2e-6, premium: null, isSettled: false },
     ])
@@ -60,8 +58,8 @@ describe('funding series', () => {
 
   test('lets no estimate replace the record of the venue', () => {
     tell(row(0, 3e-6))
-    tell({ ...row(0, 5e-6), isSettled: false })
-    coin.sample(sample(-MINUTE_MS, 6e-6))
+    tell(estimate(0, 5e-6))
+    coin.estimate(estimate(0, 6e-6))
     expect(recordsOf(series.windows(NOW_MS), 1)).toMatchObject([
       { rateHourly: 3e-6, isSettled: true },
     ])
@@ -183,17 +181,6 @@ function row(hour: number, rateHourly: number): FundingRow {
   return { coin: 'BTC', timeMs, rateHourly, premium: null, isSettled: true }
 }
 
-function sample(offMs: number, fundingRateHourly: number): MarketSample {
-  return {
-    coin: 'BTC',
-    timeMs: BOUNDARY_MS + offMs,
-    markPrice: 110,
-    oraclePrice: 110,
-    openInterestBase: 5,
-    dayNotional: 1,
-    fundingRateHourly,
-    premium: null,
-    spreadBps: null,
-    impactSpreadBps: null,
-  }
+function estimate(hour: number, rateHourly: number): FundingRow {
+  return { ...row(hour, rateHourly), isSettled: false }
 }

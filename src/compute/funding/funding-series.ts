@@ -1,6 +1,6 @@
 import type { CoinEvent, VenueFundingsEvent } from '../../domain/event.ts'
-import type { FundingRow, MarketSample } from '../../domain/history.ts'
-import { FUNDING_STEP_MS, SAMPLE_STEP_MS } from '../../domain/history.ts'
+import type { FundingRow } from '../../domain/history.ts'
+import { FUNDING_STEP_MS } from '../../domain/history.ts'
 import type { CoinTracker } from '../market/coin-tracker.ts'
 import { coinTracker } from '../market/coin-tracker.ts'
 import { rate } from '../render/significance.ts'
@@ -49,8 +49,8 @@ export function recordsOf(
 }
 
 /**
- * Hourly funding of the last month. The rate a minute before an hour is its estimate until the venue's record arrives,
- * which no estimate replaces.
+ * Hourly funding of the last month. The running rate shortly before an hour is its estimate until the venue's record
+ * arrives, which no estimate replaces.
  */
 export class FundingSeries implements CoinTracker {
   readonly inputs = ['funding-history', 'venue-fundings'] as const
@@ -68,11 +68,9 @@ export class FundingSeries implements CoinTracker {
     else if (event.kind === 'venue-fundings') this.#venueFundings = event
   }
 
-  sample({ coin, timeMs, fundingRateHourly }: MarketSample): void {
-    const hourMs = timeMs + SAMPLE_STEP_MS
-    if (hourMs % FUNDING_STEP_MS !== 0) return
-    const estimate = { rateHourly: fundingRateHourly, premium: null, isSettled: false }
-    this.#record({ coin, timeMs: hourMs, ...estimate })
+  /** The one that history stores, so that an engine restarted before the record has the same. */
+  estimate(funding: FundingRow): void {
+    this.#record(funding)
   }
 
   /**

@@ -7,7 +7,7 @@ import type {
   MarketEvent,
   TopOfBookEvent,
 } from '../../domain/event.ts'
-import type { MarketSample } from '../../domain/history.ts'
+import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { BestQuote } from '../book/best-quote.ts'
 import { midOf, newerQuote } from '../book/best-quote.ts'
@@ -129,6 +129,11 @@ export class CoinMarket {
   /** Passes the sample of a minute to the trackers. */
   sample(sample: MarketSample): void {
     for (const tracker of this.#trackers.all) tracker.sample?.(sample)
+  }
+
+  /** Passes the estimate of an hour's funding to the trackers. */
+  estimate(funding: FundingRow): void {
+    for (const tracker of this.#trackers.all) tracker.estimate?.(funding)
   }
 
   /** The connection of its candles and trades was lost. @param atVenueMs by the venue's clock */

@@ -1,6 +1,6 @@
 import type { Bar } from '../../domain/bar.ts'
 import type { CoinEvent } from '../../domain/event.ts'
-import type { MarketSample } from '../../domain/history.ts'
+import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { Timeframe } from '../../domain/timeframe.ts'
 import type { CandleLadder } from '../candles/candle-ladder.ts'
@@ -22,6 +22,8 @@ export interface CoinTracker {
   closed?(timeframe: Timeframe, bar: Bar): void
   /** Called with the sample of each minute that history stores. */
   sample?(sample: MarketSample): void
+  /** Called with the estimate of each hour's funding that history stores. */
+  estimate?(funding: FundingRow): void
   /** State for the checkpoint; absent where history restores all of it. */
   save?(): Float64Array
   /** @returns false for numbers of another version: the tracker then begins empty */

@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../domain/event.ts'
+import { fundingSeries } from '../funding/funding-series.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, book, context, universe } from '../testing/tape.ts'
+import type { CoinMarket } from './coin-market.ts'
 import { MarketSampler } from './market-sampler.ts'
 import type { MarketState } from './market-state.ts'
 
@@ -145,6 +147,10 @@ describe('market sampler', () => {
     hear(context('BTC', { fundingRateHourly: 1e-9, ...at(BOUNDARY_MS + 1_000) }))
     expect(sampler.take().fundings).toEqual([
       { coin: 'BTC', timeMs: BOUNDARY_MS, rateHourly: 5e-5, premium: null, isSettled: false },
+    ])
+    const { week } = (market.coin('BTC') as CoinMarket).of(fundingSeries).windows(BOUNDARY_MS)
+    expect(week, 'the answers have the one that history stores').toEqual([
+      { timeMs: BOUNDARY_MS, rateHourly: 5e-5, premium: null, isSettled: false },
     ])
   })
 

@@ -57,7 +57,9 @@ export class MarketSampler {
     if (!Number.isNaN(readAtMs)) {
       for (const coin of market.coins()) {
         const estimate = estimateOf(coin, readAtMs)
-        if (estimate !== null) this.#fundings.push(estimate)
+        if (estimate === null) continue
+        this.#fundings.push(estimate)
+        coin.estimate(estimate)
       }
       this.#dropped += cut(this.#fundings, FUNDINGS_MAX)
     }
