@@ -84,6 +84,21 @@ describe('document of the track record', () => {
     expect(old).toMatchObject({ as_of: isoDay(FIRST_DAY + 14), open: 0 })
   })
 
+  test('a rule that is not claimed now says until when it was, and keeps its figures', () => {
+    const until = (view: string, nowMs: number) =>
+      shown(view, market, nowMs).records.map(
+        (row: { readonly claimed_until_iso: string | null }) => row.claimed_until_iso,
+      )
+    const newestMs = Math.max(...record.cells.map(({ newestMadeMs }) => newestMadeMs))
+    expect(until('zone', newestMs + 2 * DAY_MS)).toEqual([null])
+    expect(until('zone', newestMs + 2 * DAY_MS + 1)).toEqual([new Date(newestMs).toISOString()])
+    expect(shown('zone', market, newestMs + 9 * DAY_MS).records[0].windows).toEqual(
+      shown('zone').records[0].windows,
+    )
+    const [old] = shown('graveyard').records
+    expect(old.claimed_until_iso).toMatch(`${isoDay(FIRST_DAY + 13)}T`)
+  })
+
   test('a window of 90 days has no more of them', () => {
     const long = newMarket(new PulsePool(3))
     recordOf(200, (day) => [plantedClaim(day, ...event(0.5, day % 3 > 0))], long.of(trackRecord))

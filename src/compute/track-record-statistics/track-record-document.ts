@@ -13,7 +13,7 @@ import type { Form, RecordFigures } from './figures.ts'
 import { figuresOf } from './figures.ts'
 import { isoDay } from './record-member.ts'
 import type { RecordStatus, StatusChange } from './status.ts'
-import { isDead, trackRecord } from './track-record.ts'
+import { isClaimed, isDead, trackRecord } from './track-record.ts'
 import { TrackRecordAnswer } from './track-record-schema.ts'
 
 const PERIOD_MS = 60_000
@@ -27,6 +27,8 @@ type GatheredCell = CellKey & {
   readonly status: RecordStatus
   readonly firstDay: number
   readonly open: number
+  /** null while the rule is claimed. */
+  readonly claimedUntilMs: number | null
   readonly isDead: boolean
   /** Of all closed days, joined. */
   readonly blocks: Float64Array
@@ -51,6 +53,7 @@ export const trackRecordDocument: MarketDocumentKind<readonly GatheredCell[]> = 
     market.of(trackRecord).cells.map((cell) => ({
       ...cell.key,
       ...{ form: cell.form, status: cell.status, firstDay: cell.firstDay, open: cell.open },
+      claimedUntilMs: isClaimed(cell, nowMs) ? null : cell.newestMadeMs,
       ...{ isDead: isDead(cell, nowMs), bins: cell.bins },
       blocks: cell.joinedBlocks,
       changes: cell.changes,
@@ -108,6 +111,7 @@ function shortRow(cell: GatheredCell) {
     status: cell.status,
     since: isoDay(cell.firstDay),
     as_of: asOf([cell]),
+    claimed_until_iso: cell.claimedUntilMs === null ? null : isoInstant(cell.claimedUntilMs),
     // Open claims of a rule that is removed are dropped without an outcome.
     open: cell.isDead ? 0 : cell.open,
     windows: windowsOf(cell, ['since']),

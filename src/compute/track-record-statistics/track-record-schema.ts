@@ -70,6 +70,11 @@ const RecordRow = Type.Object(
     ),
     since: day('First day of the record'),
     as_of: nullable(day('Claims made before this day are counted; null before any')),
+    claimed_until_iso: nullable(
+      text(
+        'Time of the newest claim of a rule that has made none for 2 days: it is not claimed now, such as zone.liquidated without a source of all liquidations. null while it is claimed.',
+      ),
+    ),
     open: count('Claims without an outcome yet.'),
     windows: Type.Array(windowMember, {
       description: 'Figures over the last days; since alone in the list of all families.',

@@ -11,6 +11,8 @@ import type { Form } from './figures.ts'
 const LAYOUT = 1
 /** Rules, horizons and classes together, dead rules included; claims of further ones are not recorded. */
 const CELLS_MAX = 512
+/** Every class of coins has a draw of a rule on most days. */
+const UNCLAIMED_AFTER_MS = 2 * DAY_MS
 /** A rule that made no claim for this long is dead. */
 const DEAD_AFTER_MS = 30 * DAY_MS
 
@@ -83,6 +85,11 @@ export class TrackRecord implements MarketTracker {
 }
 
 export const trackRecord = marketTracker('market/track-record', () => new TrackRecord())
+
+/** Whether its rule has made a claim in the last two days. */
+export function isClaimed({ newestMadeMs }: Pick<RecordCell, 'newestMadeMs'>, nowMs: number) {
+  return nowMs - newestMadeMs <= UNCLAIMED_AFTER_MS
+}
 
 /** Whether its rule has made no claim for 30 days. */
 export function isDead({ newestMadeMs }: Pick<RecordCell, 'newestMadeMs'>, nowMs: number): boolean {

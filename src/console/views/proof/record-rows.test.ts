@@ -7,6 +7,7 @@ const backtest = { ...head, ...figures, status: 'not_supported', until_iso: '202
 const live = (status: string, reliability = [{ n: 10, stated: 0.55, happened: 0.5 }]) => ({
   ...head,
   ...{ status, since: '2026-01-01', windows: [{ ...figures, lift: 2 }], reliability },
+  claimed_until_iso: null,
 })
 
 test.each([
@@ -21,6 +22,15 @@ test.each([
 test('a record without a backtest is shown as it is', () => {
   const [row] = recordRows({ records: [live('measuring')], backtests: [] })
   expect(row).toMatchObject({ evidence: 'live', status: 'measuring', day: '2026-01-01' })
+})
+
+test('a rule that is not claimed now has the day of its newest claim', () => {
+  const ended = { ...live('supported'), claimed_until_iso: '2026-02-03T12:15:00.000Z' }
+  const rows = recordRows({
+    records: [live('supported'), { ...ended, horizon_hours: 4 }],
+    backtests: [],
+  })
+  expect(rows.map(({ claimedUntil }) => claimedUntil)).toEqual([null, '2026-02-03'])
 })
 
 test('bins of several rules add up by their claims', () => {

@@ -28,6 +28,7 @@ export type ReliabilityBin = {
 
 type LiveRecord = RecordHead & {
   readonly since: string
+  readonly claimed_until_iso: string | null
   readonly windows: readonly RecordFigures[]
   readonly reliability?: readonly ReliabilityBin[]
 }
@@ -39,6 +40,8 @@ export type RecordRow = RecordHead &
     readonly evidence: 'live' | 'backtest'
     /** Day since which it is live, or until which the recorded data reach. */
     readonly day: string
+    /** Day of the newest claim of a rule that is not claimed now. */
+    readonly claimedUntil: string | null
   }
 
 /** In the order of the backtests, then of the first claims. */
@@ -52,7 +55,7 @@ export function recordRows({
     const record = live.get(name)
     live.delete(name)
     return record === undefined || record.status === 'measuring'
-      ? { ...one, name, evidence: 'backtest', day: one.until_iso }
+      ? { ...one, name, evidence: 'backtest', day: one.until_iso, claimedUntil: null }
       : liveRow(record)
   })
   return [...recorded, ...Array.from(live.values(), liveRow)]
@@ -81,7 +84,9 @@ export function reliabilityOf({
 function liveRow(record: LiveRecord): RecordRow {
   const none = { n_eff: 0, lift: null, lift_low: null, lift_high: null, skill: null }
   const figures = record.windows.at(-1) ?? none
-  return { ...record, ...figures, name: nameOf(record), evidence: 'live', day: record.since }
+  const claimedUntil = record.claimed_until_iso?.slice(0, 'YYYY-MM-DD'.length) ?? null
+  const row = { ...record, ...figures, name: nameOf(record), claimedUntil }
+  return { ...row, evidence: 'live', day: record.since }
 }
 
 function nameOf({ rule, horizon_hours, coin_class }: RecordHead): string {

@@ -44,11 +44,18 @@ export function RecordTable({ rows }: { readonly rows: readonly RecordRow[] }) {
           <LiftInterval key="lift" row={row} />,
           plain(row.skill, 3),
           count(row.n_eff),
-          row.evidence === 'live' ? `live since ${row.day}` : `recorded until ${row.day}`,
+          evidenceOf(row),
         ],
       }))}
     />
   )
+}
+
+function evidenceOf({ evidence, day, claimedUntil }: RecordRow): string {
+  if (evidence === 'backtest') return `recorded until ${day}`
+  return claimedUntil === null
+    ? `live since ${day}`
+    : `live from ${day} until ${claimedUntil}, not claimed now`
 }
 
 function LiftInterval({ row: { lift, lift_low, lift_high } }: { readonly row: RecordRow }) {
