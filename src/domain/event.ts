@@ -239,6 +239,14 @@ type FillsReadEvent = Stamped & {
   readonly untilMs: number
 }
 
+/** Liquidations of one coin between these instants may be missing, although a source of all liquidations covers them. */
+type LiquidationGapEvent = Stamped & {
+  readonly kind: 'liquidation-gap'
+  readonly coin: string
+  readonly fromMs: number
+  readonly untilMs: number
+}
+
 /** Addresses of the venue's liquidator vaults, lower case. Replaces the previous list. */
 type LiquidatorVaultsEvent = Stamped & {
   readonly kind: 'liquidator-vaults'
@@ -271,6 +279,7 @@ type VenueEvent =
   | AccountPositionEvent
   | CollateralPricesEvent
   | LiquidationEvent
+  | LiquidationGapEvent
   | MarketWideEvent
 
 /** Venue events about no single coin that only trackers read. */
@@ -291,6 +300,7 @@ export function isOfThePast({ kind }: MarketEvent): boolean {
     case 'trade-gap':
     case 'liquidation':
     // Not by the venue's clock.
+    case 'liquidation-gap':
     case 'liquidation-feed':
       return true
     default:

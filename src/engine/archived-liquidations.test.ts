@@ -10,8 +10,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { collected } from '../../test/support/collected.ts'
 import type { PlantedTrade } from '../../test/support/node-fills.ts'
-import { blockLine, blockLines, hourPath, writeArchive } from '../../test/support/node-fills.ts'
+import {
+  blockLine,
+  blockLines,
+  hourPath,
+  ordinaryPairs,
+  writeArchive,
+} from '../../test/support/node-fills.ts'
 import type { MarketEvent } from '../domain/event.ts'
 import { fillsHours } from '../store/fills-folder.ts'
 import { ArchivedLiquidations } from './archived-liquidations.ts'
@@ -50,8 +57,12 @@ describe('archived liquidations', () => {
   async function given(source = archive()) {
     const steps: { readonly minute: number; readonly events: readonly MarketEvent[] }[] = []
     for (let minute = 0; minute <= 195; minute += 15)
-      steps.push({ minute, events: await source.until(START_MS + minute * MINUTE_MS) })
+      steps.push({ minute, events: await until(source, minute) })
     return steps
+  }
+
+  async function until(source: ArchivedLiquidations, minute: number) {
+    return (await collected(source.until(START_MS + minute * MINUTE_MS))).flat()
   }
 
   async function covered(source?: ArchivedLiquidations) {
@@ -112,20 +123,43 @@ describe('archived liquidations', () => {
   test('of hours before the first instant are not read', async () => {
     write([10, 70])
     const source = archive()
-    const events = await source.until(START_MS + 75 * MINUTE_MS)
+    const events = await until(source, 75)
     expect(events.filter(({ kind }) => kind === 'liquidation')).toHaveLength(1)
     expect(source.report().files).toBe(1)
-    expect(await archive().until(START_MS - HOUR_MS)).toEqual([])
+    expect(await until(archive(), -60)).toEqual([])
+  })
+
+  test('after a long time are given by hours, so that only two of them are in memory', async () => {
+    write([10, 59.9, 60, 70, 130])
+    const read: string[] = []
+    const source = new ArchivedLiquidations({
+      hours: fillsHours(dir),
+      isVault: () => false,
+      onFile: (path) => read.push(path),
+      onDamage: (text) => damage.push(text),
+    })
+    await until(source, 0)
+    const batches: { readonly files: number; readonly minutes: readonly number[] }[] = []
+    for await (const batch of source.until(START_MS + 195 * MINUTE_MS)) {
+      const trades = batch.filter(({ kind }) => kind === 'liquidation')
+      const minutes = trades.map(({ timeExchangeMs }) => (timeExchangeMs - START_MS) / MINUTE_MS)
+      batches.push({ files: read.length, minutes })
+    }
+    expect(batches).toEqual([
+      { files: 2, minutes: [10, 59.9, 60] },
+      { files: 3, minutes: [70, 130] },
+    ])
+    expect(source.report().coveredMs).toBe(179 * MINUTE_MS)
   })
 
   test('are due at their time, and when the coverage is to be stated again', async () => {
     write([3, 20])
     const source = archive()
     expect(source.isDue(START_MS - 1)).toBe(true)
-    await source.until(START_MS + 2 * MINUTE_MS)
+    await until(source, 2)
     expect(source.isDue(START_MS + 2 * MINUTE_MS + 9_999)).toBe(false)
     expect(source.isDue(START_MS + 2 * MINUTE_MS + 10_000)).toBe(true)
-    await source.until(START_MS + 3 * MINUTE_MS - 5_000)
+    await until(source, 3 - 1 / 12)
     expect(source.isDue(START_MS + 3 * MINUTE_MS)).toBe(true)
   })
 
@@ -186,13 +220,73 @@ describe('archived liquidations', () => {
     }
   })
 
-  test('in a file of another layout, or of another hour, are refused by its first line', async () => {
-    write([10])
-    change(START_MS, () => ['{"coin":"ETH","side":"A","time":"2026-07-15T09:01:00.0","px":"1"}'])
-    const layout = '20260715/9.gz:1 is not a line of node_fills or node_fills_by_block of the hour'
-    await expect(given()).rejects.toThrow(layout)
-    change(START_MS, () => [blockLine(1, START_MS + 4 * HOUR_MS, [])])
-    await expect(given()).rejects.toThrow(`${layout} 2026-07-15T09`)
+  test.each([
+    ['another layout', '{"coin":"ETH","side":"A","time":"2026-07-15T09:01:00.0","px":"1"}'],
+    ['another hour', blockLine(1, START_MS + 4 * HOUR_MS, [])],
+  ])('of a file of %s cover nothing and say so', async (_, line) => {
+    write([10, 70])
+    change(START_MS, (lines) => lines.map(() => line))
+    const source = archive()
+    expect(await covered(source)).toEqual([[60, 179]])
+    expect(damage).toEqual([
+      `${hourPath(dir, START_MS)}.gz has no line of node_fills or node_fills_by_block of the hour 2026-07-15T09`,
+    ])
+    expect(source.report()).toMatchObject({ linesUnreadable: 61, liquidations: 1 })
+  })
+
+  test('of a damaged first line do not cover it, as of any other line', async () => {
+    write([10, 70])
+    change(START_MS + HOUR_MS, ([first = '', ...others]) => [first.slice(1), ...others])
+    const source = archive()
+    expect(await covered(source)).toEqual([
+      [0, 59],
+      [61, 179],
+    ])
+    expect(damage).toEqual([`${hourPath(dir, START_MS + HOUR_MS)}.gz:1 has no fills`])
+    expect(source.report()).toMatchObject({ linesUnreadable: 1, liquidations: 2 })
+  })
+
+  test('of a file that is cut within a line do not cover its end', async () => {
+    write([10, 70])
+    const path = hourPath(dir, START_MS)
+    const text = gunzipSync(readFileSync(`${path}.gz`)).toString('utf8')
+    rmSync(`${path}.gz`)
+    writeFileSync(path, text.slice(0, -20))
+    expect(await covered()).toEqual([
+      [0, 58],
+      [60, 179],
+    ])
+    expect(damage).toEqual([`${path}:61 has no fills`])
+  })
+
+  test('of an older file that is torn near its end do not cover the seconds that it lost', async () => {
+    const line = (second: number) =>
+      JSON.stringify(ordinaryPairs({ ...trade(0), timeMs: START_MS + second * 1_000 })[0])
+    const lines = (from: number, until: number) =>
+      Array.from({ length: until - from }, (_, at) => line(from + at))
+    write([])
+    change(START_MS, () => lines(0, 3_600))
+    change(START_MS + HOUR_MS, () => lines(3_600, 3_700))
+    const path = `${hourPath(dir, START_MS)}.gz`
+    truncateSync(path, readFileSync(path).length - 4)
+    const [first, second] = await covered()
+    expect(first?.[1]).toBeLessThan(60)
+    expect(first?.[1]).toBeGreaterThan(59.8)
+    expect(second?.[0]).toBeCloseTo(60, 2)
+  })
+
+  test('that are invalid are missing of their coin alone', async () => {
+    write([10, 20.5])
+    change(START_MS, (lines) =>
+      lines.map((line, at) => (at === 10 ? line.replaceAll('"sz":"2"', '"sz":"0"') : line)),
+    )
+    const source = archive()
+    const events = (await given(source)).flatMap(({ events: some }) => some)
+    expect(events.filter(({ kind }) => kind === 'liquidation-gap')).toMatchObject([
+      { coin: 'ETH', fromMs: START_MS + 10 * MINUTE_MS, untilMs: START_MS + 10 * MINUTE_MS + 1 },
+    ])
+    expect(source.report()).toMatchObject({ linesDropped: 1, coveredMs: 179 * MINUTE_MS })
+    expect(damage).toEqual([`${hourPath(dir, START_MS)}.gz:11 has an invalid fill`])
   })
 
   test('in files that are there twice are given once', async () => {

@@ -5,7 +5,7 @@ import type { FillsHour } from '../store/fills-folder.ts'
 import { linesOf } from '../store/fills-folder.ts'
 import type { LiquidationFill } from '../streams/hyperliquid/wire/liquidation-fills.ts'
 import { liquidationEvents } from '../streams/hyperliquid/wire/liquidation-fills.ts'
-import type { CoveredSpan } from '../streams/liquidations/node-fills.ts'
+import type { CoveredSpan, FillGap } from '../streams/liquidations/node-fills.ts'
 import { NodeFills } from '../streams/liquidations/node-fills.ts'
 
 export type ArchiveOptions = {
@@ -14,7 +14,7 @@ export type ArchiveOptions = {
   /** Whether an account is a liquidator vault of the venue. */
   readonly isVault: (account: string) => boolean
   readonly onFile: (path: string) => void
-  /** Called once for each file with a damaged line or end. */
+  /** Called once for each file that is damaged or has another layout. */
   readonly onDamage: (text: string) => void
 }
 
@@ -36,7 +36,7 @@ const STATED_PERIOD_MS = 10_000
 
 /**
  * The liquidations of the venue's archive as events of a source that misses none, in the order of time and never before
- * their time. One hour of liquidations is in memory.
+ * their time. At most two hours of liquidations are in memory.
  */
 export class ArchivedLiquidations {
   readonly #options: ArchiveOptions
@@ -45,6 +45,8 @@ export class ArchivedLiquidations {
   /** Not given yet, ascending. */
   #fills: readonly LiquidationFill[] = []
   #spans: readonly CoveredSpan[] = []
+  /** Not given yet, ascending. */
+  #gaps: readonly FillGap[] = []
   #dueMs = Number.NEGATIVE_INFINITY
   readonly #counts = { files: 0, unreadable: 0, dropped: 0, liquidations: 0, coveredMs: 0 }
   #fromMs: number | null = null
@@ -61,10 +63,10 @@ export class ArchivedLiquidations {
   }
 
   /**
-   * What happened since the last call. The first one begins with its hour.
-   * @throws OperatingError for an unreadable file, and naming the line for one of another layout
+   * What happened since the last call, which may be long ago, in the order of time. The first one begins with its hour.
+   * @throws OperatingError for a file that cannot be read
    */
-  async until(atMs: number): Promise<Batch> {
+  async *until(atMs: number): AsyncGenerator<Batch> {
     const isFirst = this.#dueMs === Number.NEGATIVE_INFINITY
     if (isFirst) this.#hours = this.#hours.filter(({ startMs }) => startMs + HOUR_MS > atMs)
     for (
@@ -72,19 +74,15 @@ export class ArchivedLiquidations {
       hour !== undefined && hour.startMs <= atMs;
       hour = this.#hours[0]
     ) {
+      // The last fills of an hour can be in the file of the next one.
+      const before = this.#given(hour.startMs - HOUR_MS, atMs)
+      if (before.length > 0) yield before
       this.#hours = this.#hours.slice(1)
       await this.#read(hour)
     }
-    const at = { timeExchangeMs: atMs, timeReceivedMs: atMs }
-    const covered = this.#coveredUntil(atMs)
-    const due = this.#fillsUntil(atMs)
+    const batch = this.#given(atMs, atMs)
     this.#dueMs = Math.min(atMs + STATED_PERIOD_MS, this.#fills[0]?.timeMs ?? Infinity)
-    const liquidations = liquidationEvents(due, this.#options.isVault, atMs)
-    this.#counts.liquidations += liquidations.length
-    return [
-      ...covered.map((span) => ({ kind: 'liquidation-feed', ...span, ...at }) as const),
-      ...liquidations,
-    ]
+    if (batch.length > 0) yield batch
   }
 
   report(): ArchiveReport {
@@ -93,20 +91,35 @@ export class ArchivedLiquidations {
     return { ...counts, ...times, linesUnreadable: unreadable, linesDropped: dropped }
   }
 
+  #given(untilMs: number, atMs: number): Batch {
+    const at = { timeExchangeMs: atMs, timeReceivedMs: atMs }
+    const covered = this.#coveredUntil(untilMs)
+    const lost = this.#gaps.filter(({ fromMs }) => fromMs < untilMs)
+    this.#gaps = this.#gaps.slice(lost.length)
+    const fills = this.#fillsUntil(untilMs)
+    const liquidations = liquidationEvents(fills, this.#options.isVault, atMs)
+    this.#counts.liquidations += liquidations.length
+    return [
+      ...covered.map((span) => ({ kind: 'liquidation-feed', ...span, ...at }) as const),
+      ...lost.map((gap) => ({ kind: 'liquidation-gap', ...gap, ...at }) as const),
+      ...liquidations,
+    ]
+  }
+
   async #read({ startMs, paths }: FillsHour): Promise<void> {
     for (const path of paths) {
       this.#options.onFile(path)
       this.#counts.files += 1
       await this.#readFile(path, startMs)
     }
-    const { fills, spans } = this.#reader.take()
+    const { fills, spans, gaps } = this.#reader.take()
     this.#spans = [...this.#spans, ...spans]
-    // The last fills of an hour can be in the file of the next one.
+    this.#gaps = [...this.#gaps, ...gaps].sort((one, other) => one.fromMs - other.fromMs)
     this.#fills = [...this.#fills, ...fills].sort((one, other) => one.timeMs - other.timeMs)
   }
 
   async #readFile(path: string, startMs: number): Promise<void> {
-    let number = 0
+    let [number, readable] = [0, 0]
     let damage: string | null = null
     try {
       for await (const lines of linesOf(path))
@@ -114,16 +127,17 @@ export class ArchivedLiquidations {
           number += 1
           if (line === '') continue
           const state = this.#reader.read(line, startMs)
+          if (state !== 'unreadable') readable += 1
           if (state === 'read') continue
-          if (number === 1 && state === 'unreadable') throw wrongLayout(path, startMs)
           this.#counts[state] += 1
           damage ??= `${path}:${number} has ${state === 'dropped' ? 'an invalid fill' : 'no fills'}`
         }
+      if (readable === 0) damage = damage === null ? `${path} is empty` : otherLayout(path, startMs)
     } catch (cause) {
       if (!(cause instanceof OperatingError && cause.code === 'fills_damaged')) throw cause
+      this.#reader.lose()
       damage ??= `${cause.message} after line ${number}`
     }
-    if (number === 0) damage ??= `${path} is empty`
     if (damage !== null) this.#options.onDamage(damage)
   }
 
@@ -151,10 +165,7 @@ export class ArchivedLiquidations {
   }
 }
 
-function wrongLayout(path: string, startMs: number): OperatingError {
+function otherLayout(path: string, startMs: number): string {
   const hour = isoInstant(startMs).slice(0, 13)
-  return new OperatingError(
-    'fills_file',
-    `${path}:1 is not a line of node_fills or node_fills_by_block of the hour ${hour}`,
-  )
+  return `${path} has no line of node_fills or node_fills_by_block of the hour ${hour}`
 }

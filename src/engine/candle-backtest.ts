@@ -44,7 +44,7 @@ export async function* candleBacktest(
   const processor = new Processor({ coin: [], market: [] }, 'backtest')
   for (const { batches, nowMs } of candleSteps(coins, fromMs)) {
     for (const batch of batches) processor.process(batch)
-    if (liquidations !== undefined) processor.process(await liquidations.until(nowMs))
+    for await (const batch of liquidations?.until(nowMs) ?? []) processor.process(batch)
     // Each advance handles the closed bars of some coins.
     for (const _ of coins) processor.advance(nowMs)
     processor.records.takeHistory()

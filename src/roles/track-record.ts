@@ -123,7 +123,8 @@ async function* recordedClaims(
     }
     // Title and checksum say that a recorder of this format wrote them.
     for (const recorded of piece.values as readonly Recorded[]) {
-      if (archive?.isDue(recorded.atMs)) replay.add(await archive.until(recorded.atMs))
+      if (archive?.isDue(recorded.atMs))
+        for await (const batch of archive.until(recorded.atMs)) replay.add(batch)
       replay.process(recorded)
     }
     for (const claim of replay.takeClaims()) {

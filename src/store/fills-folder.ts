@@ -52,7 +52,7 @@ export function fillsHours(dir: string): readonly FillsHour[] {
 
 /**
  * Lines of a file, plain or gzipped, as many at a time as a chunk of it holds.
- * @throws OperatingError `fills_damaged` after the last line before the damage, and `fills_file` for an unreadable file
+ * @throws OperatingError `fills_damaged` after the last line before the damage, and `fills_file` if it cannot be read
  */
 export async function* linesOf(path: string): AsyncGenerator<readonly string[]> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
@@ -65,7 +65,10 @@ export async function* linesOf(path: string): AsyncGenerator<readonly string[]> 
       const lines = (rest + decoder.decode(bytes, { stream: true })).split('\n')
       rest = lines.pop() ?? ''
       if (rest.length > LINE_CHARS_MAX)
-        throw new OperatingError('fills_file', `${path} has no lines`)
+        throw new OperatingError(
+          'fills_damaged',
+          `${path} has no end of a line in 64 Mi characters`,
+        )
       yield lines
     }
   } catch (cause) {

@@ -107,6 +107,45 @@ describe('realised liquidations', () => {
     expect(tracker.observedFromMs).toBe(NOW_MS + 9)
   })
 
+  describe('of which a source lost some', () => {
+    const gap = (fromMs: number, untilMs: number) => {
+      const times = { timeExchangeMs: NOW_MS, timeReceivedMs: NOW_MS }
+      return { kind: 'liquidation-gap', coin: 'ETH', fromMs, untilMs, ...times } as const
+    }
+    const tracker = trackerOf([liquidation({ timeExchangeMs: NOW_MS })])
+    tracker.apply(gap(NOW_MS - 2 * HOUR_MS, NOW_MS - HOUR_MS))
+
+    test('are not whole while the loss is in the range', () => {
+      expect(tracker.hasAll(NOW_MS - 3 * HOUR_MS, NOW_MS - 2 * HOUR_MS)).toBe(true)
+      expect(tracker.hasAll(NOW_MS - 3 * HOUR_MS, NOW_MS - 2 * HOUR_MS + 1)).toBe(false)
+      expect(tracker.hasAll(NOW_MS - HOUR_MS - 1, NOW_MS)).toBe(false)
+      expect(tracker.hasAll(NOW_MS - HOUR_MS, NOW_MS)).toBe(true)
+      expect(tracker.isWhole(NOW_MS)).toBe(false)
+      expect(tracker.isWhole(NOW_MS + 23 * HOUR_MS - 1)).toBe(false)
+      expect(tracker.isWhole(NOW_MS + 23 * HOUR_MS)).toBe(true)
+    })
+
+    test('are so after a restart', () => {
+      const restored = new RealisedLiquidations()
+      expect(restored.restore(tracker.save())).toBe(true)
+      expect(restored.isWhole(NOW_MS)).toBe(false)
+      expect(restored.hasAll(NOW_MS - HOUR_MS, NOW_MS)).toBe(true)
+      const [header = [], rows = [], sums = []] = splitSections(tracker.save()) ?? []
+      expect(restored.restore(joinSections([header, rows, sums, [1]]))).toBe(false)
+    })
+
+    test('are removed after two days, and the oldest of many become one', () => {
+      const many = trackerOf([])
+      for (let at = 0; at < 100; at += 1)
+        many.apply(gap(NOW_MS + at * 1_000, NOW_MS + at * 1_000 + 1))
+      expect(splitSections(many.save())?.at(-1)).toHaveLength(2 * 64)
+      expect(many.hasAll(NOW_MS + 20_500, NOW_MS + 20_600)).toBe(false)
+      expect(many.hasAll(NOW_MS + 90_500, NOW_MS + 90_600)).toBe(true)
+      many.apply(gap(NOW_MS + 49 * HOUR_MS, NOW_MS + 49 * HOUR_MS + 1))
+      expect(splitSections(many.save())?.at(-1)).toHaveLength(2)
+    })
+  })
+
   test('memory is bounded: the oldest are removed, and the observation begins after them', () => {
     const tracker = new RealisedLiquidations()
     for (let at = 0; at < 20_000; at += 1)
@@ -149,7 +188,7 @@ describe('realised liquidations', () => {
         ] as const) {
           const [fromMs, untilMs] = [from, until].map((at) => START_MS + at * QUARTER_MS)
           const times = { fromMs: fromMs as number, untilMs: untilMs as number }
-          expect(one.hasAllSince(times.fromMs)).toBe(true)
+          expect(one.hasAll(times.fromMs, Number.POSITIVE_INFINITY)).toBe(true)
           expect(one.notional({ ...range, ...times })).toBe(notional(times.fromMs, times.untilMs))
           expect(notional(times.fromMs, times.untilMs)).toBeGreaterThan(0)
         }
@@ -164,9 +203,9 @@ describe('realised liquidations', () => {
 
     test('what is older than a day and an hour is not known', () => {
       const newestMs = all.at(-1)?.timeExchangeMs ?? Number.NaN
-      expect(tracker.hasAllSince(newestMs - 25 * HOUR_MS)).toBe(false)
-      expect(tracker.hasAllSince(newestMs - 25 * HOUR_MS + 1)).toBe(true)
-      expect(new RealisedLiquidations().hasAllSince(0)).toBe(true)
+      expect(tracker.hasAll(newestMs - 25 * HOUR_MS, Number.POSITIVE_INFINITY)).toBe(false)
+      expect(tracker.hasAll(newestMs - 25 * HOUR_MS + 1, Number.POSITIVE_INFINITY)).toBe(true)
+      expect(new RealisedLiquidations().hasAll(0, Number.POSITIVE_INFINITY)).toBe(true)
     })
 
     test('sums are bounded, and what they lacked is not known', () => {
@@ -177,9 +216,9 @@ describe('realised liquidations', () => {
         many.apply(liquidation({ tradeId: at, timeExchangeMs, markPrice: 1 + at }))
       }
       expect(many.save().length).toBeLessThan(6 * 8_192 + 4 * 16_384 + 20)
-      expect(many.hasAllSince(START_MS)).toBe(false)
+      expect(many.hasAll(START_MS, Number.POSITIVE_INFINITY)).toBe(false)
       const fromMs = START_MS + 30 * QUARTER_MS
-      expect(many.hasAllSince(fromMs)).toBe(true)
+      expect(many.hasAll(fromMs, Number.POSITIVE_INFINITY)).toBe(true)
       const quarter = { fromMs, untilMs: fromMs + QUARTER_MS }
       const sum = many.notional({ side: 'long', fromPrice: 1, untilPrice: 1e9, ...quarter })
       expect(sum).toBe(2 * (600 * 18_001 + (599 * 600) / 2))
@@ -193,7 +232,7 @@ describe('realised liquidations', () => {
     const [header, rows] = splitSections(trackerOf([liquidation()]).save()) ?? []
     const earlier = joinSections([header ?? [], rows ?? []])
     expect(tracker.restore(earlier)).toBe(true)
-    expect(tracker.hasAllSince(NOW_MS - 24 * HOUR_MS)).toBe(true)
+    expect(tracker.hasAll(NOW_MS - 24 * HOUR_MS, Number.POSITIVE_INFINITY)).toBe(true)
     expect(tracker.restore(joinSections([header ?? [], rows ?? [], [1, 2]]))).toBe(false)
   })
 })

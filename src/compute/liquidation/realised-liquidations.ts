@@ -18,12 +18,17 @@ const FILLS_MAX = 8_192
 const QUARTER_MS = 900_000
 /** Sums of removed fills per coin, one for each side, mark price and quarter; the oldest quarters are removed first. */
 const SUMS_MAX = 16_384
+/** Gaps per coin; of more the two oldest become one, with the time between them. */
+const GAPS_MAX = 64
+/** A claim about a day waits half a day for what it needs. */
+const GAPS_KEPT_MS = 2 * REALISED_MS
 
 const LAYOUT = 7_102
 const HEADER_FIELDS = 4
 const ROW_FIELDS = 6
 const [TIME, TRADE, ACCOUNT, KIND, MARK, SIZE] = [0, 1, 2, 3, 4, 5] as const
 const SUM_FIELDS = 4
+const GAP_FIELDS = 2
 /** Added to the kind of a row from a vendor. */
 const FROM_VENDOR = 2 * liquidationMethods.length
 
@@ -65,7 +70,7 @@ export function areTradesReceived(coin: CoinMarket, market: MarketState): boolea
 /** Confirmed liquidations of one coin in the last 25 hours. A fill that is delivered again changes nothing, except that
  * one of the venue replaces one of a vendor. */
 export class RealisedLiquidations implements CoinTracker {
-  readonly inputs = ['liquidation', 'trade-gap', 'context'] as const
+  readonly inputs = ['liquidation', 'liquidation-gap', 'trade-gap', 'context'] as const
   /** One row per fill, in order of arrival. */
   #rows: number[] = []
   /** Identifiers, with the kind of their row. */
@@ -78,6 +83,8 @@ export class RealisedLiquidations implements CoinTracker {
   readonly #sums = new Map<string, Sum>()
   /** Until here sums were removed because there were too many. */
   #sumsRemovedUntilMs = Number.NEGATIVE_INFINITY
+  /** Start and end of each time of which the source of all liquidations lost fills, ascending. */
+  #gaps: number[] = []
 
   /** Since when no trade is missing and no fill was removed, by the venue's clock. NaN before any event. */
   get observedFromMs(): number {
@@ -91,6 +98,7 @@ export class RealisedLiquidations implements CoinTracker {
 
   apply(event: CoinEvent): void {
     if (event.kind === 'liquidation') this.#add(event)
+    else if (event.kind === 'liquidation-gap') this.#addGap(event.fromMs, event.untilMs)
     else if (event.kind === 'context') {
       if (Number.isNaN(this.#observedFromMs)) this.#observedFromMs = event.timeExchangeMs
     } else if (event.kind === 'trade-gap') this.#observeFrom(event.toMs)
@@ -142,38 +150,48 @@ export class RealisedLiquidations implements CoinTracker {
     return notional
   }
 
-  /** Whether {@link notional} has every known liquidation from an instant on. */
-  hasAllSince(fromMs: number): boolean {
-    return fromMs > this.#newestMs - KEPT_MS && fromMs >= this.#sumsRemovedUntilMs
+  /** Whether {@link notional} has every liquidation of a time that the source of all liquidations covers. */
+  hasAll(fromMs: number, untilMs: number): boolean {
+    const isKept = fromMs > this.#newestMs - KEPT_MS && fromMs >= this.#sumsRemovedUntilMs
+    return isKept && !this.#hasGap(fromMs, untilMs)
   }
 
-  /** Whether no liquidation of the day before was removed for its number. */
+  /** Whether no liquidation of the day before was lost, or removed for its number. */
   isWhole(venueMs: number): boolean {
-    return this.#removedUntilMs <= venueMs - REALISED_MS
+    const fromMs = venueMs - REALISED_MS
+    return this.#removedUntilMs <= fromMs && !this.#hasGap(fromMs, venueMs)
   }
 
   save(): Float64Array {
     const header = [LAYOUT, this.#observedFromMs, this.#newestMs, this.#removedUntilMs]
     this.#removeOldSums(this.#newestMs - KEPT_MS)
-    // Earlier versions read a checkpoint without sums.
-    if (this.#sums.size === 0) return joinSections([header, this.#rows])
+    // Earlier versions read a checkpoint without sums and gaps.
+    if (this.#sums.size === 0 && this.#gaps.length === 0) return joinSections([header, this.#rows])
     const sums = Array.from(this.#sums.values(), ({ quarterMs, side, markPrice, notional }) => [
       ...[quarterMs, side === 'long' ? 0 : 1, markPrice, notional],
     ])
-    return joinSections([header, this.#rows, [this.#sumsRemovedUntilMs, ...sums.flat()]])
+    const removed = [this.#sumsRemovedUntilMs, ...sums.flat()]
+    return joinSections([
+      header,
+      this.#rows,
+      removed,
+      ...(this.#gaps.length > 0 ? [this.#gaps] : []),
+    ])
   }
 
   restore(saved: Float64Array): boolean {
-    const [header, rows, savedSums, ...others] = splitSections(saved) ?? []
+    const [header, rows, savedSums, gaps = [], ...others] = splitSections(saved) ?? []
     if (header?.[0] !== LAYOUT || header.length !== HEADER_FIELDS || !rows || others.length > 0)
       return false
     // Without sums, what was removed is not known, as in checkpoints of earlier versions.
     const sums = savedSums ?? header.subarray(3)
     if (rows.length % ROW_FIELDS !== 0 || sums.length % SUM_FIELDS !== 1) return false
+    if (gaps.length % GAP_FIELDS !== 0) return false
     this.#observedFromMs = header[1] as number
     this.#newestMs = header[2] as number
     this.#removedUntilMs = header[3] as number
     this.#replace([...rows])
+    this.#gaps = [...gaps]
     this.#sumsRemovedUntilMs = sums[0] as number
     for (let at = 1; at < sums.length; at += SUM_FIELDS) {
       const [quarterMs = 0, side, markPrice = 0, notional = 0] = sums.subarray(at, at + SUM_FIELDS)
@@ -241,6 +259,22 @@ export class RealisedLiquidations implements CoinTracker {
     const untilMs = Math.max(expiredMs, this.#sumsRemovedUntilMs)
     for (const [key, { quarterMs }] of this.#sums)
       if (quarterMs + QUARTER_MS <= untilMs) this.#sums.delete(key)
+  }
+
+  #addGap(fromMs: number, untilMs: number): void {
+    const last = this.#gaps.length - 1
+    if (last > 0 && fromMs <= (this.#gaps[last] as number))
+      this.#gaps[last] = Math.max(this.#gaps[last] as number, untilMs)
+    else this.#gaps.push(fromMs, untilMs)
+    while ((this.#gaps[1] as number) <= untilMs - GAPS_KEPT_MS) this.#gaps.splice(0, GAP_FIELDS)
+    if (this.#gaps.length > GAPS_MAX * GAP_FIELDS) this.#gaps.splice(1, GAP_FIELDS)
+  }
+
+  #hasGap(fromMs: number, untilMs: number): boolean {
+    for (let at = 0; at < this.#gaps.length; at += GAP_FIELDS)
+      if ((this.#gaps[at] as number) < untilMs && (this.#gaps[at + 1] as number) > fromMs)
+        return true
+    return false
   }
 
   #remove(tradeId: number): void {

@@ -230,6 +230,7 @@ export class CoinMarket {
       case 'venue-fundings':
       case 'account-position':
       case 'liquidation':
+      case 'liquidation-gap':
         // Read by trackers only. A trade confirms no candles: its own candle does.
         break
       default:

@@ -118,15 +118,71 @@ describe('the covered time', () => {
     }
   })
 
-  test('lacks a block with a liquidation that contradicts itself, and has its others', () => {
-    const wrong = liquidatedPairs({ ...trade(1, 1), sizeBase: 0 })
-    const { fills, spans, states } = read([
-      ...[block(1, 0), block(2, 1), block(3, 2, [...wrong, ...pairs(2)])],
-      ...[block(4, 3), block(5, 4)],
+  const invalid = (change: object) =>
+    liquidatedPairs(trade(1, 2)).map(([account, row]) => [account, { ...row, ...change }] as const)
+
+  test.each([
+    ['a size of zero', invalid({ sz: '0' })],
+    ['a time in letters', invalid({ time: 'x' })],
+    ['a mark without an account', invalid({ liquidation: {} })],
+    ['a mark in letters', invalid({ liquidation: 'x' })],
+    ['another account than an address', liquidatedPairs(trade(1, 2)).map(([, row]) => ['x', row])],
+  ] as const)(
+    'is that of the market without its instant for the coin of a fill with %s',
+    (_, wrong) => {
+      const { fills, spans, gaps, states } = read([
+        ...[
+          block(1, 0),
+          block(2, 1),
+          block(3, 2, [...(wrong as readonly FillPair[]), ...pairs(2)]),
+        ],
+        ...[block(4, 3), block(5, 4)],
+      ])
+      expect(states).toEqual(['read', 'read', 'dropped', 'read', 'read'])
+      expect(fills.map(({ tradeId }) => tradeId)).toEqual([2])
+      expect(spans).toEqual([span(0, 4)])
+      const { fromMs } = span(2, 2)
+      expect(gaps).toEqual([{ coin: 'ETH', fromMs, untilMs: fromMs + 1 }])
+    },
+  )
+
+  test('lacks a block with an invalid fill of an unknown coin, and has its others', () => {
+    for (const wrong of [invalid({ coin: 7 }), [['0x', null]]]) {
+      const { fills, spans, gaps, states } = read([
+        ...[
+          block(1, 0),
+          block(2, 1),
+          block(3, 2, [...(wrong as readonly FillPair[]), ...pairs(2)]),
+        ],
+        ...[block(4, 3), block(5, 4)],
+      ])
+      expect(states).toEqual(['read', 'read', 'dropped', 'read', 'read'])
+      expect(fills.map(({ tradeId }) => tradeId)).toEqual([2])
+      expect(spans).toEqual([span(0, 1), span(3, 4)])
+      expect(gaps).toEqual([])
+    }
+  })
+
+  test('of lines without a block number lacks an instant of the coin of an invalid fill', () => {
+    const line = (second: number, change: object = {}) => {
+      const [account, row] = liquidatedPairs(trade(second, second / 60))[0] as FillPair
+      return JSON.stringify([account, { ...row, ...change }])
+    }
+    const { spans, gaps } = read([line(0), line(1, { side: 'C' }), line(2)])
+    expect(spans).toEqual([{ fromMs: HOUR_MS + 1, untilMs: HOUR_MS + 2_000 }])
+    expect(gaps).toEqual([{ coin: 'ETH', fromMs: HOUR_MS + 1_000, untilMs: HOUR_MS + 1_001 }])
+  })
+
+  test('ends with a loss, also if the next line is near', () => {
+    const reader = new NodeFills()
+    const line = (second: number) => JSON.stringify(ordinaryPairs(trade(1, second / 60))[0])
+    for (const second of [0, 1]) reader.read(line(second), HOUR_MS)
+    reader.lose()
+    for (const second of [2, 3]) reader.read(line(second), HOUR_MS)
+    expect(reader.take().spans).toEqual([
+      { fromMs: HOUR_MS + 1, untilMs: HOUR_MS + 1_000 },
+      { fromMs: HOUR_MS + 2_001, untilMs: HOUR_MS + 3_000 },
     ])
-    expect(states).toEqual(['read', 'read', 'dropped', 'read', 'read'])
-    expect(fills.map(({ tradeId }) => tradeId)).toEqual([2])
-    expect(spans).toEqual([span(0, 1), span(3, 4)])
   })
 
   test('is not larger for lines that are read twice or in another order, nor lost for one wrong number', () => {

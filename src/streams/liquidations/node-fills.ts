@@ -3,8 +3,11 @@ import type { LiquidationFill } from '../hyperliquid/wire/liquidation-fills.ts'
 import { decodeFillPairs } from '../hyperliquid/wire/liquidation-fills.ts'
 import { isVenueObject, readInteger, readTimeMs } from '../hyperliquid/wire/values.ts'
 
-/** A time in which no fill of the venue is missing. */
+/** A time in which no fill of the venue is missing, except those of a {@link FillGap}. */
 export type CoveredSpan = { readonly fromMs: number; readonly untilMs: number }
+
+/** A time in which fills of one coin may be missing. */
+export type FillGap = CoveredSpan & { readonly coin: string }
 
 /** `dropped`: a fill in it is invalid, such as a liquidation whose figures contradict each other. */
 export type LineState = 'read' | 'unreadable' | 'dropped'
@@ -32,11 +35,14 @@ const BLOCK_TIME = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,3})?)\d*Z?$/
 /**
  * Liquidations in the fills that the venue's nodes write, an hour a file: `node_fills_by_block`, one block a line with
  * `events` of account and fill, and the older `node_fills`, one account and fill a line. Each trade once, although both
- * accounts have it. A time is covered if block numbers follow each other, or lines without them in time.
+ * accounts have it. A time is covered if block numbers follow each other, or lines without them in time: a node writes a
+ * line for each block, also for one without fills (`--batch-by-block`,
+ * https://github.com/hyperliquid-dex/node#flags), so a number that is missing is a loss.
  */
 export class NodeFills {
   readonly #trades = new Map<string, LiquidationFill>()
   #spans: CoveredSpan[] = []
+  #gaps: FillGap[] = []
   #fromMs = Number.NaN
   #last: Block = { timeMs: Number.NaN, number: null }
   /** What follows the last line is not known. */
@@ -54,26 +60,41 @@ export class NodeFills {
     }
     const parsed = blockOf(parsedJson(line), hourMs + 2 * HOUR_MS)
     if (parsed === null || !isOfFile(parsed)) {
-      this.#isBroken = true
+      this.lose()
       return 'unreadable'
     }
     const { liquidations, drops } = decodeFillPairs(parsed.pairs, hourMs + 2 * HOUR_MS)
-    const isWhole = drops.length === 0 && this.#trades.size + liquidations.length <= TRADES_MAX
-    if (isWhole) this.#cover(parsed)
-    else this.#isBroken = true
+    const lost = new Set(drops.map(({ coin }) => coin))
     for (const fill of liquidations)
       if (this.#trades.size < TRADES_MAX) this.#trades.set(`${fill.coin} ${fill.tradeId}`, fill)
-    return isWhole ? 'read' : 'dropped'
+      else lost.add(fill.coin)
+    if (lost.has(null)) this.lose()
+    else this.#cover(parsed)
+    const { timeMs: fromMs } = parsed
+    for (const coin of lost)
+      if (coin !== null) this.#gaps.push({ coin, fromMs, untilMs: fromMs + 1 })
+    return lost.size === 0 ? 'read' : 'dropped'
   }
 
-  /** Of the lines since the last call; liquidations in the order of time. */
-  take(): { readonly fills: readonly LiquidationFill[]; readonly spans: readonly CoveredSpan[] } {
+  /** What follows the last line is lost. */
+  lose(): void {
+    this.#isBroken = true
+  }
+
+  /** Of the lines since the last call; liquidations and gaps in the order of time. */
+  take(): {
+    readonly fills: readonly LiquidationFill[]
+    readonly spans: readonly CoveredSpan[]
+    readonly gaps: readonly FillGap[]
+  } {
     const fills = [...this.#trades.values()].sort((one, other) => one.timeMs - other.timeMs)
+    const gaps = this.#gaps.sort((one, other) => one.fromMs - other.fromMs)
     this.#trades.clear()
     this.#close()
     const spans = this.#spans
     this.#spans = []
-    return { fills, spans }
+    this.#gaps = []
+    return { fills, spans, gaps }
   }
 
   #cover(block: Block): void {

@@ -130,7 +130,7 @@ function liquidatedRule(): Rule {
       const times = { fromMs: madeAtMs, untilMs: madeAtMs + horizonMs }
       const realised = coin.of(realisedLiquidations)
       const share = market.of(liquidationCoverage).marketShare(times.fromMs, times.untilMs)
-      if (share < 1 || !realised.hasAllSince(times.fromMs)) return null
+      if (share < 1 || !realised.hasAll(times.fromMs, times.untilMs)) return null
       const [side = 0, level = 0, controlLevel = 0, width = 0, least = 0] = reference
       // From the level away from the price: a range before it would be reached more often than the control's.
       const isLiquidated = (price: number) => {

@@ -70,12 +70,18 @@ function collect(
   for (const pair of pairs) {
     const [user, row] = Array.isArray(pair) ? (pair as readonly unknown[]) : []
     const account = readAddress(user)
-    const timeMs = isVenueObject(row) ? readTimeMs(row.time, latestMs) : undefined
-    if (account === undefined || !isVenueObject(row)) drops.push(drop('bad_row', 'fills'))
-    else if (timeMs === undefined || !isRequested(timeMs)) drops.push(drop('bad_time', 'time'))
+    if (!isVenueObject(row)) {
+      drops.push(drop('bad_row', 'fills'))
+      continue
+    }
+    const timeMs = readTimeMs(row.time, latestMs)
+    const coin = typeof row.coin === 'string' ? row.coin : null
+    if (account === undefined) drops.push(drop('bad_row', 'fills', coin))
+    else if (timeMs === undefined || !isRequested(timeMs))
+      drops.push(drop('bad_time', 'time', coin))
     else {
       if (!(timeMs <= newestMs)) newestMs = timeMs
-      const fill = liquidationOf(row, account, timeMs)
+      const fill = liquidationOf(row, { coin, account, timeMs })
       if (fill === null) continue
       if ('reason' in fill) drops.push(fill)
       else liquidations.push(fill)
@@ -87,13 +93,11 @@ function collect(
 /** @returns null for a fill without the mark of a liquidation, and for one by deleveraging, which has the same mark */
 function liquidationOf(
   row: VenueObject,
-  account: string,
-  timeMs: number,
+  { coin, account, timeMs }: Pick<LiquidationFill, 'account' | 'timeMs'> & Pick<Drop, 'coin'>,
 ): LiquidationFill | Drop | null {
   const mark = row.liquidation
   if (mark === undefined || mark === null || row.dir === DELEVERAGING) return null
-  const { coin } = row
-  if (typeof coin !== 'string' || !isVenueObject(mark)) return drop('bad_row', 'liquidation')
+  if (coin === null || !isVenueObject(mark)) return drop('bad_row', 'liquidation', coin)
   const liquidated = readAddress(mark.liquidatedUser)
   const method = liquidationMethods.find((one) => one === mark.method)
   if (liquidated === undefined || method === undefined) return drop('bad_row', 'liquidation', coin)
