@@ -113,14 +113,29 @@ describe('the feed of all liquidations', () => {
     expect(events).toEqual([])
   })
 
-  test('covers nothing before a fill that it could not read', () => {
+  test('covers nothing before a fill that it could not read, or not its coin', () => {
     send(ACKNOWLEDGEMENT)
-    runTo(20)
-    send({ channel: 'liquidationFills', fills: [[USER, { ...fill(1), sz: '-2' }]] })
-    runTo(40)
+    for (const [second, wrong] of [
+      [20, { sz: '-2' }],
+      [40, { coin: 7 }],
+    ] as const) {
+      runTo(second)
+      send({ channel: 'liquidationFills', fills: [[USER, { ...fill(1), ...wrong }]] })
+    }
+    runTo(60)
     send({ type: 'ping' })
-    const last = events.findLast((event) => event.kind === 'liquidation-feed')
-    expect(last).toMatchObject({ fromMs: START_MS + 20_000, untilMs: START_MS + 35_000 })
+    const found = events.flatMap((event) => {
+      if (event.kind !== 'liquidation-feed' && event.kind !== 'liquidation-gap') return []
+      const seconds = [event.fromMs, event.untilMs].map((timeMs) => (timeMs - START_MS) / 1_000)
+      return [[event.kind === 'liquidation-gap' ? event.coin : 'all', ...seconds]]
+    })
+    expect(found).toEqual([
+      ['all', 0, 0],
+      ['all', 0, 15],
+      ['ETH', 0, 20],
+      ['all', 40, 40],
+      ['all', 40, 55],
+    ])
   })
 
   test('a vendor that ends each connection after its first frames is asked ever more rarely', () => {

@@ -30,7 +30,7 @@ type LiquidationFeedOptions = VendorFillsOptions & {
 /**
  * All liquidations of the venue, from a vendor with the subscription `liquidationFills`. It reconnects after every failure
  * and never completes. What it states to cover begins when the vendor acknowledges the subscription or sends the first data,
- * and after a fill that was lost.
+ * and after a fill that was lost; a fill of a known coin is a gap of that coin alone.
  */
 export function liquidationFeed(
   options: LiquidationFeedOptions,
@@ -46,6 +46,7 @@ export function liquidationFeed(
     openedMs = scheduler.now()
     let coveredFromMs = Number.NaN
     let statedMs = Number.NEGATIVE_INFINITY
+    let statedUntilMs = Number.NEGATIVE_INFINITY
     return connect(url, merge(of(SUBSCRIBE), pongs)).pipe(
       timeout({
         each: SILENT_MS_MAX,
@@ -54,17 +55,21 @@ export function liquidationFeed(
       }),
       map((text): Batch => {
         const nowMs = scheduler.now()
-        const { events, isComplete, isSubscribed } = vendor.read(text, nowMs)
+        const { events, isComplete, lostCoins, isSubscribed } = vendor.read(text, nowMs)
         const isCovering = !Number.isNaN(coveredFromMs)
         if (isCovering ? !isComplete : isSubscribed) coveredFromMs = nowMs
         if (Number.isNaN(coveredFromMs)) return events
         const isDue = nowMs - statedMs >= COVERAGE_PERIOD_MS
-        if (events.length === 0 && !isDue) return []
-        statedMs = nowMs
-        const untilMs = Math.max(coveredFromMs, nowMs - DELIVERED_AFTER_MS)
-        const span = { fromMs: coveredFromMs, untilMs }
+        if (events.length === 0 && lostCoins.length === 0 && !isDue) return []
         const stamp = { timeExchangeMs: nowMs, timeReceivedMs: nowMs }
-        return [{ kind: 'liquidation-feed', ...span, ...stamp }, ...events]
+        const lost = { fromMs: Math.max(coveredFromMs, statedUntilMs), untilMs: nowMs }
+        const gaps = lostCoins.map(
+          (coin) => ({ kind: 'liquidation-gap', coin, ...lost, ...stamp }) as const,
+        )
+        statedMs = nowMs
+        statedUntilMs = Math.max(coveredFromMs, nowMs - DELIVERED_AFTER_MS)
+        const span = { fromMs: coveredFromMs, untilMs: statedUntilMs }
+        return [{ kind: 'liquidation-feed', ...span, ...stamp }, ...gaps, ...events]
       }),
     )
   }).pipe(

@@ -40,33 +40,40 @@ describe('the fills of a vendor', () => {
   })
 
   test.each([
-    ['a negative size', { sz: '-2' }, 'bad_size', false],
-    ['no size', { sz: undefined }, 'bad_size', false],
-    ['a size beyond the open interest', { sz: '2001' }, 'doubtful_figure', false],
-    ['an endless size', { sz: '9'.repeat(50) }, 'bad_size', false],
-    ['a size that is no decimal', { sz: '1e3' }, 'bad_size', false],
-    ['a negative price', { px: '-99' }, 'bad_price', false],
+    ['a negative size', { sz: '-2' }, 'bad_size', ['ETH']],
+    ['no size', { sz: undefined }, 'bad_size', ['ETH']],
+    ['a size beyond the open interest', { sz: '2001' }, 'doubtful_figure', ['ETH']],
+    ['an endless size', { sz: '9'.repeat(50) }, 'bad_size', ['ETH']],
+    ['a size that is no decimal', { sz: '1e3' }, 'bad_size', ['ETH']],
+    ['a negative price', { px: '-99' }, 'bad_price', ['ETH']],
     [
       'prices far from the mark',
       { px: '300', liquidation: { ...MARK, markPx: '300' } },
       'doubtful_figure',
-      false,
+      ['ETH'],
     ],
-    ['a price far from its own mark', { px: '301' }, 'doubtful_figure', false],
-    ['a future time', { time: NOW_MS + HOUR_MS }, 'bad_time', false],
-    ['a time of the day before', { time: NOW_MS - 25 * HOUR_MS }, 'bad_time', false],
-    ['a time in seconds', { time: NOW_MS / 1_000 }, 'bad_time', false],
-    ['an unknown coin', { coin: 'NONE' }, 'unknown_coin', true],
-    ['a coin without figures', { coin: 'NEW' }, 'doubtful_figure', false],
-    ['no trade', { tid: undefined }, 'bad_trade_id', false],
-    ['no side', { side: 'long' }, 'bad_side', false],
-    ['no account', { liquidation: { ...MARK, liquidatedUser: null } }, 'bad_row', false],
-    ['another method', { liquidation: { ...MARK, method: 'adl' } }, 'bad_row', false],
-  ])('one with %s is dropped with its reason', (_, wrong, reason, isComplete) => {
+    ['a price far from its own mark', { px: '301' }, 'doubtful_figure', ['ETH']],
+    ['a future time', { time: NOW_MS + HOUR_MS }, 'bad_time', ['ETH']],
+    ['a time of the day before', { time: NOW_MS - 25 * HOUR_MS }, 'bad_time', ['ETH']],
+    ['a time in seconds', { time: NOW_MS / 1_000 }, 'bad_time', ['ETH']],
+    ['an unknown coin', { coin: 'NONE' }, 'unknown_coin', []],
+    ['a coin without figures', { coin: 'NEW' }, 'doubtful_figure', ['NEW']],
+    ['no trade', { tid: undefined }, 'bad_trade_id', ['ETH']],
+    ['no side', { side: 'long' }, 'bad_side', ['ETH']],
+    ['no account', { liquidation: { ...MARK, liquidatedUser: null } }, 'bad_row', ['ETH']],
+    ['another method', { liquidation: { ...MARK, method: 'adl' } }, 'bad_row', ['ETH']],
+  ])('one with %s is dropped with its reason', (_, wrong, reason, lostCoins) => {
     const taken = read(fill(1), fill(2, wrong), fill(3))
     expect(taken.events).toMatchObject([1, 3].map((tradeId) => ({ tradeId, isFromVendor: true })))
     expect(drops.map((one) => one.reason)).toEqual([reason])
-    expect(taken.isComplete, 'whether the vendor covers this time').toBe(isComplete)
+    expect(taken, 'what the vendor covers').toMatchObject({ isComplete: true, lostCoins })
+  })
+
+  test.each([
+    ['no coin', { coin: undefined }],
+    ['an invalid size, of a coin that is not served', { coin: 'NONE', sz: '0' }],
+  ])('one with %s may be of any coin', (_, wrong) => {
+    expect(read(fill(1, wrong))).toMatchObject({ isComplete: false, lostCoins: [] })
   })
 
   test.each([
@@ -78,6 +85,7 @@ describe('the fills of a vendor', () => {
     expect(vendor.read(text, NOW_MS)).toEqual({
       events: [],
       isComplete: false,
+      lostCoins: [],
       isSubscribed: false,
     })
     expect(drops.map(({ reason }) => reason)).toEqual(['bad_row'])
@@ -87,7 +95,7 @@ describe('the fills of a vendor', () => {
     expect(read(fill(1), fill(1)).events).toHaveLength(1)
     expect(read(fill(1)).events).toEqual([])
     expect(drops).toEqual([])
-    expect(read(fill(1, { sz: '3' }))).toMatchObject({ events: [], isComplete: false })
+    expect(read(fill(1, { sz: '3' }))).toMatchObject({ events: [], lostCoins: ['ETH'] })
     expect(drops).toEqual([{ reason: 'doubtful_figure', field: 'tid', coin: 'ETH' }])
     expect(read(fill(2, { liquidation: { ...MARK, liquidatedUser: VAULT } })).events).toEqual([])
   })

@@ -37,8 +37,10 @@ export type VendorFillsOptions = {
 export type ReadFills = {
   /** Each trade once. */
   readonly events: readonly LiquidationEvent[]
-  /** No fill of a served coin was lost with this frame. */
+  /** No fill was lost with this frame, except of {@link lostCoins}. */
   readonly isComplete: boolean
+  /** Served coins of which a fill was lost. */
+  readonly lostCoins: readonly string[]
   /** The frame proves that the vendor sends the liquidations; a ping does not. */
   readonly isSubscribed: boolean
 }
@@ -63,7 +65,8 @@ export class VendorFills {
     const isOfChannel = frame.type === CHANNEL || frame.channel === CHANNEL
     const { fills } = frame
     // An acknowledgement has no fills.
-    if (!isOfChannel || fills === undefined) return { events: [], isComplete: true, isSubscribed }
+    if (!isOfChannel || fills === undefined)
+      return { events: [], isComplete: true, lostCoins: [], isSubscribed }
     if (!Array.isArray(fills) || fills.length > FILLS_MAX) return this.#rejected('bad_row', 'fills')
     const { liquidations, drops } = decodeFillPairs(fills as readonly unknown[], nowMs)
     const taken: LiquidationFill[] = []
@@ -75,16 +78,25 @@ export class VendorFills {
     }
     for (const one of refused) this.#options.onDrop(one)
     const events = liquidationEvents(taken, this.#options.isVault, nowMs)
+    const lost = new Set(
+      refused.filter(({ reason }) => reason !== 'unknown_coin').map(({ coin }) => coin),
+    )
+    const lostCoins = [...lost].filter((coin) => this.#isServed(coin))
     return {
       events: events.map((event) => ({ ...event, isFromVendor: true })),
-      isComplete: refused.every(({ reason }) => reason === 'unknown_coin'),
+      isComplete: lostCoins.length === lost.size,
+      lostCoins,
       isSubscribed,
     }
   }
 
+  #isServed(coin: string | null): coin is string {
+    return coin !== null && this.#options.figuresOf(coin) !== undefined
+  }
+
   #rejected(reason: DropReason, field: string): ReadFills {
     this.#options.onDrop(drop(reason, field))
-    return { events: [], isComplete: false, isSubscribed: false }
+    return { events: [], isComplete: false, lostCoins: [], isSubscribed: false }
   }
 
   #refusal(fill: LiquidationFill, nowMs: number): Drop | null {
