@@ -90,8 +90,9 @@ async function lastUsable(
 ): Promise<bigint> {
   const past = (head.timestamp - validBefore) / BLOCK_SECONDS - GUESS_MARGIN_BLOCKS
   if (past <= 0n || past > head.number) return head.number
-  const guess = await client.getBlock({ blockNumber: head.number - past })
-  return guess.timestamp >= validBefore ? guess.number : head.number
+  // Without it the search is longer.
+  const guess = await client.getBlock({ blockNumber: head.number - past }).catch(() => null)
+  return guess !== null && guess.timestamp >= validBefore ? guess.number : head.number
 }
 
 /** @returns the event that used or cancelled the nonce; null if there is none within the range */

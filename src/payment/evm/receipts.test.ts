@@ -35,6 +35,41 @@ test('the wait for a receipt ends in time at a slow node, with the transaction',
   expect([...pausesMs], 'for an unknown chain viem itself asks every four seconds').toEqual([100])
 })
 
+describe('a request that fails is repeated', () => {
+  const away = new Error('the node is away')
+  const found = { transactionHash: hash, blockNumber: 5n } as TransactionReceipt
+
+  function failing(...failures: readonly boolean[]) {
+    let requests = 0
+    const answer =
+      <Reply>(reply: Reply) =>
+      async () => {
+        requests += 1
+        if (failures[requests - 1] === true) throw away
+        return reply
+      }
+    return receiptsOf({
+      getBlockNumber: answer(5n),
+      getTransactionReceipt: answer(found),
+      getBlock: answer({ timestamp: 1_000n }),
+    }).receipts
+  }
+
+  test('for a receipt, for that of a sealed block and for its time', async () => {
+    const receipts = failing(true)
+    expect(await receipts.promised(hash, receipts.deadlineMs())).toBe(found)
+    expect(await failing(true).sealed(found, receipts.deadlineMs())).toBe(found)
+    expect(await failing(true, true).blockSeconds(5n)).toBe(1_000n)
+  })
+
+  test('not after the deadline, and not a third time in a row', async () => {
+    const receipts = failing(true, true, false, true, true, true)
+    await expect(receipts.promised(hash, 0)).rejects.toBe(away)
+    expect(await receipts.promised(hash, receipts.deadlineMs())).toBe(found)
+    await expect(receipts.promised(hash, receipts.deadlineMs())).rejects.toBe(away)
+  })
+})
+
 describe('the receipt of a flashblock is no receipt of its block', () => {
   /** @param blocks of the transaction at each poll once block 5 is sealed, the last one permanently; null for none */
   async function sealed(...blocks: readonly (bigint | null)[]) {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import type { Hex, TransactionReceipt } from 'viem'
 import { TransactionReceiptNotFoundError } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
@@ -9,6 +10,8 @@ const POLL_MS = 100
 const WAIT_MS_MAX = 8_000
 /** Also bounds the wait while the clock is set back. */
 const POLLS_MAX = WAIT_MS_MAX / POLL_MS
+/** In a row; a node that is down is not awaited. */
+const FAILURES_MAX = 3
 
 /** @returns null while no flashblock or block has the transaction */
 export async function receiptOf(
@@ -58,11 +61,27 @@ export class Receipts {
     }, deadlineMs)
   }
 
+  /** Unix time of a sealed block, seconds. */
+  async blockSeconds(blockNumber: bigint): Promise<bigint> {
+    const block = await this.#poll(() => this.#node.getBlock({ blockNumber }), this.deadlineMs())
+    assert(block !== null, 'a missing block is an error')
+    return block.timestamp
+  }
+
+  /** One request that fails does not leave a transaction unknown that the next one shows. */
   async #poll<T>(ask: () => Promise<T | null>, deadlineMs: number): Promise<T | null> {
+    let failures = 0
     for (let polls = 0; polls < POLLS_MAX; polls += 1) {
-      const answer = await ask()
-      if (answer !== null) return answer
-      if (this.#clock.nowMs() + POLL_MS > deadlineMs) return null
+      const isLast = () => this.#clock.nowMs() + POLL_MS > deadlineMs
+      try {
+        const answer = await ask()
+        if (answer !== null) return answer
+        if (isLast()) return null
+        failures = 0
+      } catch (cause) {
+        failures += 1
+        if (failures === FAILURES_MAX || isLast()) throw cause
+      }
       await new Promise<void>((resolve) => this.#clock.after(POLL_MS, resolve))
     }
     return null
