@@ -53,8 +53,12 @@ export class SqliteFailedSettlements implements FailedSettlements {
     reserved: number | null,
     nowMs: number,
   ): Promise<boolean> {
-    if (reserved !== null) this.#statements.release.run(reserved)
-    return this.#statements.insert.run({ ...failure, state: 'failed', nowMs }).changes > 0
+    return this.#db
+      .transaction(() => {
+        if (reserved !== null) this.#statements.release.run(reserved)
+        return this.#statements.insert.run({ ...failure, state: 'failed', nowMs }).changes > 0
+      })
+      .immediate()
   }
 
   async isBarred({ network, payer }: NetworkPayer, nowMs: number): Promise<boolean> {

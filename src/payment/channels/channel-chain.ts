@@ -161,8 +161,12 @@ export class ChannelChain {
     // One at a time: a deposit estimated before the payer's previous one is mined could revert at our cost.
     return this.#deposits.run(payer, { atLeast: 1, current: async () => 1 }, async () => {
       // Again, because an earlier deposit can have failed since the verification.
-      const barred = await this.#options.payers.barred(payer)
-      if (barred !== null) return { kind: 'reverted', reason: barred }
+      try {
+        const barred = await this.#options.payers.barred(payer)
+        if (barred !== null) return { kind: 'reverted', reason: barred }
+      } catch (cause) {
+        return { kind: 'unsent', reason: nodeReason(cause) }
+      }
       const sent = await this.#send(depositCall(wanted), DEPOSIT_GAS_MAX)
       if (sent.kind !== 'reverted' || sent.mined === undefined) return sent
       const { transactionHash: transaction } = sent.mined
@@ -196,8 +200,8 @@ export class ChannelChain {
     wanted: ChannelDeposit,
     { transactionHash: transaction, gasUsed: gas, blockNumber }: MinedTransaction,
   ): Promise<void> {
-    const { timestamp } = await this.#client.getBlock({ blockNumber })
-    const isExpired = timestamp >= wanted.deposit.validBefore
+    const seconds = await this.#receipts.blockSeconds(blockNumber)
+    const isExpired = seconds >= wanted.deposit.validBefore
     const strikes = isExpired || (await this.#isMadeByOther(wanted, blockNumber)) ? 0 : 1
     const { payer } = wanted.config
     await this.#options.payers.failed({
@@ -205,7 +209,10 @@ export class ChannelChain {
     })
   }
 
-  /** Anybody can submit a deposit; to cancel it or to use its nonce otherwise takes the payer. @returns true in doubt */
+  /**
+   * Anybody can submit a deposit; to cancel it or to use its nonce otherwise takes the payer.
+   * @throws while the node does not show it
+   */
   async #isMadeByOther(
     { channelId, config, deposit }: ChannelDeposit,
     blockNumber: bigint,
@@ -214,8 +221,9 @@ export class ChannelChain {
     const terms = { from: config.payer, to: DEPOSIT_COLLECTOR, value, validAfter, validBefore }
     const authorization = { ...terms, nonce: depositNonce(channelId, salt) }
     const payment = { authorization, chain: this.#options.network }
-    const { kind } = await chainOutcome(this.#client, payment, blockNumber)
-    return kind === 'settled' || kind === 'unknown'
+    const outcome = await chainOutcome(this.#client, payment, blockNumber)
+    if (outcome.kind === 'unknown') throw new Error(outcome.reason)
+    return outcome.kind === 'settled'
   }
 
   async claim(claims: readonly ChannelClaim[]): Promise<TransactionResult> {

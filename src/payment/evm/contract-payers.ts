@@ -89,7 +89,7 @@ export class ContractPayers {
     const { failures, clock, gasPerHourMax } = this.#options
     const wanted = { ...this.#named(payer), code, cost: CONTRACT_GAS_MAX }
     const reserved = await failures.reserve(wanted, gasPerHourMax, clock.nowMs())
-    if (reserved === null) await this.#updateSuspension()
+    if (reserved === null) await this.#updateSuspension().catch(() => undefined)
     return reserved
   }
 
@@ -112,7 +112,8 @@ export class ContractPayers {
     }
     if (!isNew) return
     emit({ kind: 'burnt', payer, by: code === null ? 'key' : 'contract', gas })
-    if (code !== null) await this.#updateSuspension()
+    // It is recorded; without the suspension `reserve` bounds the gas all the same.
+    if (code !== null) await this.#updateSuspension().catch(() => undefined)
   }
 
   /** At the start. Without it `reserve` bounds the gas all the same. */

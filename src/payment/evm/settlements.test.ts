@@ -6,7 +6,7 @@ import {
   TransactionNotFoundError,
   TransactionReceiptNotFoundError,
 } from 'viem'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { Verification } from '../payment.ts'
 import type { ExactEvmPayment } from './exact-evm.ts'
@@ -54,7 +54,11 @@ function rig(options: { verification?: Verification; blockSeconds?: bigint; code
   /** Transactions of the chain; null for one without a block. */
   const chain = new Map<Hex, Mined | null>()
   const failed = vi.fn(async (_failure: object): Promise<void> => {})
-  const release = vi.fn()
+  const payers = {
+    ...{ failed, release: vi.fn() },
+    refusal: vi.fn(async () => null),
+    reserve: vi.fn(async () => 7),
+  }
   const uses = () => [...chain].find(([, mined]) => mined?.logs === paying)
   const node = {
     getBlockNumber: async () => 5n,
@@ -75,11 +79,12 @@ function rig(options: { verification?: Verification; blockSeconds?: bigint; code
       return mined?.logs.slice(0, 1).map((log) => ({ ...log, transactionHash }))
     },
   }
+  const simulation = { verify: async () => verification }
   const clock = new ManualClock(NOW_SECONDS * 1_000)
   const settlements = new Settlements({
     ...{ node: node as never, clock, account, onMined: () => undefined },
-    simulation: { verify: async () => verification } as never,
-    payers: { failed, release, refusal: async () => null, reserve: async () => 7 } as never,
+    simulation: simulation as never,
+    payers: payers as never,
     sender: {
       discardNonce: () => undefined,
       send: async (_call: object, { onSigned }: { onSigned(hash: Hex): void }) => {
@@ -88,7 +93,7 @@ function rig(options: { verification?: Verification; blockSeconds?: bigint; code
       },
     } as never,
   })
-  return { settlements, chain, failed }
+  return { settlements, chain, failed, payers, node, simulation, clock }
 }
 
 const expired: Verification = {
@@ -156,9 +161,70 @@ test('a failure that could not be recorded is looked at again, with its reservat
   expect(looks).toEqual([false, false])
   expect(await settlements.isPending(payment, ours)).toBe(false)
   expect(failed.mock.calls).toMatchObject([
-    [{ reserved: 7, strikes: 3 }],
-    ...Array(3).fill([{ reserved: null, strikes: 3 }]),
+    ...Array(3).fill([{ reserved: 7, strikes: 3 }]),
+    [{ reserved: null, strikes: 3 }],
   ])
+})
+
+describe('a failed transaction is judged once the node shows how', () => {
+  const gone: Verification = { kind: 'invalid', reason: 'insufficient_funds' }
+  const away = () => Promise.reject(new Error('the node is away'))
+  type Rig = ReturnType<typeof rig>
+
+  test.each<[string, (rig: Rig) => void]>([
+    ['the use of the nonce', ({ node }) => vi.spyOn(node, 'readContract').mockImplementation(away)],
+    [
+      'its block',
+      ({ node }) => vi.spyOn(node, 'getBlock').mockResolvedValue({ number: 4n, timestamp: 1n }),
+    ],
+    [
+      'a simulation',
+      ({ simulation }) =>
+        vi.spyOn(simulation, 'verify').mockResolvedValue({ kind: 'unreachable', reason: 'away' }),
+    ],
+    ['the code of the payer', ({ node }) => vi.spyOn(node, 'getCode').mockImplementation(away)],
+  ])('and not without %s', async (_what, hide) => {
+    const made = rig({ verification: gone })
+    const { settlements, chain, failed } = made
+    chain.set(ours, failing)
+    hide(made)
+    expect(await settlements.settle(payment, 'confirmed', null)).toMatchObject({
+      ...{ kind: 'unknown', transaction: ours },
+    })
+    expect(await settlements.isPending(payment, ours), 'it stays open').toBe(true)
+    expect(failed.mock.calls).toEqual([])
+    vi.restoreAllMocks()
+    expect(await settlements.isPending(payment, ours)).toBe(false)
+    expect(failed.mock.calls).toMatchObject([[{ transaction: ours, strikes: 1 }]])
+  })
+})
+
+test('the gas of a shared transaction counts whole for one payment, also after a fault of the database', async () => {
+  const { settlements, chain, failed, clock, node } = rig({ verification: expired })
+  chain.set(ours, { ...failing, logs: paying })
+  await settlements.settle(payment, 'confirmed', null)
+  chain.set(ours, failing)
+  vi.spyOn(node, 'getCode').mockResolvedValue('0x60')
+  const both = ['second', 'third'].map((hash) => ({ ...payment, hash }))
+  const settled = both.map((one) => settlements.settle(one, 'confirmed', null))
+  failed.mockRejectedValueOnce(new Error('the database is away'))
+  await new Promise((resolve) => setImmediate(resolve))
+  clock.advance(100)
+  expect(await Promise.all(settled)).toMatchObject([{ kind: 'unknown' }, { kind: 'rejected' }])
+  expect(await settlements.isPending(both[0] as ExactEvmPayment, ours)).toBe(false)
+  const whole = { gas: failing.gasUsed }
+  const half = { gas: failing.gasUsed / 2n }
+  expect(failed.mock.calls).toMatchObject([[whole], [half], [whole]])
+})
+
+test('nothing was sent where the database of failures is away', async () => {
+  const { settlements, chain, payers } = rig()
+  chain.set(ours, failing)
+  const away = { kind: 'unreachable', reason: 'the database is away' }
+  payers.reserve.mockRejectedValueOnce(new Error(away.reason))
+  expect(await settlements.settle(payment, 'confirmed', '0x60')).toEqual(away)
+  payers.refusal.mockRejectedValueOnce(new Error(away.reason))
+  expect(await settlements.settle(payment, 'confirmed', null)).toEqual(away)
 })
 
 test('the transaction of another gateway waits although the own one has failed', async () => {

@@ -124,33 +124,44 @@ export class Settlements {
     finality: Finality,
     verifiedCode: Hex | null | undefined,
   ): Promise<Settlement> {
-    let code = verifiedCode
-    if (code === undefined) {
+    if (verifiedCode === undefined) {
       const known = await this.#known(payment, finality)
       if (known !== null) return known
-      try {
-        code = await payerCode(this.#node, payment.authorization.from)
-      } catch (cause) {
-        return { kind: 'unreachable', reason: nodeReason(cause) }
-      }
     }
-    // Again, because other payments of this payer can have failed since the verification.
-    const reason = await this.#payers.refusal(payment.payer, code)
-    if (reason !== null) return { kind: 'rejected', reason }
-    if (code !== null) return this.#settleContract(payment, code)
-    return new Promise((resolve) => {
-      this.#batcher.add({ payment, finality, resolve, code: null, reserved: null })
-    })
-  }
-
-  /** Separately and always `confirmed`: the contract can decide differently until the transaction is mined. */
-  async #settleContract(payment: ExactEvmPayment, code: Hex): Promise<Settlement> {
-    const reserved = await this.#payers.reserve(payment.payer, code)
+    let code: Hex | null
+    let reserved: number | null = null
+    try {
+      code = verifiedCode === undefined ? await this.#codeOf(payment) : verifiedCode
+      // Again, because other payments of this payer can have failed since the verification.
+      const reason = await this.#payers.refusal(payment.payer, code)
+      if (reason !== null) return { kind: 'rejected', reason }
+      if (code !== null) reserved = await this.#payers.reserve(payment.payer, code)
+    } catch (cause) {
+      // Nothing was sent.
+      return { kind: 'unreachable', reason: nodeReason(cause) }
+    }
+    if (code === null)
+      return new Promise((resolve) => {
+        this.#batcher.add({ payment, finality, resolve, code: null, reserved: null })
+      })
     if (reserved === null)
       return {
         kind: 'unreachable',
         reason: 'the gas limit of contract wallets is used up by settlements in progress',
       }
+    return this.#settleContract(payment, code, reserved)
+  }
+
+  #codeOf({ authorization }: ExactEvmPayment): Promise<Hex | null> {
+    return payerCode(this.#node, authorization.from)
+  }
+
+  /** Separately and always `confirmed`: the contract can decide differently until the transaction is mined. */
+  async #settleContract(
+    payment: ExactEvmPayment,
+    code: Hex,
+    reserved: number,
+  ): Promise<Settlement> {
     const settlement = await new Promise<Settlement>((resolve) => {
       void this.#carryOut([{ payment, finality: 'confirmed', resolve, code, reserved }])
     })
@@ -373,27 +384,33 @@ export class Settlements {
   ): Promise<Settlement | null> {
     const { payer, authorization } = payment
     const { transaction, members, gasMax } = attempt
-    const [{ timestamp }, verification, code] = await Promise.all([
-      this.#node.getBlock({ blockNumber }),
+    const [seconds, verification, code] = await Promise.all([
+      this.#receipts.blockSeconds(blockNumber),
       this.#simulation.verify(payment),
       // The account can have got code since the verification.
-      attempt.code ?? payerCode(this.#node, authorization.from).catch(() => null),
+      attempt.code ?? this.#codeOf(payment),
     ])
     const isShared = members > 1
     if (isShared && code === null && verification.kind === 'valid') return null
     if (isShared && code !== null) this.#aloneUntilMs = this.#clock.nowMs() + ALONE_MS
-    const isToBlame = !isShared || (code !== null && !attempt.isCounted)
-    if (isShared && code !== null) attempt.isCounted = true
     const isBurnt = gasUsed * 10n >= gasMax * 9n
     const failure = { hasCode: code !== null, isBurnt, blockNumber }
-    const isExpired = timestamp >= authorization.validBefore
+    const isExpired = seconds >= authorization.validBefore
     // Only code can burn the gas.
     const isExcused = isExpired && (!isBurnt || code === null)
     const strikes = isExcused ? 0 : await this.#strikes(payment, verification, failure)
-    await this.#payers.failed({
-      ...{ payer, code, transaction, reserved: taken(attempt), strikes },
-      gas: isToBlame ? gasUsed : gasUsed / BigInt(members),
-    })
+    const isToBlame = !isShared || (code !== null && !attempt.isCounted)
+    const gas = isToBlame ? gasUsed : gasUsed / BigInt(members)
+    const reserved = taken(attempt)
+    if (isToBlame) attempt.isCounted = true
+    try {
+      await this.#payers.failed({ payer, code, transaction, reserved, strikes, gas })
+    } catch (cause) {
+      // It is recorded later.
+      if (reserved !== null) attempt.reserved = reserved
+      if (isToBlame) attempt.isCounted = false
+      throw cause
+    }
     // A third party can have submitted it, which paid us: the answer stays, and the buyer must not sign another payment.
     if (verification.kind === 'unreachable')
       return { kind: 'unknown', reason: verification.reason, transaction }
@@ -406,6 +423,7 @@ export class Settlements {
   /**
    * Weight of a failure against its payer, by a new simulation. A contract that used all gas, or would pay now, waited
    * for the transaction.
+   * @throws while the node does not show it
    */
   async #strikes(
     payment: ExactEvmPayment,
@@ -413,12 +431,13 @@ export class Settlements {
     { hasCode, isBurnt, blockNumber }: Failure,
   ): Promise<number> {
     if (hasCode && isBurnt) return BARRING_STRIKES
-    if (now.kind === 'unreachable') return 0
+    if (now.kind === 'unreachable') throw new Error(now.reason)
     // Anybody can submit the payment, which pays us; a node that lags behind simulates without that, and the token names
     // an expiry or a low balance before a used nonce. To cancel it or to pay another payee takes the payer's signature; a
     // nonce that no block has used is not what made the transaction fail.
-    const { kind } = await chainOutcome(this.#node, payment, blockNumber)
-    if (kind === 'settled' || kind === 'unknown') return 0
+    const outcome = await chainOutcome(this.#node, payment, blockNumber)
+    if (outcome.kind === 'unknown') throw new Error(outcome.reason)
+    if (outcome.kind === 'settled') return 0
     return hasCode && now.kind === 'valid' ? BARRING_STRIKES : 1
   }
 }
