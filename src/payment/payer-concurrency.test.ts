@@ -54,7 +54,8 @@ test('while the limit cannot be read, those that wait run one at a time', async 
   const all = [run(), run(), run()]
   await new Promise((resolve) => setImmediate(resolve))
   isReadable = false
-  for (const begun of [1, 2, 3]) {
+  all.push(run())
+  for (const begun of [1, 2, 3, 4]) {
     expect(ends).toHaveLength(begun)
     ends[begun - 1]?.()
     await new Promise((resolve) => setImmediate(resolve))

@@ -25,7 +25,7 @@ export class PayerConcurrency {
     task: (hasWaited: boolean) => Promise<Result>,
   ): Promise<Result> {
     const atOnceMax =
-      this.#lane(payer).atWork < limit.atLeast ? limit.atLeast : await limit.current()
+      this.#lane(payer).atWork < limit.atLeast ? limit.atLeast : await currentOf(limit)
     const lane = this.#lane(payer)
     const hasWaited = lane.atWork >= atOnceMax
     if (hasWaited) await new Promise<void>((resolve) => lane.waiting.push(resolve))
@@ -47,13 +47,17 @@ export class PayerConcurrency {
     return lane
   }
 
-  async #admit(payer: string, lane: Lane, { current }: ConcurrencyLimit): Promise<void> {
-    // One at a time while the limit cannot be read.
-    const atOnceMax = await current().catch(() => 1)
+  async #admit(payer: string, lane: Lane, limit: ConcurrencyLimit): Promise<void> {
+    const atOnceMax = await currentOf(limit)
     while (lane.waiting.length > 0 && lane.atWork < atOnceMax) {
       lane.atWork += 1
       lane.waiting.shift()?.()
     }
     if (lane.atWork === 0) this.#lanes.delete(payer)
   }
+}
+
+/** One at a time while the limit cannot be read. */
+function currentOf({ current }: ConcurrencyLimit): Promise<number> {
+  return current().catch(() => 1)
 }

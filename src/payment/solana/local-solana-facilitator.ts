@@ -169,8 +169,13 @@ export function localSolanaFacilitator({
       const limit = { atLeast: AT_ONCE, current: () => failures.atOnceMax(named) }
       return concurrency.run(payment.payer, limit, async (hasWaited): Promise<Settlement> => {
         // Other payments of this wallet can have failed or taken its balance since the check.
-        if (await failures.isBarred(named, clock.nowMs()))
-          return { kind: 'rejected', reason: BARRED }
+        try {
+          if (await failures.isBarred(named, clock.nowMs()))
+            return { kind: 'rejected', reason: BARRED }
+        } catch (cause) {
+          // Nothing was sent.
+          return { kind: 'unreachable', reason: nodeReason(cause) }
+        }
         const verification = hasWaited ? await verify(payment) : null
         if (verification?.kind === 'invalid') return { ...verification, kind: 'rejected' }
         return verification?.kind === 'unreachable' ? verification : sent(payment, finality)
