@@ -201,7 +201,8 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
   },
   facilitator_refused: {
     meaning:
-      'The facilitator rejects this payment permanently. Nothing was charged. Pay on another network or from another wallet.',
+      'The facilitator rejects this payment permanently. This request charged nothing. charged: false: pay on another ' +
+      'network or from another wallet. null: an earlier request may have charged the payment; send the same one again.',
     example: {
       detail:
         'The facilitator rejected this payment. Nothing was charged. Pay on another network or from another wallet; the same payment will be rejected again.',
