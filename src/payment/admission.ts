@@ -25,7 +25,7 @@ import {
   tooManyInFlight,
 } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
-import { chargeUnknown } from './rejection.ts'
+import { chargeUnknown, forbidsNewSettlement } from './rejection.ts'
 import type { Terms } from './terms.ts'
 
 export type AdmissionOptions = {
@@ -45,7 +45,11 @@ export type AdmissionOptions = {
 /** A payment with a valid signature, and what it holds of the node limits; the permit must be ended. */
 type Admitted = PresentedPayment & { readonly permit: NodePermit }
 /** A payment that was not used before, with its place among the payments in flight. */
-export type Reservation = Admitted & { readonly inFlight: InFlightPayment }
+export type Reservation = Admitted & {
+  readonly inFlight: InFlightPayment
+  /** Why it can no longer be settled; null if it can. The chain shows whether an earlier settlement paid for this call. */
+  readonly rejection: Rejection | null
+}
 /** A payment that asks for an operation and buys no answer. */
 export type OperationRequest = Admitted & { readonly inFlight: null }
 
@@ -86,15 +90,16 @@ export class Admission {
       this.#options
     let read: ReadPayment | Rejection
     try {
-      read = await readPayment(request, terms, terms.requirements, publicUrl)
+      read = await readPayment(request, terms, publicUrl)
     } catch (cause) {
       if (!(cause instanceof MalformedPayment)) throw cause
       return this.#malformed(request, cause)
     }
     if ('reason' in read) return responses.invalid(request, terms, read)
     const { presented, mismatch } = read
+    const earlier = await answers.before(request, presented)
     // The hash of a payment covers its signature, which was checked the first time.
-    const repeated = answers.repeat(request, presented, await answers.before(request, presented))
+    const repeated = answers.repeat(request, presented, earlier)
     if (repeated !== null) return repeated
 
     const { payer } = presented.key
@@ -108,8 +113,12 @@ export class Admission {
       if ('limit' in invalid) return responses.limited(request, invalid.limit, invalid.allowance)
       // The channel state decides a voucher, and corrects it.
       const isUnknown = chargeOfUnverified(request) === null && invalid.correction === undefined
-      const rejected = isUnknown ? chargeUnknown(invalid) : invalid
-      return responses.invalid(request, terms, rejected, payer)
+      const wasBegun =
+        earlier?.payloadHash === presented.payloadHash && earlier.binding === presented.binding
+      if (!isUnknown || !wasBegun || !forbidsNewSettlement(invalid)) {
+        const rejected = isUnknown ? chargeUnknown(invalid) : invalid
+        return responses.invalid(request, terms, rejected, payer)
+      }
     }
     const limited = await this.#limited(request, presented.payment)
     if (limited !== null) return limited
@@ -131,7 +140,7 @@ export class Admission {
     if (inFlightPayments.full) return tooManyInFlight(request)
     const inFlight = inFlightPayments.open(presented.id, purchaseOf(presented, clock.nowMs()))
     this.#track(presented, inFlight)
-    return { ...presented, inFlight, permit }
+    return { ...presented, inFlight, permit, rejection: invalid }
   }
 
   async #malformed(
@@ -162,12 +171,12 @@ export class Admission {
     before: InFlightPayment | LedgerRow | null,
     isIdentifierStored: boolean,
   ): BufferedResponse | null {
-    const refusal =
-      before !== null && !isReleased(before)
-        ? nonceReused
-        : isIdentifierStored || this.#isIdentifierInFlight(presented)
-          ? identifierReused
-          : null
+    let refusal: typeof nonceReused | null = null
+    if (before !== null) {
+      // The verification of a released one shows what was charged; the ledger finds its identifier after that.
+      if (!isReleased(before)) refusal = nonceReused
+    } else if (isIdentifierStored || this.#isIdentifierInFlight(presented))
+      refusal = identifierReused
     if (refusal === null) return null
     this.#options.emit(request, { kind: 'conflict', payer: presented.key.payer })
     return refusal(request)

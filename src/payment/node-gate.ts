@@ -94,7 +94,8 @@ export class NodeGate {
     else
       refusal =
         (await this.#reserve(request, permit)) ??
-        (await coordinator.screen(payment)) ??
+        // The balance of a payment that may have paid says nothing about it.
+        (request.isPaymentUsed === null ? null : await coordinator.screen(payment)) ??
         this.#refused(request, await permit.start('new'))
     // A payment that was refused unverified does not count as a sale of its wallet.
     if (refusal !== null && 'status' in refusal) await wallets.giveBack(limitedAs)

@@ -30,7 +30,7 @@ export type PresentedPayment = {
   readonly terms: Terms
 }
 
-/** `mismatch`: the terms that the buyer accepted are not ours. */
+/** `mismatch`: the terms that the buyer accepted are not ours, or no longer. */
 export type ReadPayment = {
   readonly presented: PresentedPayment
   readonly mismatch: Rejection | null
@@ -44,15 +44,15 @@ export type ReadPayment = {
 export async function readPayment(
   request: FastifyRequest,
   terms: Terms,
-  requirements: readonly Requirement[],
   publicUrl: string,
 ): Promise<ReadPayment | Rejection> {
   const envelope = decodeEnvelope(paymentHeader(request.headers) ?? '')
-  const requirement = requirementFor(envelope, requirements)
+  const requirement = requirementFor(envelope, terms.known)
   if ('reason' in requirement) return requirement
+  const accepted = requirementFor(envelope, terms.requirements)
   return {
     presented: await present(request, terms, requirement, envelope, publicUrl),
-    mismatch: checkAccepted(envelope, requirement),
+    mismatch: 'reason' in accepted ? accepted : checkAccepted(envelope, accepted),
   }
 }
 

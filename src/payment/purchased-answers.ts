@@ -136,7 +136,7 @@ export class PurchasedAnswers {
     const { closure, delivery, publicUrl } = this.#options
     let presented: PresentedPayment
     try {
-      const read = await readPayment(request, terms, terms.known, publicUrl)
+      const read = await readPayment(request, terms, publicUrl)
       if ('reason' in read) return null
       presented = read.presented
     } catch (cause) {

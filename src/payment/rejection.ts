@@ -60,6 +60,11 @@ export function saysNonceUsed(reason: string): boolean {
   return /nonce.*used|already.*used|duplicate_settlement/.test(reason)
 }
 
+/** Whether it forbids a new settlement, and says nothing about an earlier one, which may have paid. */
+export function forbidsNewSettlement({ reason }: Rejection): boolean {
+  return /valid_before|payer_barred|contract_wallets_(not_accepted|suspended)/.test(reason)
+}
+
 /** Whether a used nonce may be the cause: some facilitators report it under a code that names none. */
 export function mayMeanNonceUsed(reason: string): boolean {
   return saysNonceUsed(reason) || /simulation_failed/.test(reason) || !NAMES_CAUSE.test(reason)
@@ -85,7 +90,7 @@ const hints = [
   ],
   [
     'payer_barred',
-    'Settlements of this wallet failed on chain at the cost of the seller. It is blocked for 7 days. Pay from another wallet.',
+    'Settlements of this wallet failed on chain at the cost of the seller. It is blocked for up to 7 days. Pay from another wallet.',
   ],
   [
     'contract_wallet_barred',

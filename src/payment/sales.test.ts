@@ -2,8 +2,9 @@ import { fc, test as property } from '@fast-check/vitest'
 import Fastify from 'fastify'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
+import type { ContractPayers } from './evm/contract-payers.ts'
 import { exactEvm } from './evm/exact-evm.ts'
-import { base } from './evm/networks.ts'
+import { base, baseSepolia } from './evm/networks.ts'
 import { LedgerBusyError } from './ledger/ledger.ts'
 import { SqliteLedger } from './ledger/sqlite-ledger.ts'
 import type { Facilitator, Outcome, Settlement, Verification } from './payment.ts'
@@ -159,31 +160,43 @@ test('a sale reads its payment from the ledger twice', async () => {
 
 describe('a payment whose settlement was begun', () => {
   /** What the facilitator and the chain report from then on. */
-  type Reports = { verification: Verification; outcome: Outcome }
+  type Reports = { verification: Verification; settlement: Settlement; outcome: Outcome }
   const used: Verification = { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
   const noChain: Outcome = { kind: 'unknown', reason: 'no RPC URL is configured', isLasting: true }
 
-  async function begun(atWork = async () => {}, limits: Partial<PaymentLimits> = {}) {
+  async function begun(
+    atWork = async () => {},
+    limits: Partial<PaymentLimits> = {},
+    barred: () => Promise<string | null> = async () => null,
+  ) {
     const reports: Reports = {
       verification: { kind: 'valid' },
+      settlement: { kind: 'unreachable', reason: 'down' },
       outcome: { kind: 'settled', transaction: TRANSACTION },
     }
+    const screened = vi.fn(async (): Promise<Verification> => ({ kind: 'valid' }))
     const facilitator = {
+      screen: screened,
       verify: async () => reports.verification,
-      settle: async () => ({ kind: 'unreachable', reason: 'down' }) as const,
+      settle: async () => reports.settlement,
       outcome: async () => reports.outcome,
     }
     const clock = new ManualClock(NOW_MS)
     const ledger = new SqliteLedger(':memory:')
-    const host = await startPaidHost({ payTo, facilitator, clock, ledger, atWork, limits })
+    const payers = { barred, objection: () => null } as unknown as ContractPayers
+    const methods = [exactEvm({ network: base, payTo, facilitator, payers })]
+    const host = await startPaidHost({ payTo, facilitator, methods, clock, ledger, atWork, limits })
     onTestFinished(() => host.close())
-    const header = encodedPayment(
-      await signedPayload(newBuyer(), { amount: PRICE, payTo, nowMs: NOW_MS }),
-    )
-    const ask = async (url = '/slow/BTC') => {
-      return (await host.app.inject({ url, headers: { 'payment-signature': header } })).json()
+    const buyer = newBuyer()
+    const signed = async (extensions = {}) => {
+      const payload = await signedPayload(buyer, { amount: PRICE, payTo, nowMs: NOW_MS })
+      const added = 'extensions' in payload ? { ...payload.extensions, ...extensions } : extensions
+      const headers = { 'payment-signature': encodedPayment({ ...payload, extensions: added }) }
+      return async (url = '/slow/BTC', { app } = host) =>
+        (await app.inject({ url, headers })).json()
     }
-    return { reports, clock, ledger, events: host.events, ask }
+    const { events } = host
+    return { reports, screened, methods, clock, ledger, events, signed, ask: await signed() }
   }
 
   async function charged(atWork = async () => {}) {
@@ -232,17 +245,103 @@ describe('a payment whose settlement was begun', () => {
 
   test('is not denied a charge by checks before its verification', async () => {
     const limits = { paidCallsPerWalletPerMinute: 1 }
-    const { reports, clock, ask } = await begun(undefined, limits)
+    const { reports, ask } = await begun(undefined, limits)
     await ask()
     reports.verification = { kind: 'invalid', reason: 'simulation_failed' }
     reports.outcome = noChain
     await ask()
     const limited = { code: 'rate_limited', charged: null, payment_reusable: true }
     expect(await ask(), 'the limit of its wallet').toMatchObject(limited)
-    clock.advance(600_000)
-    const expired = await ask()
-    expect(expired.diagnostics).toMatchObject({ charged: null })
-    expect(expired.diagnostics.hint).toContain('Send the same payment again')
+  })
+
+  const END_SECONDS = NOW_MS / 1_000 + 120
+  const EXPIRED = 'invalid_exact_evm_payload_authorization_valid_before'
+  const uncharged = (reason: string) => ({ diagnostics: { reason, charged: false } })
+  const openStill = { code: 'settlement_unknown', charged: null, payment_reusable: true }
+  const answered = { coin: { coin: 'BTC' } }
+
+  test.each<[string, Outcome, object]>([
+    ['unused at its end', { kind: 'unused', asOfSeconds: END_SECONDS }, uncharged(EXPIRED)],
+    ['cancelled', { kind: 'forfeited' }, uncharged(EXPIRED)],
+    ['expired', { kind: 'expired' }, uncharged(EXPIRED)],
+    ['not at its end yet', { kind: 'unused', asOfSeconds: END_SECONDS - 1 }, openStill],
+    ['unknown', { kind: 'unknown', reason: 'no answer within 5000 ms' }, openStill],
+    [
+      'what no node shows',
+      noChain,
+      {
+        diagnostics: {
+          ...{ reason: EXPIRED, charged: null },
+          hint: expect.stringContaining('Send the same payment again'),
+        },
+      },
+    ],
+    ['paid', { kind: 'settled', transaction: TRANSACTION }, answered],
+  ])(
+    'has a definite end after its expiry where the chain has it as %s',
+    async (_what, outcome, end) => {
+      const { reports, clock, ask } = await begun()
+      await ask()
+      reports.verification = { kind: 'unreachable', reason: 'the facilitator is down' }
+      reports.outcome = outcome
+      clock.advance(600_000)
+      expect(await ask()).toMatchObject(end)
+    },
+  )
+
+  test('is looked up although its wallet was barred since, for the price at which it was begun', async () => {
+    let barred: string | null = null
+    const { reports, ask } = await begun(undefined, {}, async () => barred)
+    await ask()
+    barred = 'invalid_exact_evm_payer_barred'
+    reports.outcome = { kind: 'unused', asOfSeconds: NOW_MS / 1_000 }
+    const refused = await ask()
+    expect(refused).toMatchObject(uncharged(barred))
+    expect(refused.diagnostics.hint).not.toContain('Send the same payment again')
+    reports.outcome = { kind: 'settled', transaction: TRANSACTION }
+    expect(await ask('/bundle/BTC'), 'at another price').toMatchObject({
+      diagnostics: { reason: 'invalid_payment_requirements', charged: null },
+    })
+    expect(await ask()).toMatchObject(answered)
+  })
+
+  test('is not refused for the balance that it may have used', async () => {
+    const { screened, reports, ask } = await begun()
+    await ask()
+    screened.mockResolvedValue({ kind: 'invalid', reason: 'insufficient_funds' })
+    reports.verification = { kind: 'invalid', reason: 'insufficient_funds' }
+    expect(await ask()).toMatchObject(answered)
+  })
+
+  test('is not denied a charge while its method is not offered', async () => {
+    const { methods, clock, ledger, ask } = await begun()
+    await ask()
+    const suspended = methods.map((method) => ({ ...method, isSuspended: true }))
+    const facilitator = new NonceOnChain(clock)
+    const other = exactEvm({ network: baseSepolia, payTo, facilitator })
+    const methodsLater = [...suspended, other]
+    const later = await startPaidHost({ payTo, facilitator, methods: methodsLater, clock, ledger })
+    onTestFinished(() => later.close())
+    expect(await ask('/slow/BTC', later)).toMatchObject({
+      diagnostics: { reason: 'invalid_network', charged: null },
+    })
+  })
+
+  test('is looked up although another payment has its identifier since', async () => {
+    const { reports, ledger, signed } = await begun()
+    const id = 'a-purpose-of-the-buyer'
+    const info = { info: { id } }
+    const first = await signed({ 'payment-identifier': info })
+    await first()
+    reports.settlement = { kind: 'settled', transaction: TRANSACTION }
+    const second = await signed({ 'payment-identifier': info })
+    expect(await second()).toMatchObject(answered)
+    expect(await first()).toMatchObject({ code: 'payment_replayed', charged: false })
+    reports.verification = used
+    expect(await first()).toMatchObject({ code: 'payment_replayed', charged: true })
+    reports.outcome = { kind: 'unknown', reason: 'no answer within 5000 ms' }
+    expect(await first()).toMatchObject(openStill)
+    expect((await ledger.counts()).settled).toBe(1)
   })
 
   test.each([

@@ -65,7 +65,7 @@ export class Sales {
   /** @returns the sale that the handler works for, or the response that ends the request */
   async verify(
     request: FastifyRequest,
-    { permit, ...presented }: Reservation,
+    { permit, rejection, ...presented }: Reservation,
   ): Promise<Sale | BufferedResponse> {
     const { answers, clock, emit, failures, ledger, nodeGate, responses, coordinator } =
       this.#options
@@ -86,7 +86,8 @@ export class Sales {
         return (await ledger.find(key))?.payloadHash === presented.payloadHash
       }
       const verdict =
-        gate ?? (await coordinator.verify(presented.payment, wasBegunHere, wasReleased))
+        gate ??
+        (await coordinator.verify(presented.payment, { wasBegunHere, wasReleased, rejection }))
       const isUsed = verdict.kind === 'paid' || verdict.kind === 'open'
       const isForeign = isUsed && !(await wasBegunHere())
       // An open one may be valid, but it has caused the most requests to the node.

@@ -34,6 +34,19 @@ export type VerificationVerdict =
   | Exclude<SettlementVerdict, { kind: 'trusted' }>
   | { readonly kind: 'valid' }
 
+/** What is known about a payment before its verification. */
+export type EarlierUse = {
+  /**
+   * Whether a settlement was begun here; otherwise its transfer is not searched. It is called only for a nonce that is
+   * used, or may be.
+   */
+  readonly wasBegunHere: () => Promise<boolean>
+  /** Whether an earlier settlement was refused here; its transfer may be on chain after all. */
+  readonly wasReleased: boolean
+  /** Why it can no longer be settled, which needs no verification; null if it can. */
+  readonly rejection: Rejection | null
+}
+
 /** Why a payment is not verified. */
 export type ScreeningRefusal = Extract<SettlementVerdict, { kind: 'refused' | 'unavailable' }>
 
@@ -84,20 +97,19 @@ export class SettlementCoordinator {
   /**
    * Whether a payment can be settled. `paid` and `open`: the chain has used it, or may have. The ledger decides whether
    * that was for an answer of ours, because anybody can submit an authorization and other services can share our payee.
-   * @param wasBegunHere whether a settlement was begun here; otherwise its transfer is not searched. It is called only
-   * for a nonce that is used, or may be.
-   * @param wasReleased whether an earlier settlement was refused here; its transfer may be on chain after all
    */
   async verify(
     payment: Payment,
-    wasBegunHere: () => Promise<boolean>,
-    wasReleased: boolean,
+    { wasBegunHere, wasReleased, rejection }: EarlierUse,
   ): Promise<VerificationVerdict> {
-    const verification = await this.#bounded(
-      VERIFY_MS_MAX,
-      () => payment.verify(),
-      (reason): Verification => ({ kind: 'unreachable', reason }),
-    )
+    const verification: Verification =
+      rejection === null
+        ? await this.#bounded(
+            VERIFY_MS_MAX,
+            () => payment.verify(),
+            (reason): Verification => ({ kind: 'unreachable', reason }),
+          )
+        : { kind: 'invalid', reason: rejection.reason }
     if (verification.kind === 'valid') return verification
     if (verification.kind === 'unreachable') {
       return { ...verification, kind: 'unavailable' }
@@ -110,8 +122,17 @@ export class SettlementCoordinator {
     // It may be in no block yet. A 402 would make the buyer pay again.
     const mayBePaid = saysNonceUsed(reason)
       ? !isOver(outcome)
-      : isUnanswered(outcome) && (await wasBegunHere())
-    return mayBePaid ? open(reason) : refused(reason, outcome)
+      : (isUnanswered(outcome) || this.#isBehind(outcome, payment)) && (await wasBegunHere())
+    return mayBePaid ? open(reason) : refused(rejection ?? reason, outcome)
+  }
+
+  /** Whether the payment has expired, and the node has no block that shows that its nonce stayed unused. */
+  #isBehind(outcome: Outcome, { validBeforeSeconds }: Payment): boolean {
+    return (
+      outcome.kind === 'unused' &&
+      outcome.asOfSeconds < validBeforeSeconds &&
+      this.#clock.nowMs() >= validBeforeSeconds * 1_000
+    )
   }
 
   /** Settles a payment whose answer is in the ledger. */
@@ -315,8 +336,8 @@ function open(reason: string): Extract<SettlementVerdict, { kind: 'open' }> {
 }
 
 /** @param outcome of a nonce whose use may be the reason */
-function refused(reason: string, outcome?: Outcome): ScreeningRefusal {
-  const rejected = facilitatorRejection(reason)
+function refused(because: string | Rejection, outcome?: Outcome): ScreeningRefusal {
+  const rejected = typeof because === 'string' ? facilitatorRejection(because) : because
   return {
     kind: 'refused',
     rejection: outcome?.kind === 'unknown' ? chargeUnknown(rejected) : rejected,

@@ -391,4 +391,11 @@ test('a wallet that is barred is refused before anybody is asked', async () => {
   expect(await payment.check(0, directly)).toMatchObject({
     reason: 'invalid_exact_svm_payer_barred',
   })
+  const cheaper = read(await sign({ amount: 1n }), method)
+  expect(
+    await cheaper.check(0, directly),
+    'a payment of other terms could be sold as paid',
+  ).toMatchObject({
+    reason: 'invalid_exact_svm_payload_amount_mismatch',
+  })
 })

@@ -83,9 +83,7 @@ export function exactSolana(
         ...payment,
         check: async () => {
           if (feePayer === null) throw new TypeError('a method without a fee payer is not offered')
-          const named = { network: chain.network, payer: payment.payer }
-          if (await failures?.isBarred(named, clock.nowMs())) return facilitatorRejection(BARRED)
-          return checkTransfer(transaction, {
+          const misfit = checkTransfer(transaction, {
             source: await associatedTokenAccount(payment.payer, chain.asset),
             mint: chain.asset,
             destination: await destination,
@@ -93,6 +91,10 @@ export function exactSolana(
             feePayer,
             solUsdMax,
           })
+          if (misfit !== null) return misfit
+          const named = { network: chain.network, payer: payment.payer }
+          const isBarred = await failures?.isBarred(named, clock.nowMs())
+          return isBarred === true ? facilitatorRejection(BARRED) : null
         },
         screen: async () => facilitator.screen?.(payment) ?? { kind: 'valid' },
         verify: () => facilitator.verify(payment),
