@@ -36,6 +36,15 @@ test('a failure that cannot be recorded is reported and thrown', async () => {
   expect(events).toEqual([{ kind: 'unrecorded', transaction: '0xabc0x1', cause }])
 })
 
+test('a failure that is recorded is not undone by a suspension that cannot be read', async () => {
+  const { payers, options } = rig({ gasPerHourMax: 300_000n })
+  const reserved = await payers.reserve('0x1', CODE)
+  vi.spyOn(options.failures, 'ofContracts').mockRejectedValue(new Error('the database is away'))
+  await payers.failed(burnt('0x1', { reserved }))
+  expect(await payers.barred('0x1')).toBe('invalid_exact_evm_payer_barred')
+  expect(await payers.reserve('0x2', CODE), 'the gas of the hour is used up').toBeNull()
+})
+
 describe('contract wallets', () => {
   test('reserve their gas before they are sent, and no more than the hour has', async () => {
     const { payers, clock } = rig()
