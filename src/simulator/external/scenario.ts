@@ -1,11 +1,7 @@
 import { readFileSync } from 'node:fs'
-import type { TProperties, TSchema } from 'typebox'
-import { Type } from 'typebox'
 import { OperatingError } from '../../domain/errors.ts'
 import type { Chain, OracleNetwork, SourceId } from '../../domain/external.ts'
 import { chains, oracleNetworks, sourceIds } from '../../domain/external.ts'
-import { isRecord } from '../../domain/json.ts'
-import { entryProblem } from '../entry-problem.ts'
 
 /** The second instant is exclusive. */
 type Period = { readonly fromMs: number; readonly untilMs: number }
@@ -52,28 +48,18 @@ export function isActive({ fromMs, untilMs }: Period, atMs: number): boolean {
 
 const SECOND_MS = 1_000
 const stables = ['USDC', 'USDT'] as const
-
-const period = { from_seconds: Type.Number(), until_seconds: Type.Number() }
-const asset = Type.String()
-const bps = Type.Number()
-const factor = Type.Number()
-const source = Type.Enum(sourceIds)
-const members: Readonly<Record<ScenarioEvent['kind'], TProperties>> = {
-  depeg: { asset: Type.Enum(stables), bps },
-  basis: { asset, bps },
-  gap: { chain: Type.Enum(chains), asset, bps },
-  offset: { source, asset: Type.Optional(asset), bps },
-  frozen: { source },
-  stalled: { source },
-  halted: { source },
-  dead: { source },
-  confidence: { network: Type.Enum(oracleNetworks), factor },
-  crash: { factor },
-}
-/** By kind. */
-const schemas: ReadonlyMap<unknown, TSchema> = new Map(
-  Object.entries(members).map(([kind, own]) => [kind, Type.Object({ ...period, ...own })]),
-)
+const kinds: readonly ScenarioEvent['kind'][] = [
+  'depeg',
+  'basis',
+  'gap',
+  'offset',
+  'frozen',
+  'stalled',
+  'halted',
+  'dead',
+  'confidence',
+  'crash',
+]
 
 /**
  * Reads a scenario from a JSON file: a list of events with `from_seconds` and `until_seconds` after the
@@ -106,9 +92,28 @@ function parsed(path: string): unknown {
 }
 
 function problemOf(entry: unknown): string | null {
-  if (!isRecord(entry)) return 'not an object'
-  const schema = schemas.get(entry['kind'])
-  if (schema === undefined) return `kind must be one of ${[...schemas.keys()].join(', ')}`
-  const isBackwards = Number(entry['from_seconds']) >= Number(entry['until_seconds'])
-  return isBackwards ? 'from_seconds must be below until_seconds' : entryProblem(schema, entry)
+  if (typeof entry !== 'object' || entry === null) return 'not an object'
+  const { kind, from_seconds, until_seconds, source, chain, network, asset, bps, factor } =
+    entry as Record<string, unknown>
+  if (!kinds.includes(kind as ScenarioEvent['kind'])) return `kind is one of ${kinds.join(', ')}`
+  if (!(Number(from_seconds) < Number(until_seconds))) return 'from_seconds is below until_seconds'
+  const isNamed = (name: unknown, names: readonly string[]) =>
+    typeof name === 'string' && names.includes(name)
+  switch (kind) {
+    case 'depeg':
+    case 'basis':
+    case 'gap':
+      if (typeof bps !== 'number') return 'bps is a number'
+      if (kind === 'depeg' && !isNamed(asset, stables)) return `asset is one of ${stables.join()}`
+      if (typeof asset !== 'string') return 'asset is a ticker'
+      return kind !== 'gap' || isNamed(chain, chains) ? null : `chain is one of ${chains.join()}`
+    case 'confidence':
+      if (!isNamed(network, oracleNetworks)) return `network is one of ${oracleNetworks.join()}`
+      return typeof factor === 'number' ? null : 'factor is a number'
+    case 'crash':
+      return typeof factor === 'number' ? null : 'factor is a number'
+    default:
+      if (!isNamed(source, sourceIds)) return `source is one of ${sourceIds.join()}`
+      return kind === 'offset' && typeof bps !== 'number' ? 'bps is a number' : null
+  }
 }

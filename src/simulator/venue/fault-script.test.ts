@@ -79,48 +79,52 @@ describe('a script of faults', () => {
       ':2: this object does not end',
     ],
     ['an object that is not JSON', `${stall}\n\n{at_ms: 5}`, ':3: this is not JSON'],
-    ['no time', '{"kind":"drop-connections"}', 'must have required properties at_ms'],
-    ['a time as text', '{"at_ms":"5","kind":"drop-connections"}', 'at_ms must be number'],
+    [
+      'no time',
+      '{"kind":"drop-connections"}',
+      'at_ms must be a number from 0 to 86400000; it is mi',
+    ],
+    ['a time as text', '{"at_ms":"5"}', 'at_ms must be a number from 0 to 86400000; it is "5"'],
     [
       'an unknown kind',
       '{"at_ms":5,"kind":"fire"}',
       'kind must be one of drop-connections, refuse-',
     ],
-    ['no duration', '{"at_ms":5,"kind":"half-open"}', 'must have required properties duration_ms'],
+    ['no duration', '{"at_ms":5,"kind":"half-open"}', 'duration_ms must be a number from 1 to'],
     [
       'a share above 1',
       '{"at_ms":5,"kind":"drop-frames","share":2,"duration_ms":5}',
-      'share must be <= 1',
+      'share must be a number from 0 to 1; it is 2',
     ],
     [
       'a misspelt member',
       '{"at_ms":5,"kind":"stall","coin":"SOL","duration_ms":5,"chanels":["trades"]}',
-      'must not have additional properties: chanels',
+      'unknown member "chanels"; allowed here: at_ms, kind, coin, duration_ms, channels, every_ms',
     ],
     [
       'an unknown channel',
       '{"at_ms":5,"kind":"stall","coin":"SOL","duration_ms":5,"channels":["depth"]}',
-      'channels.0 must be equal to one of the allowed values: trades, bbo, l2Book, candle, activeAssetCtx',
+      'channels must be a list of some of trades, bbo, l2Book, candle, activeAssetCtx',
     ],
     [
       'another code of closing',
       '{"at_ms":5,"kind":"drop-connections","code":1001}',
-      'code must be equal to one of the allowed values: 1000, 1006',
+      'code must be one of 1000, 1006; it is 1001',
     ],
     [
       'half a connection',
       '{"at_ms":5,"kind":"drop-connections","connection":0.5}',
-      'connection must be integer',
+      'connection must be a whole number from 0 to 9; it is 0.5',
     ],
     [
       'one connection where all are refused',
       '{"at_ms":5,"kind":"refuse-connections","duration_ms":5,"connection":1}',
-      'must not have additional properties: connection',
+      'unknown member "connection"; allowed here: at_ms, kind, duration_ms, every_ms',
     ],
     [
       'a listing without its price',
       '{"at_ms":5,"kind":"list","listing":{"coin":"N","size_decimals":1,"max_leverage":3}}',
-      'listing must have required properties price_usd, day_notional_usd',
+      'listing: price_usd must be a number from 0.000001 to 1000000; it is missing',
     ],
     [
       'a price that its decimals round away',
@@ -129,18 +133,18 @@ describe('a script of faults', () => {
     ],
     [
       'half a decimal',
-      '{"at_ms":5,"kind":"list","listing":{"coin":"N","size_decimals":1.5,"max_leverage":3,"price_usd":1,"day_notional_usd":1e6}}',
-      'listing.size_decimals must be integer',
+      '{"at_ms":5,"kind":"list","listing":{"coin":"N","size_decimals":1.5}}',
+      'listing: size_decimals must be a whole number from 0 to 5; it is 1.5',
     ],
     [
       'a repetition within its own duration',
       '{"at_ms":5,"kind":"half-open","duration_ms":5000,"every_ms":4000}',
-      'every_ms must be >= 5000, the duration_ms',
+      'every_ms must be a number from 5000 to 86400000; it is 4000',
     ],
     [
       'a listing again and again',
       '{"at_ms":5,"kind":"delist","coin":"SOL","every_ms":4000}',
-      'must not have additional properties: every_ms',
+      'every_ms makes no sense with delist',
     ],
   ])('with %s is refused by file, line and what is allowed', (_, text, message) => {
     expect(() => parseFaultScript(text, FILE)).toThrow(message)

@@ -1,27 +1,21 @@
 import { readFileSync } from 'node:fs'
-import type { TProperties, TSchema } from 'typebox'
-import { Type } from 'typebox'
 import type { Clock } from '../../domain/clock.ts'
 import { OperatingError } from '../../domain/errors.ts'
-import { isRecord } from '../../domain/json.ts'
-import { entryProblem } from '../entry-problem.ts'
 import type { NewListing } from '../market/market.ts'
 import { priceDecimalsMax, sizeOf } from '../market/precision.ts'
 import type { Dexes } from './dexes.ts'
-import type { VenueFault } from './fault.ts'
+import type { CloseCode, VenueFault } from './fault.ts'
 import { closeCodes, coinChannels } from './fault.ts'
+import { JsonMembers } from './json-members.ts'
 import type { TextObject } from './json-objects.ts'
 import { jsonObjects } from './json-objects.ts'
 
-type ScriptedTimes = {
+/** One entry of a script: what happens when, and how often. */
+export type ScriptedFault = {
   /** After the start, by the venue's clock. */
   readonly atMs: number
   /** Again and again after that; once where absent. */
   readonly everyMs?: number
-}
-
-/** One entry of a script: what happens when, and how often. */
-export type ScriptedFault = ScriptedTimes & {
   readonly fault: VenueFault
   /** The entry as one line of JSON, as its author wrote it. */
   readonly text: string
@@ -38,67 +32,7 @@ const DAY_NOTIONAL_USD_MIN = 1000
 const DAY_NOTIONAL_USD_MAX = 1e11
 /** An address has no more. */
 const CONNECTION_MAX = 9
-
-const period = Type.Number({ minimum: 1, maximum: DAY_MS })
-const lasting = { duration_ms: period }
-const framesShare = { share: Type.Number({ minimum: 0, maximum: 1 }), ...lasting }
-const coin = Type.String({ pattern: '^([a-z0-9]{1,6}:)?[A-Za-z0-9_.*?-]{1,24}$' })
-const oneConnection = {
-  connection: Type.Optional(Type.Integer({ minimum: 0, maximum: CONNECTION_MAX })),
-}
-const listing = Type.Object(
-  {
-    coin,
-    size_decimals: Type.Integer({ minimum: 0, maximum: SIZE_DECIMALS_MAX }),
-    max_leverage: Type.Integer({ minimum: 1, maximum: LEVERAGE_MAX }),
-    price_usd: Type.Number({ minimum: 1e-6, maximum: PRICE_USD_MAX }),
-    day_notional_usd: Type.Number({
-      minimum: DAY_NOTIONAL_USD_MIN,
-      maximum: DAY_NOTIONAL_USD_MAX,
-    }),
-  },
-  { additionalProperties: false },
-)
-
-const members: Readonly<Record<VenueFault['kind'], TProperties>> = {
-  'drop-connections': { code: Type.Optional(Type.Enum(closeCodes)), ...oneConnection },
-  'refuse-connections': lasting,
-  'refuse-subscriptions': { how: Type.Enum(['silent', 'error']), ...lasting },
-  'half-open': { ...lasting, ...oneConnection },
-  stall: {
-    ...{ coin, ...lasting },
-    channels: Type.Optional(Type.Array(Type.Enum(coinChannels), { minItems: 1 })),
-  },
-  'drop-frames': framesShare,
-  'duplicate-frames': framesShare,
-  'reorder-frames': framesShare,
-  'garble-frames': framesShare,
-  'delay-frames': { delay_ms: period, ...lasting, ...oneConnection },
-  'rest-429': lasting,
-  'rest-outage': { how: Type.Enum(['500', 'hang', 'garbage']), ...lasting },
-  'late-flat-bars': lasting,
-  list: { listing },
-  delist: { coin },
-  relist: { coin },
-  'clock-skew': { offset_ms: Type.Number({ minimum: -DAY_MS, maximum: DAY_MS }), ...lasting },
-}
-/** A second time these would find their work done. */
-const once: readonly string[] = ['list', 'delist'] satisfies VenueFault['kind'][]
-/** By kind. */
-const schemas: ReadonlyMap<unknown, TSchema> = new Map(
-  Object.entries(members).map(([kind, own]) => {
-    const every = Type.Optional(Type.Number({ minimum: 100, maximum: DAY_MS }))
-    const times = {
-      at_ms: Type.Number({ minimum: 0, maximum: DAY_MS }),
-      ...(!once.includes(kind) && { every_ms: every }),
-    }
-    const schema = Type.Object(
-      { ...times, kind: Type.Literal(kind), ...own },
-      { additionalProperties: false },
-    )
-    return [kind, schema]
-  }),
-)
+const COIN = /^([a-z0-9]{1,6}:)?[A-Za-z0-9_.*?-]{1,24}$/
 
 /**
  * Reads a script of faults, by time: JSON lines or one JSON array, see `docs/faults.md`.
@@ -184,27 +118,113 @@ export function runFaultScript(
 
 function scriptedFault({ value, line }: TextObject, path: string): ScriptedFault {
   const bad = (problem: string): OperatingError => badFault(path, line, problem)
-  const schema = schemas.get(value['kind'])
-  if (schema === undefined) throw bad(`kind must be one of ${[...schemas.keys()].join(', ')}`)
-  const problem = entryProblem(schema, value)
-  if (problem !== null) throw bad(problem)
-  const { atMs, everyMs, ...rest } = inCamelCase(value) as ScriptedTimes & VenueFault
-  const fault = rest as VenueFault
-  if (everyMs !== undefined && 'durationMs' in fault && everyMs < fault.durationMs)
-    throw bad(`every_ms must be >= ${fault.durationMs}, the duration_ms`)
-  if (fault.kind === 'list') checkPriceSteps(fault.listing, bad)
-  const times = { atMs, ...(everyMs !== undefined && { everyMs }) }
-  return { ...times, fault, text: JSON.stringify(value), line }
+  const entry = new JsonMembers(value, bad)
+  const atMs = entry.number('at_ms', { min: 0, max: DAY_MS })
+  const fault = faultOf(entry, bad)
+  const shortestMs = 'durationMs' in fault ? Math.max(100, fault.durationMs) : 100
+  const everyMs = entry.has('every_ms')
+    ? entry.number('every_ms', { min: shortestMs, max: DAY_MS })
+    : undefined
+  if (everyMs !== undefined && (fault.kind === 'list' || fault.kind === 'delist')) {
+    throw bad(`every_ms makes no sense with ${fault.kind}`)
+  }
+  entry.checkNoOthers()
+  const text = JSON.stringify(value)
+  return { atMs, ...(everyMs === undefined ? {} : { everyMs }), fault, text, line }
 }
 
-/** `duration_ms` becomes `durationMs`. */
-function inCamelCase(value: unknown): unknown {
-  if (!isRecord(value)) return value
-  const entries = Object.entries(value).map(([name, member]) => [
-    name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-    inCamelCase(member),
-  ])
-  return Object.fromEntries(entries)
+const kinds = [
+  'drop-connections',
+  'refuse-connections',
+  'refuse-subscriptions',
+  'half-open',
+  'stall',
+  'drop-frames',
+  'duplicate-frames',
+  'reorder-frames',
+  'garble-frames',
+  'delay-frames',
+  'rest-429',
+  'rest-outage',
+  'late-flat-bars',
+  'list',
+  'delist',
+  'relist',
+  'clock-skew',
+] as const satisfies readonly VenueFault['kind'][]
+
+function faultOf(entry: JsonMembers, bad: (problem: string) => OperatingError): VenueFault {
+  const kind = entry.oneOf('kind', kinds)
+  const durationMs = (): number => entry.number('duration_ms', { min: 1, max: DAY_MS })
+  switch (kind) {
+    case 'drop-connections':
+      return { kind, ...codeOf(entry), ...connectionOf(entry) }
+    case 'half-open':
+      return { kind, durationMs: durationMs(), ...connectionOf(entry) }
+    case 'refuse-connections':
+    case 'rest-429':
+    case 'late-flat-bars':
+      return { kind, durationMs: durationMs() }
+    case 'refuse-subscriptions':
+      return { kind, how: entry.oneOf('how', ['silent', 'error']), durationMs: durationMs() }
+    case 'stall': {
+      const stall = { kind, coin: coinOf(entry), durationMs: durationMs() }
+      return entry.has('channels')
+        ? { ...stall, channels: entry.listOf('channels', coinChannels) }
+        : stall
+    }
+    case 'drop-frames':
+    case 'duplicate-frames':
+    case 'reorder-frames':
+    case 'garble-frames':
+      return {
+        kind,
+        share: entry.number('share', { min: 0, max: 1 }),
+        durationMs: durationMs(),
+      }
+    case 'delay-frames':
+      return {
+        kind,
+        delayMs: entry.number('delay_ms', { min: 1, max: DAY_MS }),
+        durationMs: durationMs(),
+        ...connectionOf(entry),
+      }
+    case 'rest-outage':
+      return {
+        kind,
+        how: entry.oneOf('how', ['500', 'hang', 'garbage']),
+        durationMs: durationMs(),
+      }
+    case 'list': {
+      const listing = listingOf(entry.members('listing'))
+      checkPriceSteps(listing, bad)
+      return { kind, listing }
+    }
+    case 'delist':
+    case 'relist':
+      return { kind, coin: coinOf(entry) }
+    case 'clock-skew':
+      return {
+        kind,
+        offsetMs: entry.number('offset_ms', { min: -DAY_MS, max: DAY_MS }),
+        durationMs: durationMs(),
+      }
+  }
+}
+
+function listingOf(members: JsonMembers): NewListing {
+  const listing = {
+    coin: coinOf(members),
+    sizeDecimals: members.integer('size_decimals', { min: 0, max: SIZE_DECIMALS_MAX }),
+    maxLeverage: members.integer('max_leverage', { min: 1, max: LEVERAGE_MAX }),
+    priceUsd: members.number('price_usd', { min: 1e-6, max: PRICE_USD_MAX }),
+    dayNotionalUsd: members.number('day_notional_usd', {
+      min: DAY_NOTIONAL_USD_MIN,
+      max: DAY_NOTIONAL_USD_MAX,
+    }),
+  }
+  members.checkNoOthers()
+  return listing
 }
 
 /** A price that is rounded to nothing has no book, and a mark that is no number. */
@@ -217,6 +237,20 @@ function checkPriceSteps(
   throw bad(
     `listing: price_usd must be at least ${priceUsdMin} where size_decimals is ${sizeDecimals}, as a price has at most 6 - size_decimals decimals; it is ${priceUsd}`,
   )
+}
+
+function codeOf(entry: JsonMembers): { readonly code?: CloseCode } {
+  if (!entry.has('code')) return {}
+  return { code: entry.oneOf('code', closeCodes) }
+}
+
+function connectionOf(entry: JsonMembers): { readonly connection?: number } {
+  if (!entry.has('connection')) return {}
+  return { connection: entry.integer('connection', { min: 0, max: CONNECTION_MAX }) }
+}
+
+function coinOf(members: JsonMembers): string {
+  return members.text('coin', COIN, 'the name of a coin, such as "SOL" or "xyz:TSLA"')
 }
 
 function badFault(path: string, line: number, problem: string): OperatingError {
