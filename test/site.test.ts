@@ -24,6 +24,10 @@ describe('the site of the documentation', () => {
     expect(reached.toSorted()).toEqual(site.pages.map(({ url }) => url).toSorted())
   })
 
+  test('has every page in a group that names it', () => {
+    expect(site.documents.get('index.html')).not.toContain('<summary>More<')
+  })
+
   test('finds a section by its words', () => {
     const index = MiniSearch.loadJSON(site.searchIndex, searchOptions)
     expect(index.search('backup restore')[0]?.id).toBe('operating.html#backup-and-restore')
