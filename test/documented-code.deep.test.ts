@@ -91,7 +91,11 @@ describe.concurrent('what buys', () => {
 
   test.each(purchases)('$page, no. $at, pays for one pulse and gets it', async ({ code }) => {
     const { key, spent } = await wallet()
-    const filled = put(code, { "'0x…'": `'${key}'`, 'http://127.0.0.1:8402': rig.url })
+    const filled = put(code, {
+      "'0x…'": `'${key}'`,
+      'http://127.0.0.1:8402': rig.url,
+      '/path/to/perpscope': ROOT,
+    })
     const shown = `${filled}\nconsole.log(JSON.stringify(answer))`
     const child = spawn(process.execPath, ['--input-type=module-typescript', '--eval', shown], {
       cwd: ROOT,
@@ -112,11 +116,7 @@ describe.concurrent('what buys', () => {
       const imports = spawnSync('python3', ['-c', `import ${needs}`], { stdio: 'ignore' })
       skip(imports.status !== 0, `python3 does not have ${needs}`)
       const { key, spent } = await wallet()
-      const filled = put(code, {
-        '0x…': key,
-        'http://127.0.0.1:8402': rig.url,
-        '/path/to/perpscope': ROOT,
-      })
+      const filled = put(code, { '0x…': key, 'http://127.0.0.1:8402': rig.url })
       const child = spawn('python3', ['-c', filled], {
         stdio: ['ignore', 'pipe', 'pipe'],
         env: inheritedEnv(),
