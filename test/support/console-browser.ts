@@ -96,6 +96,7 @@ async function newContext(browser: Browser): Promise<BrowserContext> {
     viewport: WINDOW,
     colorScheme: THEME,
     reducedMotion: 'reduce',
+    hasTouch: true,
   })
   // A limit for a hang, as those of tests.
   context.setDefaultTimeout(120_000)
@@ -125,4 +126,35 @@ export async function inaccessible(
 /** By how many pixels a page is wider than its window. */
 export function sidewaysScroll(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - innerWidth')
+}
+
+/** Texts of cells that end in an ellipsis. */
+export function cutTexts(page: Page): Promise<readonly string[]> {
+  return page
+    .locator('table.fixed tr > *')
+    .evaluateAll((cells) =>
+      cells
+        .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
+        .map(({ textContent }) => textContent ?? ''),
+    )
+}
+
+/** Heads of tables that take more lines than they have words. */
+export function brokenWords(page: Page): Promise<readonly string[]> {
+  return page.evaluate<
+    readonly string[]
+  >(`[...document.querySelectorAll('main th')].flatMap((head) => {
+    const texts = document.createTreeWalker(head, NodeFilter.SHOW_TEXT)
+    let [lines, bottom] = [0, -Infinity]
+    while (texts.nextNode()) {
+      const range = document.createRange()
+      range.selectNodeContents(texts.currentNode)
+      for (const line of range.getClientRects()) {
+        if (line.top > bottom - 4) lines += 1
+        bottom = Math.max(bottom, line.bottom)
+      }
+    }
+    const words = head.textContent.split(/[^\\p{L}\\p{N}.]+/u).filter((word) => word !== '')
+    return lines > Math.max(1, words.length) ? [head.textContent] : []
+  })`)
 }

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import { SAMPLE_DELAY_MS } from '../../src/api/console/delayed-documents.ts'
-import { inaccessible, sidewaysScroll } from './console-browser.ts'
+import { brokenWords, cutTexts, inaccessible, sidewaysScroll } from './console-browser.ts'
 
 const WIDTHS = [1440, 820, 390] as const
 /** By every rule in one window, and by those that depend on theme and width in the opposite one. */
@@ -20,7 +20,7 @@ export async function untilFilled(page: Page): Promise<void> {
 }
 
 /**
- * Fails if the view in a page scrolls sideways in a theme and width, or breaks a rule of accessibility.
+ * Fails if the view in a page scrolls sideways in a theme and width, cuts a text, or breaks a rule of accessibility.
  * @param where name of the view, for the message
  */
 export async function examineView(
@@ -35,6 +35,8 @@ export async function examineView(
       const message = `${where} at ${width} px, ${colorScheme}`
       // A chart is drawn in its new width a few frames later.
       await expect.poll(() => sidewaysScroll(page), { message }).toBeLessThanOrEqual(0)
+      expect(await cutTexts(page), message).toEqual([])
+      expect(await brokenWords(page), message).toEqual([])
       const examined: { width: number; rules?: readonly string[] } = EXAMINED[colorScheme]
       if (isForBarriers && width === examined.width)
         expect(await inaccessible(page, examined.rules), message).toEqual([])
