@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { signedPercent } from './format.ts'
 import { Term } from './term.tsx'
 
 /** Colors a figure: gains and longs, losses and shorts, or something to look at. */
@@ -65,6 +66,12 @@ export function toneOf(value: number | null | undefined): Tone {
 /** A text in the color of its tone. */
 export function toned(tone: Tone, text: ComponentChildren): ComponentChildren {
   return tone === 'plain' ? text : <span class={`tone-${tone}`}>{text}</span>
+}
+
+/** A change in the color of its sign, as it is shown: a change that is shown as zero has none. */
+export function tonedPercent(change: number | null | undefined): ComponentChildren {
+  const text = signedPercent(change)
+  return toned(toneOf(Number.parseFloat(text) || null), text)
 }
 
 /** A value followed by a smaller note. */

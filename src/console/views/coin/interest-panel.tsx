@@ -1,14 +1,6 @@
 import { SeriesChart } from '../../charts/series-chart.tsx'
-import { FigureList, figure, toned, toneOf } from '../../components/figure.tsx'
-import {
-  clockTime,
-  count,
-  percent,
-  plain,
-  signedPercent,
-  usd,
-  word,
-} from '../../components/format.ts'
+import { FigureList, figure, tonedPercent } from '../../components/figure.tsx'
+import { clockTime, count, percent, plain, usd, word } from '../../components/format.ts'
 import { Panel } from '../../components/panel.tsx'
 import { percentile } from '../../components/percentile.tsx'
 import { Table } from '../../components/table.tsx'
@@ -95,7 +87,7 @@ function Changes({ oi }: Pick<AnswerOf<'oi'>, 'oi'>) {
       ]}
       rows={windows.map(([window, ...changes]) => ({
         key: window,
-        cells: [window, ...changes.map((change) => toned(toneOf(change), signedPercent(change)))],
+        cells: [window, ...changes.map(tonedPercent)],
       }))}
     />
   )

@@ -4,7 +4,7 @@ import { Age } from '../../components/age.tsx'
 import type { Column } from '../../components/data-table.tsx'
 import { columnsOf } from '../../components/data-table.tsx'
 import type { Tone } from '../../components/figure.tsx'
-import { toned, toneOf } from '../../components/figure.tsx'
+import { toned, tonedPercent } from '../../components/figure.tsx'
 import {
   NOTHING,
   plain,
@@ -36,7 +36,7 @@ export function screenerColumns(
   const sparkline: Column<ScreenerRow> = {
     ...{
       id: 'day',
-      widthRem: 6,
+      widthRem: 6.2,
       title: '24 closes',
       analysis: 'overview',
       path: 'coins[].closes',
@@ -46,28 +46,22 @@ export function screenerColumns(
   }
   return columnsOf<ScreenerRow>((column) => [
     {
-      ...{ id: 'coin', widthRem: 6.5, title: 'Coin', path: 'coins[].coin', isText: true },
+      ...{ id: 'coin', widthRem: 6.3, title: 'Coin', path: 'coins[].coin', isText: true },
       value: ({ coin }) => coin,
       cell: ({ coin }) => <a href={hrefOf('coin', coin)}>{coin}</a>,
     },
-    column('price', 'Price', 'coins[].price', price, { widthRem: 5 }),
-    column(
-      'change',
-      '24 h',
-      'coins[].change_24h_pct',
-      (change) => toned(toneOf(change), signedPercent(change)),
-      { widthRem: 4.2 },
-    ),
+    column('price', 'Price', 'coins[].price', price, { widthRem: 5.5 }),
+    column('change', '24 h', 'coins[].change_24h_pct', tonedPercent, { widthRem: 5.2 }),
     ...(closes === null ? [] : [sparkline]),
     {
-      ...{ id: 'signal', widthRem: 3.8, title: 'Signal', path: 'coins[].signal_strength' },
+      ...{ id: 'signal', widthRem: 3.6, title: 'Signal', path: 'coins[].signal_strength' },
       value: ({ signal_strength }) => signal_strength,
       cell: ({ signal_strength, confluence_bias }) =>
         toned(tones[confluence_bias] ?? 'plain', plain(signal_strength)),
     },
-    column('trend', 'Trend', 'coins[].trend', label, { widthRem: 4.2, isText: true }),
+    column('trend', 'Trend', 'coins[].trend', label, { widthRem: 4, isText: true }),
     column('crowding', 'Funding side', 'coins[].funding_bias', label, {
-      widthRem: 6,
+      widthRem: 6.3,
       isText: true,
     }),
     column(
@@ -75,22 +69,22 @@ export function screenerColumns(
       'Funding p.a.',
       'coins[].funding_annualized_pct',
       (apr) => signedPercent(apr, 1),
-      { widthRem: 5.6 },
+      { widthRem: 6.3 },
     ),
-    column('volume', 'Volume', 'coins[].volume_24h_usd', usd, { widthRem: 4.4 }),
-    column('interest', 'OI', 'coins[].oi_notional_usd', usd, { widthRem: 4.4 }),
-    column('flow', 'OI trend', 'coins[].oi_trend', label, { widthRem: 4.8, isText: true }),
-    column('rsi', 'RSI', 'coins[].rsi_14', (rsi) => plain(rsi, 0), { widthRem: 2.6 }),
+    column('volume', 'Volume', 'coins[].volume_24h_usd', usd, { widthRem: 4.2 }),
+    column('interest', 'OI', 'coins[].oi_notional_usd', usd, { widthRem: 4.2 }),
+    column('flow', 'OI trend', 'coins[].oi_trend', label, { widthRem: 4.7, isText: true }),
+    column('rsi', 'RSI', 'coins[].rsi_14', (rsi) => plain(rsi, 0), { widthRem: 2.4 }),
     column('volatility', 'Volatility', 'coins[].vol_regime', label, {
       widthRem: 4.8,
       isText: true,
     }),
-    column('cascade', 'Cascade', 'coins[].cascade_level', label, { widthRem: 5, isText: true }),
+    column('cascade', 'Cascade', 'coins[].cascade_level', label, { widthRem: 4.8, isText: true }),
     column('gap', 'CEX gap', 'coins[].cex_dex_spread_bps', (gap) => signedBps(gap, 1), {
-      widthRem: 4.8,
+      widthRem: 5,
     }),
     {
-      ...{ id: 'sector', widthRem: 6, title: 'Sector', isText: true },
+      ...{ id: 'sector', widthRem: 6.8, title: 'Sector', isText: true },
       value: ({ coin }) => sectorOf(coin) ?? null,
       cell: ({ coin }) => sectorOf(coin) ?? NOTHING,
     },
@@ -99,7 +93,7 @@ export function screenerColumns(
       'Age',
       'coins[].data_age_seconds',
       (seconds) => <Age seconds={seconds} instant={instant} />,
-      { widthRem: 3.4 },
+      { widthRem: 3.6 },
     ),
   ])
 }

@@ -1,6 +1,6 @@
 import { SignedBar } from '../../components/bar.tsx'
 import { columnsOf, DataTable } from '../../components/data-table.tsx'
-import { toned, toneOf } from '../../components/figure.tsx'
+import { tonedPercent } from '../../components/figure.tsx'
 import { NOTHING, plain, sharePercent, signedPercent, usd, word } from '../../components/format.ts'
 import { Table } from '../../components/table.tsx'
 import { TermHeading } from '../../components/term.tsx'
@@ -52,9 +52,7 @@ const columns = columnsOf<Sector>((column) => [
   { id: 'sector', title: 'Sector', isText: true, value: ({ sector }) => sector },
   column('score', 'Score', 'sentiment.sectors[].score', (score) => plain(score)),
   column('class', 'Class', 'sentiment.sectors[].bucket', word, { isText: true }),
-  column('return', 'Return, 24 h', 'sentiment.sectors[].return_24h_pct', (change) =>
-    toned(toneOf(change), signedPercent(change)),
-  ),
+  column('return', 'Return, 24 h', 'sentiment.sectors[].return_24h_pct', tonedPercent),
   column('breadth', 'Breadth', 'sentiment.sectors[].breadth_pct', sharePercent),
   column('funding', 'Funding p.a.', 'sentiment.sectors[].funding_apr_pct', (apr) =>
     signedPercent(apr, 1),
