@@ -1,4 +1,5 @@
 import { Since } from '../../components/age.tsx'
+import { TermHeading } from '../../components/term.tsx'
 import { useDocument } from '../../live/use-document.ts'
 import type { RecordAnswer } from './record-rows.ts'
 import { recordRows, reliabilityOf } from './record-rows.ts'
@@ -37,11 +38,31 @@ export function RecordPanel() {
 }
 
 function Records({ of }: { readonly of: RecordAnswer }) {
-  const bins = reliabilityOf(of)
+  const families = [...reliabilityOf(of)]
   return (
     <>
       <RecordTable rows={recordRows(of)} />
-      {bins.length > 0 && <ReliabilityDiagram bins={bins} />}
+      {families.length > 0 && (
+        <>
+          <TermHeading
+            title="Stated probability"
+            analysis="track-record"
+            path="records[].reliability"
+          >
+            {' '}
+            against what happened, by kind of estimate
+          </TermHeading>
+          <div class="diagrams">
+            {families.map(([family, bins]) => (
+              <ReliabilityDiagram key={family} family={family} bins={bins} />
+            ))}
+          </div>
+          <p class="fine">
+            On the diagonal what is stated happens. Larger dots are more claims; those of all rules,
+            horizons and classes of coins are together.
+          </p>
+        </>
+      )}
     </>
   )
 }

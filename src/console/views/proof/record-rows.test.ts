@@ -30,17 +30,45 @@ test('a rule that is not claimed now has the day of its newest claim', () => {
     records: [live('supported'), { ...ended, horizon_hours: 4 }],
     backtests: [],
   })
-  expect(rows.map(({ claimedUntil }) => claimedUntil)).toEqual([null, '2026-02-03'])
+  expect(rows.map(({ claimedUntil }) => claimedUntil)).toEqual(['2026-02-03', null])
 })
 
-test('bins of several rules add up by their claims', () => {
+test('records without a backtest are in the order of rule, horizon and class', () => {
+  const recordOf = (rule: string, horizon_hours: number, coin_class: string) => ({
+    ...live('measuring'),
+    ...{ rule, horizon_hours, coin_class },
+  })
+  const records = [
+    recordOf('vote.trend@2', 24, 'majors'),
+    recordOf('vote.rsi@2', 24, 'mid'),
+    recordOf('vote.trend@2', 4, 'tail'),
+    recordOf('vote.trend@2', 4, 'mid'),
+  ]
+  expect(recordRows({ records, backtests: [] }).map(({ name }) => name)).toEqual([
+    'vote.rsi@2 24 mid',
+    'vote.trend@2 4 mid',
+    'vote.trend@2 4 tail',
+    'vote.trend@2 24 majors',
+  ])
+})
+
+test('bins add up by their claims within a family, and never across', () => {
   const one = live('measuring')
   const other = live('measuring', [
     { n: 30, stated: 0.59, happened: 0.7 },
     { n: 5, stated: 0.1, happened: 0 },
   ])
-  expect(reliabilityOf({ records: [one, other] })).toEqual([
-    { n: 5, stated: 0.1, happened: 0 },
-    { n: 40, stated: expect.closeTo(0.58, 9), happened: expect.closeTo(0.65, 9) },
+  const ofOtherFamily = { ...live('measuring'), rule: 'peg.level@1' }
+  const without = { ...live('measuring', []), rule: 'cascade.score@1' }
+  const families = reliabilityOf({ records: [one, ofOtherFamily, other, without] })
+  expect([...families]).toEqual([
+    [
+      'zone',
+      [
+        { n: 5, stated: 0.1, happened: 0 },
+        { n: 40, stated: expect.closeTo(0.58, 9), happened: expect.closeTo(0.65, 9) },
+      ],
+    ],
+    ['peg', [{ n: 10, stated: 0.55, happened: 0.5 }]],
   ])
 })

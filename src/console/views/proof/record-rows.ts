@@ -44,7 +44,7 @@ export type RecordRow = RecordHead &
     readonly claimedUntil: string | null
   }
 
-/** In the order of the backtests, then of the first claims. */
+/** In the order of the backtests, then by rule, horizon and class. */
 export function recordRows({
   records,
   backtests,
@@ -58,15 +58,29 @@ export function recordRows({
       ? { ...one, name, evidence: 'backtest', day: one.until_iso, claimedUntil: null }
       : liveRow(record)
   })
-  return [...recorded, ...Array.from(live.values(), liveRow)]
+  const others = Array.from(live.values(), liveRow)
+  return [...recorded, ...others.sort((one, other) => names.compare(one.name, other.name))]
 }
 
-/** Stated probabilities against what happened, of all rules of events together. */
+const names = new Intl.Collator('en', { numeric: true })
+
+/** By family of estimates: stated probabilities against what happened, of its rules, horizons and classes together. */
 export function reliabilityOf({
   records,
-}: Pick<RecordAnswer, 'records'>): readonly ReliabilityBin[] {
+}: Pick<RecordAnswer, 'records'>): ReadonlyMap<string, readonly ReliabilityBin[]> {
+  const families = new Map<string, ReliabilityBin[]>()
+  for (const { rule, reliability = [] } of records) {
+    const family = rule.slice(0, rule.indexOf('.'))
+    if (reliability.length > 0)
+      families.set(family, [...(families.get(family) ?? []), ...reliability])
+  }
+  return new Map(Array.from(families, ([family, bins]) => [family, addedUp(bins)]))
+}
+
+/** Bins of the same tenth become one. */
+function addedUp(all: readonly ReliabilityBin[]): readonly ReliabilityBin[] {
   const bins = new Map<number, { n: number; stated: number; happened: number }>()
-  for (const { n, stated, happened } of records.flatMap(({ reliability = [] }) => reliability)) {
+  for (const { n, stated, happened } of all) {
     const tenth = Math.min(9, Math.floor(stated * 10))
     const bin = bins.get(tenth) ?? { n: 0, stated: 0, happened: 0 }
     bin.n += n
