@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
-import { clockTime, NOTHING, plain, price, usd } from '../components/format.ts'
+import { clockTime, plain, price, usd } from '../components/format.ts'
 import { Term } from '../components/term.tsx'
 import { theme } from '../shell/theme.ts'
 import { candleLines } from './candle-lines.ts'
@@ -63,7 +63,7 @@ export function CandleChart({ coin, bars, marks, isScaledToMarks }: CandleChartP
   const shown = bars[Math.min(pointed.value ?? last, last)]
   return (
     <figure class="chart candle-chart">
-      {shown && <CandleLegend bar={shown} />}
+      {shown && <CandleLegend bar={shown} digits={digitsOf(bars)} />}
       <div
         ref={host}
         class="plot candle-plot"
@@ -94,7 +94,9 @@ export function CandleChart({ coin, bars, marks, isScaledToMarks }: CandleChartP
   )
 }
 
-function CandleLegend({ bar }: { readonly bar: DrawnBar }) {
+type CandleLegendProps = { readonly bar: DrawnBar; readonly digits: number }
+
+function CandleLegend({ bar, digits }: CandleLegendProps) {
   const prices = [
     ['O', bar.open],
     ['H', bar.high],
@@ -118,7 +120,7 @@ function CandleLegend({ bar }: { readonly bar: DrawnBar }) {
           <span key={indicator} class="key" data-indicator={indicator} data-value={value ?? ''}>
             <span class={`swatch swatch-${isDashed ? 'dashed' : 'line'} tone-${tone}`} />
             <Term {...{ analysis, path }}>{name}</Term>{' '}
-            <b>{value === null ? NOTHING : price(value)}</b>
+            <b>{plain(value, indicator === 'rsi_14' ? 1 : digits + 1)}</b>
           </span>
         )
       })}

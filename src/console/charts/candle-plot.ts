@@ -173,7 +173,7 @@ function chartOptions() {
     },
     grid: { vertLines: { color: line }, horzLines: { color: line } },
     crosshair: { vertLine: crosshair, horzLine: crosshair },
-    rightPriceScale: { borderColor: line },
+    rightPriceScale: { borderColor: line, entireTextOnly: true },
     timeScale: {
       ...{ borderColor: line, timeVisible: true, secondsVisible: false },
       tickMarkFormatter: (time: Time) => timeLabel(Number(time) * 1_000, BAR_MS),

@@ -22,8 +22,11 @@ type DotPlotProps = {
 
 const ROW_PX = 26
 const FOOT_PX = 22
-const NAME_SHARE = 0.36
-const NAME_PX_MAX = 210
+/** With its name above. */
+const HIGH_ROW_PX = 40
+const NAME_SHARE = 0.38
+const NAME_PX_MAX = 230
+const CHARACTER_PX = 6.6
 const VALUE_PX = 82
 
 /** Place of the labels on the scale, as a share of its reach. */
@@ -40,10 +43,13 @@ export function reachOf(dots: readonly Dot[], band: number): number {
 export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
   const frame = useRef<HTMLDivElement>(null)
   const width = useElementWidth(frame)
-  const left = Math.min(NAME_PX_MAX, NAME_SHARE * width)
+  const namePx = Math.min(NAME_PX_MAX, NAME_SHARE * width)
+  // Where the names have no room beside the dots, they stand above them.
+  const isBeside = dots.every(({ name }) => CHARACTER_PX * name.length <= namePx)
+  const [left, rowPx] = isBeside ? [namePx, ROW_PX] : [0, HIGH_ROW_PX]
   const right = Math.max(left + 1, width - VALUE_PX)
   const xOf = (value: number) => left + ((value / reach + 1) / 2) * (right - left)
-  const height = dots.length * ROW_PX + FOOT_PX
+  const height = dots.length * rowPx + FOOT_PX
   return (
     <div ref={frame} class="dot-plot">
       <ul class="visually-hidden" aria-label={label}>
@@ -66,11 +72,11 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
           />
           <line class="zero" x1={xOf(0)} x2={xOf(0)} y1={0} y2={height - FOOT_PX} />
           {dots.map(({ name, value, error, isUsed }, at) => {
-            const y = (at + 0.5) * ROW_PX
+            const y = (at + 1) * rowPx - ROW_PX / 2
             return (
               <g key={`${name} ${at}`} class={isUsed ? 'dot used' : 'dot'} data-value={value}>
-                <text x={0} y={y + 4}>
-                  {shortened(name, left)}
+                <text x={0} y={isBeside ? y + 4 : y - ROW_PX / 2}>
+                  {name}
                 </text>
                 {error !== null && (
                   <line x1={xOf(value - error)} x2={xOf(value + error)} y1={y} y2={y} />
@@ -96,9 +102,4 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
 /** The ends too, where their labels have room. */
 function ticksOf(reach: number, width: number): readonly number[] {
   return width < 3 * TICK_PX ? [0] : [-TICK * reach, 0, TICK * reach]
-}
-
-function shortened(name: string, width: number): string {
-  const most = Math.floor(width / 6.6)
-  return name.length <= most ? name : `${name.slice(0, most - 1)}…`
 }

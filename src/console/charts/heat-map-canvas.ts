@@ -19,7 +19,7 @@ const FONT = '12px system-ui, sans-serif'
 const CHARACTER_PX = 7.2
 /** For the labels of the columns. */
 const FOOT_PX = 20
-const NAME_GAP_PX = 8
+const NAME_GAP_PX = 10
 
 export function layoutOf(of: {
   readonly width: number
@@ -90,26 +90,24 @@ export function drawHeatMap(canvas: HTMLCanvasElement, picture: HeatMapPicture):
   )
 }
 
-/** As many names as have room. */
+/** As many names as have room, at equal distances. */
 function drawColumnNames(
   brush: CanvasRenderingContext2D,
-  { width, height, left, cellWidth }: HeatMapLayout,
+  { height, left, cellWidth }: HeatMapLayout,
   columns: readonly string[],
 ): void {
   brush.fillStyle = color('muted')
-  const longest = Math.max(1, ...columns.map(({ length }) => length))
-  const every = Math.max(1, Math.ceil((longest * CHARACTER_PX + 10) / cellWidth))
-  let free = left
-  for (let column = 0; column < columns.length; column += every) {
-    const name = columns[column] ?? ''
-    const size = brush.measureText(name).width
-    const middle = left + (column + 0.5) * cellWidth
-    const start = Math.min(width - size, Math.max(left, middle - size / 2))
-    // The first one is moved into the map, and the next one may stand in its place.
-    if (start < free) continue
-    brush.fillText(name, start, height - FOOT_PX / 2 + 1)
-    free = start + size + NAME_GAP_PX
-  }
+  brush.textAlign = 'center'
+  const room = CHARACTER_PX * Math.max(1, ...columns.map(({ length }) => length))
+  const every = Math.max(1, Math.ceil((room + NAME_GAP_PX) / cellWidth))
+  /** Columns at both ends whose names would stand out of the map. */
+  const ends = Math.ceil(Math.max(0, room / cellWidth - 1) / 2)
+  for (let column = columns.length - 1 - ends; column >= ends; column -= every)
+    brush.fillText(
+      columns[column] ?? '',
+      left + (column + 0.5) * cellWidth,
+      height - FOOT_PX / 2 + 1,
+    )
 }
 
 /** An empty canvas of this size, whose unit is the CSS pixel. */

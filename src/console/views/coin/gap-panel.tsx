@@ -42,7 +42,7 @@ export function GapPanel({ coin }: { readonly coin: string }) {
               ),
               figure('Pool depth, 10 bps', 'depth_usd.dex_10bps', usd(answer.depth_usd.dex_10bps)),
               figure(
-                'Perpetual price',
+                'Lead or lag',
                 'lead_lag.lag_seconds',
                 lagText(answer.lead_lag?.lag_seconds ?? null),
               ),
@@ -66,8 +66,8 @@ function noiseWord({ divergence_bps, noise_bps, actionable }: AnswerOf<'cex-dex'
 /** @param seconds negative if the perpetual leads */
 function lagText(seconds: number | null): string {
   if (seconds === null) return NOTHING
-  if (seconds === 0) return 'moves with exchanges'
-  return `${seconds > 0 ? 'lags' : 'leads'} by ${duration(Math.abs(seconds) * 1_000)}`
+  if (seconds === 0) return 'none'
+  return `perpetual ${seconds > 0 ? 'lags' : 'leads'} by ${duration(Math.abs(seconds) * 1_000)}`
 }
 
 type GapsProps = { readonly coin: string; readonly answer: AnswerOf<'cex-dex'> }

@@ -16,7 +16,7 @@ export function CorrelationMatrix({ matrix }: { readonly matrix: SectorMatrix })
             <td />
             {groups.map(({ sector, size }) => (
               <th key={sector} scope="colgroup" colSpan={size}>
-                <span>{sector ?? NOTHING}</span>
+                <span>{sector ?? 'none'}</span>
               </th>
             ))}
           </tr>
