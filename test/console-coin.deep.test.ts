@@ -1,8 +1,12 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import samples from '../src/api/discovery/samples.json' with { type: 'json' }
 import { liquidations } from '../src/compute/analyses/liquidations/liquidations.ts'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { bps, clockTime, count, signedBps, usd, word } from '../src/console/components/format.ts'
+import { documentName } from '../src/console/views/coin/coin-documents.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
+import { scriptStream } from './support/scripted-stream.ts'
 import type { Rig } from './support/service.ts'
 import { mainMarketOnly, startRig, untilSold } from './support/service.ts'
 
@@ -159,6 +163,62 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     await picture.focus()
     await page.keyboard.press('ArrowLeft')
     await expect.poll(() => read.textContent()).toMatch(/^\$[\d.]+[KM]?, buy [\d.]+ bps, sell /)
+  })
+
+  test('draws positioning, costs, funding and gaps of the documents', async () => {
+    const { page: scripted } = await browser.open('about:blank')
+    const shown = ['spread', 'funding', 'oi', 'basis', 'cex-dex'] as const
+    await scriptStream(
+      scripted,
+      new Map(shown.map((id) => [documentName(id, 'BTC'), samples[id]] as const)),
+    )
+    await scripted.goto(`${rig.adminUrl}/#/coin/BTC`)
+    const panelOf = (id: (typeof shown)[number]) =>
+      scripted.locator(`[data-document="${documentName(id, 'BTC')}"]`)
+    /** The values of the chart of a panel, as its table has them. */
+    const drawn = async (id: (typeof shown)[number]) => {
+      const table = panelOf(id).locator('.chart-table')
+      await table.locator('summary').click()
+      const rows = await table.locator('tbody tr').all()
+      return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()))
+    }
+    const dotsOf = async (id: (typeof shown)[number]) => {
+      const dots = await panelOf(id).locator('.dot-plot .dot').all()
+      return Promise.all(dots.map((dot) => dot.getAttribute('data-value')))
+    }
+    const { spread, funding, oi, basis } = samples
+
+    const marked = panelOf('oi').locator('.quadrant [aria-current]')
+    await marked.waitFor()
+    expect(await marked.allTextContents()).toEqual([word(oi.oi.positioning)])
+    expect(await drawn('oi')).toEqual(
+      oi.oi.history.map(({ timestamp_iso, current }) => [
+        clockTime(Date.parse(timestamp_iso)),
+        count(current),
+      ]),
+    )
+    expect(await drawn('spread')).toEqual(
+      spread.spread.slippage.map(({ notional_usd, buy_bps, sell_bps }) => [
+        ...[usd(notional_usd), bps(buy_bps), bps(sell_bps)],
+      ]),
+    )
+    const { average_rate, stdev_rate } = funding.funding.windows['30d']
+    const shownRate = (rate: number) => signedBps(1e4 * rate, 3)
+    expect(await drawn('funding')).toEqual(
+      funding.funding.history.map(({ timestamp_iso, rate }) => [
+        clockTime(Date.parse(timestamp_iso)),
+        ...(rate < 0 ? ['–', shownRate(rate)] : [shownRate(rate), '–']),
+        ...[average_rate + stdev_rate, average_rate - stdev_rate].map(shownRate),
+      ]),
+    )
+    expect((await dotsOf('basis')).map(Number)).toEqual(
+      basis.basis.oracle_networks.map(({ basis_bps }) => basis_bps),
+    )
+    const { exchanges, onchain, oracle_networks } = samples['cex-dex']
+    expect(await dotsOf('cex-dex')).toHaveLength(
+      exchanges.venues.length + 2 + onchain.length + oracle_networks.length,
+    )
+    await scripted.close()
   })
 
   test('opens another coin by the keyboard', async () => {

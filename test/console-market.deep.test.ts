@@ -11,6 +11,8 @@ import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import { examineView, untilFilled } from './support/examined-view.ts'
 import type { Rig } from './support/service.ts'
 import { marketCoins, startRig, untilSold } from './support/service.ts'
+import type { ShownPanel } from './support/shown-figures.ts'
+import { shownPanels, wrongFigures } from './support/shown-figures.ts'
 
 const OVERVIEW_PERIOD_MS = 60_000
 const SCREENER = '/screener?view=all'
@@ -69,6 +71,47 @@ describe.skipIf(chromiumPath === null)('the market in a browser', () => {
     }
   }
 
+  test.each([
+    ['market', 5, 15],
+    ['coin/BTC', 9, 55],
+    ['world', 3, 30],
+  ])(
+    'every figure of the view %s is that of the document at its version',
+    async (place, panels, figuresMin) => {
+      const page = await opened(place)
+      await page
+        .locator('[data-document][data-version]')
+        .nth(panels - 1)
+        .waitFor()
+      const names = new Set((await shownPanels(page)).map(({ name }) => name))
+      const query = new URLSearchParams(
+        [...names].map((name): [string, string] => ['document', name]),
+      )
+      const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
+      const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
+      const sold = new Map<string, Readonly<Record<string, unknown>>>()
+      const compared = new Map<number, ShownPanel>()
+      let text = ''
+      while (compared.size < panels) {
+        const parts = (text + ((await reader?.read())?.value ?? '')).split('\n\n')
+        text = parts.pop() ?? ''
+        for (const part of parts.filter((event) => event.startsWith('event: document'))) {
+          const { name, version, answer } = JSON.parse(part.match(/^data: (.*)$/m)?.[1] ?? '')
+          sold.set(`${name} ${version}`, answer)
+        }
+        for (const [at, panel] of (await shownPanels(page)).entries()) {
+          const answer = sold.get(`${panel.name} ${panel.version}`)
+          if (answer === undefined) continue
+          expect(wrongFigures(panel, answer), panel.name).toEqual([])
+          compared.set(at, panel)
+        }
+      }
+      await reader?.cancel()
+      const figures = [...compared.values()].flatMap((panel) => panel.figures)
+      expect(figures.length).toBeGreaterThanOrEqual(figuresMin)
+    },
+  )
+
   const table = (page: Page) => page.getByRole('region', { name: 'Rows of the screener' })
   const coinsIn = (page: Page) => table(page).locator('tbody th').allTextContents()
   const head = (page: Page, title: string) =>
@@ -78,6 +121,8 @@ describe.skipIf(chromiumPath === null)('the market in a browser', () => {
     const page = await opened('market')
     const panel = page.locator(`[data-document="${SCREENER}"]`, { has: page.locator('table.data') })
     const heads = panel.locator('thead th')
+    // Coins follow each other into a table that has been sold before.
+    await panel.locator('tbody tr').nth(19).waitFor()
     const { shown, sold } = await shownAndSold<Answers['screener'], readonly string[][]>(
       panel,
       async () => {

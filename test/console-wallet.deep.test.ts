@@ -98,23 +98,43 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     ])
     const saved = await textOf(await download.createReadStream())
     await page.goto(`${rig.url}/#/proof`)
-    const check = async (text: string) => {
+    const result = page.locator('.check-result')
+    const paste = async (text: string) => {
       await page.locator('textarea').fill(text)
-      await page.locator('.check-result').waitFor({ state: 'detached' })
+      await result.waitFor({ state: 'detached' })
       await page.getByRole('button', { name: 'Check' }).click()
-      const result = page.locator('.check-result')
+    }
+    const choose = async (text: string) => {
+      const buffer = Buffer.from(text)
+      const file = { name: 'answer.json', mimeType: 'application/json', buffer }
+      await page.locator('input[type=file]').setInputFiles(file)
+    }
+    const drop = async (text: string) => {
+      await page.locator('.drop').waitFor()
+      await page.evaluate<void>(`{
+        const dataTransfer = new DataTransfer()
+        dataTransfer.items.add(new File([${JSON.stringify(text)}], 'answer.json'))
+        const event = new DragEvent('drop', { bubbles: true, dataTransfer })
+        document.querySelector('.drop').dispatchEvent(event)
+      }`)
+    }
+    const verdictOf = async (give: Promise<void>) => {
+      await give
       await result.waitFor()
       return {
         verdict: await result.getAttribute('data-verdict'),
         fails: await result.locator('.check-fails').allTextContents(),
       }
     }
-    expect(await check(saved)).toEqual({ verdict: 'verified', fails: [] })
     const tampered = saved.replace(/"current": ([\d.]+)/, (_all, price) => `"current": ${price}9`)
     expect(tampered).not.toBe(saved)
-    const { verdict, fails } = await check(tampered)
-    expect(verdict).toBe('contradicted')
-    expect(fails).toEqual([expect.stringContaining('The answer was changed')])
+    for (const give of [paste, choose, drop]) {
+      expect(await verdictOf(give(saved))).toEqual({ verdict: 'verified', fails: [] })
+      await page.reload()
+      const { verdict, fails } = await verdictOf(give(tampered))
+      expect(verdict).toBe('contradicted')
+      expect(fails).toEqual([expect.stringContaining('The answer was changed')])
+    }
     expect(await inaccessible(page)).toEqual([])
     expect(faults).toEqual([])
   })
@@ -166,6 +186,33 @@ describe.skipIf(chromiumPath === null)('a wallet in the browser', () => {
     expect(await spent()).toBe(PRICE)
     await page.getByRole('link', { name: 'Show in the view of ETH' }).click()
     await page.locator(`[data-document="${path}"][data-version^=bought]`).waitFor()
+  })
+
+  test('pays into what the operator sees of the money', async () => {
+    const { page, buyer } = await openWithWallet('/#/buy/%2Fpulse%2FETH')
+    await pay(page).click()
+    await answer(page).waitFor()
+    const { page: desk } = await browser.open(`${rig.adminUrl}/#/money`)
+    const wallets = desk.getByRole('region', { name: 'Table: Largest buyers' })
+    const wallet = wallets.locator('tr', { has: desk.locator(`code[title="${buyer.address}" i]`) })
+    await wallet.waitFor()
+    expect(await wallet.locator('td').allTextContents()).toEqual(['1', '0.025'])
+    const table = (name: string) => desk.getByRole('region', { name: `Table: ${name}` })
+    const [network] = await table('Earnings by analysis and network')
+      .locator('tr', { hasText: '/pulse/:coin' })
+      .locator('td')
+      .allTextContents()
+    expect(network).toBe('Base')
+    const [requests, quotes, sales] = await table('Requests, quotes and sales by analysis')
+      .locator('tr', { hasText: 'pulse' })
+      .locator('td')
+      .allTextContents()
+    expect(Number(requests)).toBeGreaterThan(Number(quotes))
+    expect(Number(quotes)).toBeGreaterThanOrEqual(Number(sales))
+    expect(Number(sales)).toBeGreaterThan(0)
+    expect(await table('Gas accounts').locator('tbody th').allTextContents()).toEqual(['Base'])
+    const today = table('Earnings by day').locator('tbody tr').first().locator('td')
+    expect(Number((await today.allTextContents())[1])).toBeGreaterThanOrEqual(0.025)
   })
 
   test('is not needed to see why a path has no answer, and what to do', async () => {

@@ -1,7 +1,10 @@
 import type { Route } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { SAMPLE_DELAY_MS } from '../src/api/console/delayed-documents.ts'
+import type { Answers } from '../src/client/answers.ts'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
+import { percent, plain, word } from '../src/console/components/format.ts'
+import type { ConsoleFacts } from '../src/domain/console-protocol.ts'
 import type { PageOptions, WatchedPage } from './support/console-browser.ts'
 import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import { examineView, untilFilled } from './support/examined-view.ts'
@@ -9,9 +12,12 @@ import type { Rig } from './support/service.ts'
 import { startRig, untilSold } from './support/service.ts'
 
 const HOUR_MS = 3_600_000
+const NARROW_PX = 390
 const FIRST_VIEW_BYTES_MAX = 100_000
 /** What the page allows a stream that is silent, by its own clock, and half a second in which it looks. */
 const LOST_MS_MAX = 5_500
+/** Half a minute, after which live figures are old. */
+const OLD_MS_MAX = 30_000
 /** Of the page's time between two events: less than that. */
 const STEP_MS = 2_000
 /** The engine's state is sent at once, and beside three other workers a page has what they leave to it. */
@@ -136,6 +142,8 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
   test('soon says that the service has ended, and recovers when it is back', async () => {
     const { page, faults } = await opened(`${rig.adminUrl}/#/coin/BTC`, { hasOwnTime: true })
     const notice = page.locator('.connection .notice')
+    const shown = page.locator('.panel .freshness')
+    const old = page.locator('.panel .freshness.old')
     // After it, nothing that was sent before is underway to the page.
     const streamEnd = () =>
       page.waitForEvent('requestfailed', (request) =>
@@ -146,6 +154,9 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
       await Promise.all([streamEnd(), rig.kill()])
       await page.clock.runFor(LOST_MS_MAX)
       expect(await notice.allTextContents()).toEqual([expect.stringContaining('no longer updated')])
+      await page.clock.runFor(OLD_MS_MAX)
+      // All but the candles, which are made once a minute.
+      expect(await old.count()).toBeGreaterThanOrEqual((await shown.count()) - 1)
     } finally {
       await rig.start()
     }
@@ -234,7 +245,61 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     await page.keyboard.press('Escape')
     await page.getByRole('tooltip').waitFor({ state: 'detached' })
   })
+
+  test('shows a definition after a tap, within the narrowest window, until the next tap elsewhere', async () => {
+    const { page } = await opened(`${rig.adminUrl}/#/coin/BTC`, { width: NARROW_PX })
+    const definitions = await read<Definitions>(`${rig.adminUrl}/console/definitions.json`)
+    const [last] = (
+      await page.locator('[data-path="derivatives.open_interest"] button').all()
+    ).slice(-1)
+    await last?.tap()
+    const tooltip = page.getByRole('tooltip')
+    expect(await tooltip.textContent()).toBe(definitions['pulse']?.['derivatives.open_interest'])
+    const { x = Number.NaN, width = Number.NaN } = (await tooltip.boundingBox()) ?? {}
+    expect(x).toBeGreaterThanOrEqual(0)
+    expect(x + width).toBeLessThanOrEqual(NARROW_PX)
+    await page.locator('h1').tap()
+    await tooltip.waitFor({ state: 'detached' })
+  })
+
+  test('states for every offer its price, and its quality now', async () => {
+    const { page } = await browser.open(rig.url)
+    const { offers } = await read<ConsoleFacts>(`${rig.url}/console/service.json`)
+    const cards = page.locator('.offer')
+    expect(await cards.locator('h3').allTextContents()).toEqual(offers.map(({ path }) => path))
+    expect(await cards.locator('.offer-price').allTextContents()).toEqual(
+      offers.map(({ priceUsdc }) => `${priceUsdc} USDC`),
+    )
+    const quality = cards.locator('.freshness')
+    await expect
+      .poll(() => quality.allTextContents())
+      .toEqual(offers.map(() => expect.stringMatching(/^(Grade [A-D]|no answer now)/)))
+    expect(await quality.first().textContent()).toMatch(/^Grade [A-D][\d.]+ s old\d+ % of inputs$/)
+  })
+
+  test('shows the examples of what it sells about the world', async () => {
+    const { page } = await opened(`${rig.url}/#/world`)
+    const arb = await read<Answers['arb']>(`${rig.url}/sample/arb`)
+    const { sentiment } = await read<Answers['sentiment']>(`${rig.url}/sample/sentiment`)
+    const heads = (label: string) =>
+      page.getByRole('region', { name: label, exact: true }).locator('tbody tr > *')
+    const chains = await heads('Chains').allTextContents()
+    for (const [at, { chain, status }] of arb.chains.entries())
+      expect(chains.slice(5 * at, 5 * at + 2)).toEqual([chain, status])
+    const sources = await heads('Sources of sentiment').allTextContents()
+    for (const [at, { name, score, weight }] of sentiment.components.entries()) {
+      const [title, shownScore, , shownWeight] = sources.slice(5 * at, 5 * at + 5)
+      expect([title, shownScore]).toEqual([word(name), plain(score)])
+      expect(shownWeight).toBe(percent(100 * weight, 0))
+    }
+  })
 })
+
+type Definitions = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+async function read<Body>(url: string): Promise<Body> {
+  return (await fetch(url)).json() as Promise<Body>
+}
 
 /** Of the view of a coin. */
 function isOfCoin({ address }: { readonly address: string }): boolean {
