@@ -88,7 +88,7 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
               </g>
             )
           })}
-          {ticksOf(reach, right - left).map((value) => (
+          {ticksOf(reach, isBeside ? right - left : 0).map((value) => (
             <text key={value} class="scale" x={xOf(value)} y={height - 6}>
               {format(value)}
             </text>

@@ -58,9 +58,14 @@ function BookFigures({ spread }: { readonly spread: Book }) {
         figure('Ask', 'spread.best_ask', price(spread.best_ask)),
         figure('Spread', 'spread.bid_ask_bps', bps(spread.bid_ask_bps)),
         figure(
-          `Median of ${duration(vs_24h.window_hours * 3_600_000)}`,
+          'Median spread',
           'spread.vs_24h.median_bid_ask_bps',
-          bps(vs_24h.median_bid_ask_bps),
+          vs_24h.median_bid_ask_bps === null
+            ? NOTHING
+            : noted(
+                bps(vs_24h.median_bid_ask_bps),
+                `of ${duration(vs_24h.window_hours * 3_600_000)}`,
+              ),
         ),
         figure(
           'Liquidity',

@@ -49,8 +49,8 @@ function Overview({ report }: Shown) {
           fact('Memory', bytes(residentBytes)),
           fact('Disk free', bytes(disk?.freeBytes ?? null)),
           fact(
-            "Venue's clock ahead",
-            engine.venueAheadMs === null ? NOTHING : `${plain(engine.venueAheadMs, 0)} ms`,
+            "Venue's clock",
+            engine.venueAheadMs === null ? NOTHING : aheadText(engine.venueAheadMs),
           ),
           fact('Failing checks', `${failing} of ${checks.length}`, failing === 0 ? 'up' : 'down'),
           fact('Version', `${version}, role ${role}`),
@@ -58,6 +58,10 @@ function Overview({ report }: Shown) {
       />
     </Part>
   )
+}
+
+function aheadText(ms: number): string {
+  return `${plain(Math.abs(ms), 0)} ms ${ms < 0 ? 'behind' : 'ahead'}`
 }
 
 function ChecksPart({ checks }: Pick<HealthReport, 'checks'>) {

@@ -41,7 +41,8 @@ function ByDay({ earnings, sinceMs }: EarningsProps) {
       rows={days.map(({ ms, sales, amount }) => ({
         key: String(ms),
         cells: [
-          dayFormat.format(ms),
+          // In one line.
+          dayFormat.format(ms).replaceAll(' ', '\u00a0'),
           count(sales),
           usdc(String(amount)),
           <ShareBar key="share" percent={Math.round((100 * amount) / largest)} />,

@@ -1,7 +1,7 @@
 import { count, sharePercent } from '../../components/format.ts'
 import type { ReliabilityBin } from './record-rows.ts'
 
-const SIDE_PX = 200
+const SIDE_PX = 190
 const MARGIN_PX = 52
 const FOOT_PX = 42
 const DOT_PX_MIN = 3
