@@ -99,8 +99,8 @@ async function firstFigures({ adminUrl }: Rig): Promise<readonly number[]> {
     const browser = await ConsoleBrowser.start()
     try {
       const { page } = await browser.open(`${adminUrl}/#/coin/BTC`)
-      const shown = 'document.querySelector("[data-version]") && performance.now()'
-      tookMs.push(Number(await (await page.waitForFunction(shown)).jsonValue()))
+      await page.locator('[data-version]').first().waitFor()
+      tookMs.push(await page.evaluate<number>('performance.now()'))
     } finally {
       await browser.close()
     }
