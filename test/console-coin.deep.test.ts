@@ -179,6 +179,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     const drawn = async (id: (typeof shown)[number]) => {
       const table = panelOf(id).locator('.chart-table')
       await table.locator('summary').click()
+      await table.locator('tbody tr').first().waitFor()
       const rows = await table.locator('tbody tr').all()
       return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()))
     }

@@ -266,6 +266,7 @@ describe.skipIf(chromiumPath === null)('the console in a browser', () => {
     const { page } = await browser.open(rig.url)
     const { offers } = await read<ConsoleFacts>(`${rig.url}/console/service.json`)
     const cards = page.locator('.offer')
+    await cards.first().waitFor()
     expect(await cards.locator('h3').allTextContents()).toEqual(offers.map(({ path }) => path))
     expect(await cards.locator('.offer-price').allTextContents()).toEqual(
       offers.map(({ priceUsdc }) => `${priceUsdc} USDC`),
