@@ -62,7 +62,10 @@ function shows(text: string, value: unknown): boolean {
   if (typeof value === 'string') return text.includes(word(value))
   if (typeof value !== 'number') return true
   const shown = numberIn(text)
-  return shown !== null && Math.abs(shown.value - value) <= 1.001 * shown.unit
+  if (shown === null) return false
+  // A share is 0 % or 100 % only for none and all.
+  const isBounded = shown.unit === 1 && [1, 99].includes(shown.value)
+  return Math.abs(shown.value - value) <= (isBounded ? 1 : 0.501) * shown.unit
 }
 
 const powers: Readonly<Record<string, number>> = { K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
