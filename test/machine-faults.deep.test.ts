@@ -137,6 +137,7 @@ describe('a service on a machine', () => {
       const { address } = rig.chain.accounts.merchant
       const before = await rig.chain.balanceOf(address)
       const payment = await newPayment(rig)
+      onTestFinished(() => limitFiles('unlimited'))
       limitFiles(FILE_BYTES_MAX)
       const refused = await buy(rig, payment)
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
@@ -187,6 +188,7 @@ describe('a service on a machine', () => {
         { details: expect.stringContaining('Raise LimitNOFILE= of the unit, or ulimit -n') },
       ])
       expect(await linesOf(rig.adminUrl, /engine-(exited|killed)/)).toEqual([])
+      await until('it is ready', async () => (await fetch(`${rig.adminUrl}/readyz`)).ok)
     },
   )
 
