@@ -18,10 +18,12 @@ describe('a bar', () => {
     ['does not close below its low', { close: 0.5 }, 'bad_bar'],
     ['has no high below its low', { high: 0.5 }, 'bad_bar'],
     ['has no price of zero', { low: 0 }, 'bad_price'],
-    ['has no price without bound', { high: Infinity }, 'bad_price'],
+    ['has no price without bound', { high: 1.1e15 }, 'bad_price'],
+    ['does not open at a price without bound', { open: 1.1e15, volumeBase: 0 }, 'bad_price'],
     ['has no volume below zero', { volumeBase: -1 }, 'bad_size'],
-    ['has no volume without bound', { volumeBase: Infinity }, 'bad_size'],
+    ['has no volume without bound', { volumeBase: 1.1e30 }, 'bad_size'],
     ['has a time', { openTimeMs: Number.NaN }, 'bad_time'],
+    ['has a time that a date can have', { openTimeMs: 9e15 }, 'bad_time'],
   ] as const)('%s', (_what, change, fault) => {
     expect(barFault({ ...SOUND, ...change })).toBe(fault)
   })
@@ -34,10 +36,11 @@ describe('a bar', () => {
       close: anything,
       volumeBase: anything,
     }),
-  ])('is only made of finite numbers, in order', (figures) => {
+  ])('is only made of numbers within bounds, in order', (figures) => {
     const { open, high, low, close, volumeBase } = figures
     const isSound =
-      Object.values(figures).every(Number.isFinite) &&
+      Math.max(high, open) <= 1e15 &&
+      volumeBase <= 1e30 &&
       [high, close].every((price) => low <= price && price <= high) &&
       ((low <= open && open <= high) || volumeBase === 0) &&
       Math.min(low, open) > 0 &&

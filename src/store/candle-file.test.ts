@@ -47,7 +47,7 @@ describe('candle file', () => {
   const OWN = 't,o,h,l,c,v\n'
   const BAD_TIME =
     'x:2: not a candle: the time is not of 2001 to 2100 in s, whole ms or µs, or in ISO'
-  const BAD_PRICE = 'x:2: not a candle: prices must be above zero and finite'
+  const BAD_PRICE = 'x:2: not a candle: prices must be above zero and at most 1e15'
   const OUTSIDE = 'x:2: not a candle: open or close is outside low and high: 1'
   const HOUR_MS = 3_600_000
   const OPEN_MS = 1_735_689_600_000
@@ -287,6 +287,9 @@ describe('candle file', () => {
     ['a close above the high', 't,o,h,l,c,v\n1,1,2,1,3,1', OUTSIDE],
     ['a close below the low', 't,o,h,l,c,v\n1,2,3,2,1,1', OUTSIDE],
     ['a price that is no finite number', 't,o,h,l,c,v\n1,1,Infinity,1,1,1', BAD_PRICE],
+    ['a price without bound', 't,o,h,l,c,v\n1,1,1e308,1,1,1', BAD_PRICE],
+    ['a volume without bound', 't,o,h,l,c,v\n1,1,1,1,1,1e308', 'zero or more, and at most 1e30'],
+    ['a time that is no date', 't,o,h,l,c,v\n9e15,1,1,1,1,1', BAD_TIME],
     ['a price of nothing', 't,o,h,l,c,v\n1,1,1,0,1,1', BAD_PRICE],
     ['a volume below nothing', 't,o,h,l,c,v\n1,1,1,1,1,-1', 'the volume must be zero or more'],
     [

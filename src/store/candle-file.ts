@@ -5,7 +5,8 @@ import type { Bar } from '../domain/bar.ts'
 import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { dayStartMs } from '../domain/instant.ts'
-import { candleTable, printable } from './candle-table.ts'
+import { printable } from '../domain/printable.ts'
+import { candleTable } from './candle-table.ts'
 
 const FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
 /** Its rows take about 2 GB of memory; two years of minutes are 60 MB. */
@@ -172,9 +173,9 @@ function candleFault(
     case 'bad_time':
       return 'the time is not of 2001 to 2100 in s, whole ms or µs, or in ISO 8601'
     case 'bad_price':
-      return 'prices must be above zero and finite'
+      return 'prices must be above zero and at most 1e15'
     case 'bad_size':
-      return 'the volume must be zero or more, and finite'
+      return 'the volume must be zero or more, and at most 1e30'
     case 'bad_bar':
       return bar.high < bar.low
         ? `the high is below the low${order}`

@@ -1,5 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { OperatingError } from '../domain/errors.ts'
+import { printable } from '../domain/printable.ts'
 
 /** Cells of one candle: time, open, high, low, close, volume; none if the row has another width. */
 type CandleRow = { readonly cells: readonly string[]; readonly place: string }
@@ -39,11 +40,6 @@ export function candleTable(text: string, path: string): CandleTable {
   // Editors and shells of Windows write a byte order mark.
   const plain = text.replace(/^\ufeff/, '')
   return /^\s*[[{]/.test(plain) ? fromJson(plain, path) : fromCsv(plain, path)
-}
-
-/** Without control characters, which a terminal could execute. */
-export function printable(text: string): string {
-  return text.replace(/[^ -~]/g, '?')
 }
 
 type Item = { readonly item: unknown; readonly place: string }
