@@ -29,18 +29,32 @@ describe('files that cannot be replayed', () => {
   const header = 't,o,h,l,c,v'
   const own = join('coins', 'BTC', '15m.csv.gz')
   const universe = join('universe', '15m.csv.gz')
+  const funding = join('coins', 'BTC', 'funding_1h.csv.gz')
   test.each([
     {
       what: 'a missing bar of a coin',
       file: own,
       lines: [header, '1725480000000,1,1,1,1,1', '1725481800000,1,1,1,1,1'],
-      message: `${own}: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:30:00.000Z; bars must be consecutive`,
+      message: `${own}: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:30:00.000Z; bars of 15 min must be consecutive`,
     },
     {
       what: 'a missing bar in the file of all coins',
       file: universe,
       lines: [`coin,${header}`, 'SOL,1725480000000,1,1,1,1,1', 'SOL,1725480000000,1,1,1,1,1'],
-      message: `${universe}, SOL: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:00:00.000Z; bars must be consecutive`,
+      message: `${universe}, SOL: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:00:00.000Z; bars of 15 min must be consecutive`,
+    },
+    {
+      what: 'a price without bound',
+      file: own,
+      lines: [header, '1725480000000,1e308,1e308,1e308,1e308,1'],
+      message: `${own}: not a bar: {"openTimeMs":1725480000000,`,
+    },
+    {
+      what: 'funding in seconds',
+      file: own,
+      lines: [header, '1725480000000,1,1,1,1,1'],
+      funding: '1725480000,0.0001',
+      message: `${funding}:2: not a settlement: t must be Unix ms of 2001 to 2100`,
     },
     {
       what: 'a row without numbers',
@@ -48,11 +62,13 @@ describe('files that cannot be replayed', () => {
       lines: [header, 'yesterday,1,1,1,1,1'],
       message: `${own}: not a bar: {"openTimeMs":null,`,
     },
-  ])('$what is named with its file and time', ({ file, lines, message }) => {
+  ])('$what is named with its file and time', ({ file, lines, funding: rates, message }) => {
     const folder = mkdtempSync(join(tmpdir(), 'candles-'))
     try {
       mkdirSync(join(folder, dirname(file)), { recursive: true })
       writeFileSync(join(folder, file), gzipSync(lines.join('\n')))
+      if (rates !== undefined)
+        writeFileSync(join(folder, funding), gzipSync(`t,fundingRate\n${rates}\n`))
       const replay = () => candleReplayMarket(folder, { seed: 1, startMs })
       expect(replay).toThrow(`${folder}/${message}`)
     } finally {

@@ -2,9 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Bar } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
+import { settledRates } from '../../domain/recorded-candles.ts'
 import { catalog, maxLeverageOf, strictlyIsolatedCoins } from './catalog.ts'
 import { CoinMarkets } from './coin-markets.ts'
-import { csvRows } from './csv-file.ts'
+import { csvRows, csvText } from './csv-file.ts'
 import { MINUTE_MS, QUARTER_MS, QUARTERS_A_DAY } from './lot-bar.ts'
 import type { Market } from './market.ts'
 import { noiseKey } from './noise.ts'
@@ -163,12 +164,13 @@ function recordedSeries(stepMs: number, { bars, origin }: Series): RecordedSerie
 }
 
 function readFunding(path: string): ReadonlyMap<number, number> {
-  const rates = new Map<number, number>()
-  if (!existsSync(path)) return rates
-  for (const [time, rate] of csvRows(path, ['t', 'fundingRate'])) {
-    rates.set(Math.floor(Number(time) / HOUR_MS), Number(rate))
-  }
-  return rates
+  if (!existsSync(path)) return new Map()
+  return new Map(
+    settledRates(csvText(path), path).map(({ timeMs, rateHourly }) => [
+      timeMs / HOUR_MS,
+      rateHourly,
+    ]),
+  )
 }
 
 function addBar(

@@ -4,7 +4,7 @@ import { OperatingError } from '../../domain/errors.ts'
 
 /** Data rows of a gzipped CSV file whose header is known, as text cells. */
 export function* csvRows(path: string, header: readonly string[]): Generator<readonly string[]> {
-  const text = read(path)
+  const text = csvText(path)
   let start = text.indexOf('\n') + 1
   const found = text.slice(0, start).trim().split(',')
   if (header.some((name, i) => found[i] !== name)) {
@@ -18,7 +18,7 @@ export function* csvRows(path: string, header: readonly string[]): Generator<rea
   }
 }
 
-function read(path: string): string {
+export function csvText(path: string): string {
   try {
     return gunzipSync(readFileSync(path)).toString('utf8')
   } catch (cause) {

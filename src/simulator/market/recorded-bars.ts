@@ -1,7 +1,7 @@
 import type { Bar } from '../../domain/bar.ts'
 import { barFault } from '../../domain/bar.ts'
 import { OperatingError } from '../../domain/errors.ts'
-import { isoInstant } from '../../domain/instant.ts'
+import { checkConsecutive } from '../../domain/recorded-candles.ts'
 import type { BarSource, LotBar } from './lot-bar.ts'
 import { flatBar, MINUTE_MS, MINUTES_A_QUARTER, QUARTER_MS, tradesAtLeast } from './lot-bar.ts'
 import { gaussian } from './noise.ts'
@@ -20,15 +20,10 @@ export class RecordedSeries {
     this.stepMs = stepMs
     this.firstIndex = Math.floor((bars[0]?.openTimeMs ?? 0) / stepMs)
     this.#bars = bars
-    for (const [i, bar] of bars.entries()) {
+    for (const bar of bars)
       if (barFault(bar) !== null)
         throw new OperatingError('bars_unsound', `${origin}: not a bar: ${JSON.stringify(bar)}`)
-      const expectedMs = (this.firstIndex + i) * stepMs
-      if (bar.openTimeMs !== expectedMs) {
-        const times = `expected a bar at ${isoInstant(expectedMs)}, found ${isoInstant(bar.openTimeMs)}`
-        throw new OperatingError('bars_have_hole', `${origin}: ${times}; bars must be consecutive`)
-      }
-    }
+    checkConsecutive(bars, stepMs, origin)
   }
 
   get endIndex(): number {

@@ -1,4 +1,5 @@
 import type { ContextEvent } from '../../../domain/event.ts'
+import { FUNDING_RATE_HOURLY_MAX } from '../../../domain/funding-rate.ts'
 import { amount, fraction, optionalField, priceField, pricePair } from './field-types.ts'
 import type { Drop } from './rejection.ts'
 import { drop } from './rejection.ts'
@@ -6,14 +7,12 @@ import type { Row, RowScope } from './row-fields.ts'
 import { RowFields } from './row-fields.ts'
 import { isVenueObject } from './values.ts'
 
-/** The venue caps funding at 4 % an hour; the deployer of a dex may multiply it by ten. */
-export const FUNDING_MAX = 0.4
 /** A perpetual at eleven times its oracle price. */
 export const PREMIUM_MAX = 10
 
 /** The context of one coin in `allDexsAssetCtxs`, `activeAssetCtx` and `metaAndAssetCtxs`. */
 export const contextFields = new RowFields({
-  funding: fraction(FUNDING_MAX),
+  funding: fraction(FUNDING_RATE_HOURLY_MAX),
   openInterest: amount('bad_number'),
   prevDayPx: optionalField(priceField),
   dayNtlVlm: amount('bad_number'),

@@ -1,8 +1,9 @@
 import type { VenueFunding } from '../../../domain/event.ts'
+import { FUNDING_RATE_HOURLY_MAX } from '../../../domain/funding-rate.ts'
 import type { FundingRow } from '../../../domain/history.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { parsedJson } from '../../../domain/json.ts'
-import { FUNDING_MAX, PREMIUM_MAX } from './contexts.ts'
+import { PREMIUM_MAX } from './contexts.ts'
 import type { Drop, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
 import type { VenueObject } from './values.ts'
@@ -89,7 +90,7 @@ function decodeFunding(row: unknown, coin: string, latestMs: number): FundingRow
   if (row.coin !== coin) return drop('other_series', 'coin', coin)
   const settledMs = readTimeMs(row.time, latestMs)
   if (settledMs === undefined) return drop('bad_time', 'time', coin)
-  const rateHourly = readFraction(row.fundingRate, FUNDING_MAX)
+  const rateHourly = readFraction(row.fundingRate, FUNDING_RATE_HOURLY_MAX)
   if (rateHourly === undefined) return drop('bad_number', 'fundingRate', coin)
   const premium = row.premium === undefined ? null : readFraction(row.premium, PREMIUM_MAX)
   if (premium === undefined) return drop('bad_number', 'premium', coin)
@@ -125,7 +126,7 @@ function decodePrediction(
   coin: string,
   nowMs: number,
 ): VenueFunding | Drop {
-  const rate = readFraction(row.fundingRate, FUNDING_MAX)
+  const rate = readFraction(row.fundingRate, FUNDING_RATE_HOURLY_MAX)
   if (rate === undefined) return drop('bad_number', 'fundingRate', coin)
   const isOwn = venue === OWN_EXCHANGE && row.fundingIntervalHours === undefined
   const intervalHours = isOwn ? 1 : readInteger(row.fundingIntervalHours, 1, INTERVAL_HOURS_MAX)
