@@ -3,7 +3,7 @@ import type { IndicatorsOptions } from '../config/indicators.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
 import type { CandleGap } from '../store/candle-file.ts'
-import { barLengthMs, candleGaps, readCandleFile } from '../store/candle-file.ts'
+import { barEnd, candleGaps, readCandleFile } from '../store/candle-file.ts'
 
 const GAPS_SHOWN_MAX = 10
 
@@ -22,9 +22,9 @@ export function printIndicators(
   nowMs: number,
 ): void {
   const all = readCandleFile(path)
-  const lengthMs = barLengthMs(all)
-  // The newest candle of a snapshot has not ended. The length of a single one is unknown.
-  const bars = all.filter(({ openTimeMs }) => openTimeMs + (lengthMs || 0) <= nowMs)
+  const endMs = barEnd(all)
+  // The newest candle of a snapshot has not ended.
+  const bars = all.filter(({ openTimeMs }) => endMs(openTimeMs) <= nowMs)
   const future = all.filter(({ openTimeMs }) => openTimeMs > nowMs).length
   // Clocks differ, so the forming bar may seem to open a moment from now.
   if (future > 1)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { candleGaps, parseCandles, readCandleFile } from './candle-file.ts'
+import { barEnd, candleGaps, parseCandles, readCandleFile } from './candle-file.ts'
 
 const TEXT = 't,o,h,l,c,v\n1,2,4,1,3,5\n2,3,3,3,3,0\n'
 const BARS = [
@@ -328,17 +328,16 @@ describe('candle file', () => {
 })
 
 describe('gaps of a candle file', () => {
-  const gapsOf = (...openTimesMs: number[]) =>
-    candleGaps(
-      openTimesMs.map((openTimeMs) => ({
-        openTimeMs,
-        open: 1,
-        high: 1,
-        low: 1,
-        close: 1,
-        volumeBase: 0,
-      })),
-    )
+  const barsAt = (...openTimesMs: number[]) =>
+    openTimesMs.map((openTimeMs) => ({
+      openTimeMs,
+      open: 1,
+      high: 1,
+      low: 1,
+      close: 1,
+      volumeBase: 0,
+    }))
+  const gapsOf = (...openTimesMs: number[]) => candleGaps(barsAt(...openTimesMs))
 
   test.each([
     ['no bar', []],
@@ -358,6 +357,35 @@ describe('gaps of a candle file', () => {
 
   test('a gap next to as few good bars is one all the same', () => {
     expect(gapsOf(0, 900, 2700)).toEqual([{ afterMs: 900, untilMs: 2700, missing: 1 }])
+  })
+
+  const at = (date: string) => Date.parse(`${date}Z`)
+  const firstsOf = (months: readonly number[], offsetMs = 0) =>
+    months.map((month) => Date.UTC(2023, month) + offsetMs)
+
+  test.each([
+    ['months', firstsOf([0, 1, 2, 3, 4, 5])],
+    ['months of another time zone', firstsOf([0, 1, 2, 3, 4, 5], -8 * 3_600_000)],
+    ['months that are named by their last day', firstsOf([0, 1, 2, 3, 4], -24 * 3_600_000)],
+    ['quarters', firstsOf([0, 3, 6, 9, 12])],
+    ['years', firstsOf([0, 12, 24, 36])],
+  ])('there is none in consecutive %s, which are not equally long', (_what, times) => {
+    expect(gapsOf(...times)).toEqual([])
+  })
+
+  test('missing months are counted', () => {
+    expect(gapsOf(...firstsOf([0, 1, 4, 5, 6]))).toEqual([
+      { afterMs: at('2023-02-01'), untilMs: at('2023-05-01'), missing: 2 },
+    ])
+  })
+
+  test.each([
+    ['a month', firstsOf([0, 1, 2]), '2023-02-01', '2023-03-01'],
+    ['a leap year', firstsOf([0, 12, 24]), '2024-01-01', '2025-01-01'],
+    ['an hour', [0, 1, 2].map((hour) => hour * 3_600_000), '1970-01-01', '1970-01-01T01:00'],
+    ['one bar alone, of unknown length,', [at('2023-01-01')], '2023-01-01', '2023-01-01'],
+  ])('%s ends where the next one begins', (_what, times, openTime, end) => {
+    expect(barEnd(barsAt(...times))(at(openTime))).toBe(at(end))
   })
 
   test('bars that overlap are named, with nothing missing between them', () => {

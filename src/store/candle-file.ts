@@ -11,6 +11,7 @@ import { candleTable } from './candle-table.ts'
 const FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
 /** Its rows take about 2 GB of memory; two years of minutes are 60 MB. */
 const CANDLE_BYTES_MAX = 128 * 1_024 ** 2
+const DAY_MS = 86_400_000
 const GZIP_MAGIC = 0x1f8b
 const ZIP_MAGIC = 0x504b
 
@@ -38,22 +39,56 @@ export function readCandleFile(path: string): readonly Bar[] {
  * @returns ascending; none for fewer than three bars
  */
 export function candleGaps(bars: readonly Bar[]): readonly CandleGap[] {
-  const steps = stepsOf(bars)
-  const stepMs = mostFrequent(steps)
+  const steps = stepsOf(bars, scaleOf(bars))
+  const length = mostFrequent(steps)
   return steps.flatMap((step, at) => {
-    if (step === stepMs) return []
-    const afterMs = (bars[at] as Bar).openTimeMs
-    return [{ afterMs, untilMs: afterMs + step, missing: Math.ceil(step / stepMs) - 1 }]
+    if (step === length) return []
+    const [after, until] = [bars[at] as Bar, bars[at + 1] as Bar]
+    const missing = Math.ceil(step / length) - 1
+    return [{ afterMs: after.openTimeMs, untilMs: until.openTimeMs, missing }]
   })
 }
 
-/** Length of the bars; NaN for fewer than two. */
-export function barLengthMs(bars: readonly Bar[]): number {
-  return mostFrequent(stepsOf(bars))
+/** When a bar of these ends, by its open time; a single one, whose length is unknown, at its open time. */
+export function barEnd(bars: readonly Bar[]): (openTimeMs: number) => number {
+  const scale = scaleOf(bars)
+  const length = mostFrequent(stepsOf(bars, scale)) || 0
+  return (openTimeMs) => scale.timeMs(scale.position(openTimeMs) + length)
 }
 
-function stepsOf(bars: readonly Bar[]): readonly number[] {
-  return bars.slice(1).map(({ openTimeMs }, at) => openTimeMs - (bars[at] as Bar).openTimeMs)
+/** On it, bars are as far apart as they are long. */
+type Scale = {
+  readonly position: (timeMs: number) => number
+  readonly timeMs: (position: number) => number
+}
+
+const inMs: Scale = { position: (timeMs) => timeMs, timeMs: (position) => position }
+
+/** Months, quarters and years are equally long only in months of the calendar. */
+function scaleOf(bars: readonly Bar[]): Scale {
+  const sinceMidnightMs = (bars[0]?.openTimeMs ?? 0) % DAY_MS
+  // An exchange in another time zone begins a month at another hour, and some tools name it by its last day.
+  for (const offsetMs of [-sinceMidnightMs, DAY_MS - sinceMidnightMs])
+    if (bars.every(({ openTimeMs }) => isMonthStart(openTimeMs + offsetMs)))
+      return {
+        position: (timeMs) => monthOf(new Date(timeMs + offsetMs)),
+        timeMs: (position) => Date.UTC(0, position) - offsetMs,
+      }
+  return inMs
+}
+
+function isMonthStart(timeMs: number): boolean {
+  return timeMs % DAY_MS === 0 && new Date(timeMs).getUTCDate() === 1
+}
+
+/** Since 1900, where `Date.UTC` begins. */
+function monthOf(date: Date): number {
+  return (date.getUTCFullYear() - 1_900) * 12 + date.getUTCMonth()
+}
+
+function stepsOf(bars: readonly Bar[], { position }: Scale): readonly number[] {
+  const positions = bars.map(({ openTimeMs }) => position(openTimeMs))
+  return positions.slice(1).map((one, at) => one - (positions[at] as number))
 }
 
 /** The smallest of several as frequent ones; NaN for none. */
