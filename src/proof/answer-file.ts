@@ -1,6 +1,6 @@
 import type { SettleResponse } from '../client/client.ts'
 import { isRecord, parsedJson } from '../domain/json.ts'
-import { repeatedName } from './repeated-name.ts'
+import { jsonFault } from './json-fault.ts'
 
 /** An answer with its receipt: what "Save" writes, and a subset of what `perpscope buy --json` prints. */
 export type AnswerFile = {
@@ -37,7 +37,7 @@ export function answerText({ answer }: AnswerFile): string {
 export function readAnswerFile(text: string, header = ''): AnswerFile {
   const value = parsedJson(text)
   if (!isRecord(value)) throw new AnswerFileError('The answer is not a JSON object.')
-  refuseRepeated(text, 'text')
+  refuseAmbiguous(text, 'text')
   const { path, answer, receipt, content, structuredContent, _meta } = value
   if (isRecord(answer))
     return {
@@ -70,7 +70,7 @@ function fromHeader(header: string): unknown {
   const receipt = parsedJson(text)
   if (receipt === undefined)
     throw new AnswerFileError('The PAYMENT-RESPONSE header is not JSON in base64.')
-  refuseRepeated(text, 'PAYMENT-RESPONSE header')
+  refuseAmbiguous(text, 'PAYMENT-RESPONSE header')
   return receipt
 }
 
@@ -83,10 +83,9 @@ function decoded(base64: string): string {
   }
 }
 
-function refuseRepeated(text: string, source: string): void {
-  const repeated = repeatedName(text)
-  if (repeated !== null)
-    throw new AnswerFileError(`The ${source} names ${JSON.stringify(repeated)} twice.`)
+function refuseAmbiguous(text: string, source: string): void {
+  const fault = jsonFault(text)
+  if (fault !== null) throw new AnswerFileError(`The ${source} ${fault}.`)
 }
 
 function receiptOf(value: unknown): SettleResponse {

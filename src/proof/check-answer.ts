@@ -1,6 +1,7 @@
 import { recoverTypedDataAddress, sha256, stringToBytes } from 'viem'
 import { isRecord } from '../domain/json.ts'
 import { TickerIndex, unscaledToken } from '../domain/listing.ts'
+import { printable } from '../domain/printable.ts'
 import { contentReceiptTypes, receiptDomain, receiptTypes } from '../domain/receipt-types.ts'
 import type { AnswerFile } from './answer-file.ts'
 import { answerText } from './answer-file.ts'
@@ -246,6 +247,7 @@ async function signerOf({ payload, signature }: Signed): Promise<string> {
       })
 }
 
+/** @param text may contain text of the file or of the service */
 export function step(id: CheckStep['id'], verdict: CheckStep['verdict'], text: string): CheckStep {
-  return { id, verdict, text }
+  return { id, verdict, text: printable(text) }
 }

@@ -1,6 +1,6 @@
 import { claimText } from '../domain/claim-text.ts'
 import type { Claim } from '../domain/track-record.ts'
-import { repeatedName } from './repeated-name.ts'
+import { jsonFault } from './json-fault.ts'
 
 /** A claim as `/track-record/{family}/claims` gives it, and the text of it that the proof log knows. */
 export type ClaimFile = {
@@ -8,7 +8,7 @@ export type ClaimFile = {
   readonly text: string
 }
 
-/** @returns null for anything else than one claim that names each member once */
+/** @returns null for anything else than one claim that every reader takes for the same */
 export function readClaimFile(text: string): ClaimFile | null {
   try {
     const claim = JSON.parse(text) as Partial<Claim> | null
@@ -18,7 +18,7 @@ export function readClaimFile(text: string): ClaimFile | null {
       Number.isSafeInteger(claim.madeAtMs) &&
       Number.isSafeInteger(claim.horizonMs) &&
       typeof claim.statement === 'object'
-    return isClaim && repeatedName(text) === null
+    return isClaim && jsonFault(text) === null
       ? { claim: claim as Claim, text: claimText(claim as Claim) }
       : null
   } catch {

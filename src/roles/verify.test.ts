@@ -28,6 +28,55 @@ test('a file that gives a member two values is refused', async () => {
   )
 })
 
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels)
+
+test.each([
+  ['1e999', 'The text has the number 1e999, which is not finite.'],
+  ['{"deep":[-1e400]}', 'The text has the number -1e400, which is not finite.'],
+  [nested(100_000), 'The text is nested more than 100 levels deep.'],
+])('an answer with %.20s is refused', async (value, message) => {
+  const path = fileOf(`{"answer":{"price":${value}},"receipt":${JSON.stringify(receipt)}}`)
+  await expect(verify(path, { json: true }, () => undefined)).rejects.toThrow(message)
+})
+
+test('a claim with a number that is not finite is refused', async () => {
+  const claim = { rule: 'vote.trend@1', coin: 'BTC', madeAtMs: 0, horizonMs: 1, statement: {} }
+  const path = fileOf(JSON.stringify(claim).replace('{}', '{"probability":1e999}'))
+  const given = { url: 'http://127.0.0.1:1' }
+  await expect(verify(path, given, () => undefined)).rejects.toThrow('has the number 1e999')
+})
+
+test('control characters of a file reach no terminal', async () => {
+  const controls = '\u001b[2J\u009b2J\u202e'
+  const path = fileOf(
+    JSON.stringify({
+      path: '/pulse/BTC',
+      answer: { coin: controls },
+      receipt: {
+        ...receipt,
+        transaction: controls,
+        extensions: {
+          'offer-receipt': {
+            info: {
+              receipt: {
+                payload: {
+                  ...{ version: 1, network: controls, resourceUrl: `http://s/${controls}` },
+                  ...{ payer: controls, issuedAt: 0, transaction: 'other' },
+                },
+                signature: '0x',
+              },
+            },
+          },
+        },
+      },
+    }),
+  )
+  const written: string[] = []
+  await verify(path, {}, (text) => written.push(text))
+  expect(written.join('')).toContain('?[2J')
+  expect(written.join('').replaceAll('\n', '')).not.toMatch(/[\p{C}]/u)
+})
+
 test('a claim that gives a member two values is refused', async () => {
   const claim = { rule: 'vote.trend@1', coin: 'BTC', madeAtMs: 0, horizonMs: 1, statement: {} }
   const path = fileOf(JSON.stringify(claim).replace('{', '{"coin":"ETH",'))
