@@ -14,6 +14,8 @@ import type {
   VoucherSale,
 } from './channel-store.ts'
 import { afterSale, mirrored, refundBegin, SALE_KEPT_MS } from './channel-store.ts'
+import type { ChannelRow } from './stored-channel.ts'
+import { channelOf } from './stored-channel.ts'
 
 /** Amounts of the contract have 128 bits, the nonce of a refund 256. */
 export const channelTables: PostgresTables = {
@@ -47,20 +49,7 @@ export const channelTables: PostgresTables = {
   ],
 }
 
-type Row = {
-  readonly id: Hex
-  readonly config: string
-  readonly charged: string
-  readonly signature: Hex | null
-  readonly unclaimed_since_ms: bigint | null
-  readonly balance: string
-  readonly claimed: string
-  readonly withdraw_requested_s: bigint
-  readonly refund_nonce: string
-  readonly refund_sent: string | null
-  readonly synced_ms: bigint
-  readonly version: bigint
-}
+type Row = ChannelRow & { readonly version: bigint }
 
 /** A channel as it was read: it is replaced only while its row has this version. */
 type Versioned = { readonly channel: Channel; readonly version: bigint }
@@ -245,22 +234,6 @@ function valuesOf(channel: Channel): readonly unknown[] {
     channel.refundSent,
     channel.syncedMs,
   ]
-}
-
-function channelOf(row: Row): Channel {
-  return {
-    id: row.id,
-    config: JSON.parse(row.config) as ChannelConfig,
-    charged: BigInt(row.charged),
-    signature: row.signature,
-    unclaimedSinceMs: row.unclaimed_since_ms === null ? null : Number(row.unclaimed_since_ms),
-    balance: BigInt(row.balance),
-    claimed: BigInt(row.claimed),
-    withdrawRequestedAtSeconds: Number(row.withdraw_requested_s),
-    refundNonce: BigInt(row.refund_nonce),
-    refundSent: row.refund_sent === null ? null : BigInt(row.refund_sent),
-    syncedMs: Number(row.synced_ms),
-  }
 }
 
 function contended(id: Hex): OperatingError {

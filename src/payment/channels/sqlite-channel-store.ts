@@ -15,6 +15,8 @@ import type {
   VoucherSale,
 } from './channel-store.ts'
 import { afterSale, claimOf, mirrored, refundBegin, SALE_KEPT_MS } from './channel-store.ts'
+import type { ChannelRow } from './stored-channel.ts'
+import { channelOf } from './stored-channel.ts'
 
 export const SCHEMA_VERSION = 1
 /** SQLite blocks the gateway thread while it waits for another program that holds the file. */
@@ -46,20 +48,6 @@ CREATE TABLE sales (
 CREATE INDEX sales_age ON sales (sold_ms);
 `
 
-type Row = {
-  readonly id: Hex
-  readonly config: string
-  readonly charged: string
-  readonly signature: Hex | null
-  readonly unclaimed_since_ms: number | null
-  readonly balance: string
-  readonly claimed: string
-  readonly withdraw_requested_s: number
-  readonly refund_nonce: string
-  readonly refund_sent: string | null
-  readonly synced_ms: number
-}
-
 type SaleRow = {
   readonly hash: string
   readonly transaction_hash: string
@@ -72,9 +60,9 @@ type SaleRow = {
  */
 export class SqliteChannelStore implements ChannelStore {
   readonly #db: Database.Database
-  readonly #find: Database.Statement<[string], Row>
-  readonly #all: Database.Statement<[], Row>
-  readonly #unclaimed: Database.Statement<[], Row>
+  readonly #find: Database.Statement<[string], ChannelRow>
+  readonly #all: Database.Statement<[], ChannelRow>
+  readonly #unclaimed: Database.Statement<[], ChannelRow>
   readonly #put: Database.Statement<[Record<string, unknown>]>
   readonly #sell: Database.Statement<[Record<string, unknown>]>
   readonly #sale: Database.Statement<[string, string], SaleRow>
@@ -202,7 +190,7 @@ export function inspectChannels(path: string): ChannelsInspection {
     checkWhole(db, path)
     if (versionOf(db) === 0) return { state: 'empty' }
     checkVersion(db, path)
-    const channels = db.prepare<[], Row>('SELECT * FROM channels').all().map(channelOf)
+    const channels = db.prepare<[], ChannelRow>('SELECT * FROM channels').all().map(channelOf)
     const unclaimed = channels.reduce((sum, channel) => {
       const claim = claimOf(channel)
       return claim === null ? sum : sum + claim.total - channel.claimed
@@ -212,22 +200,6 @@ export function inspectChannels(path: string): ChannelsInspection {
     throw unusable(path, cause)
   } finally {
     db?.close()
-  }
-}
-
-function channelOf(row: Row): Channel {
-  return {
-    id: row.id,
-    config: JSON.parse(row.config) as ChannelConfig,
-    charged: BigInt(row.charged),
-    signature: row.signature,
-    unclaimedSinceMs: row.unclaimed_since_ms,
-    balance: BigInt(row.balance),
-    claimed: BigInt(row.claimed),
-    withdrawRequestedAtSeconds: row.withdraw_requested_s,
-    refundNonce: BigInt(row.refund_nonce),
-    refundSent: row.refund_sent === null ? null : BigInt(row.refund_sent),
-    syncedMs: row.synced_ms,
   }
 }
 
