@@ -178,6 +178,13 @@ function failedSettlementsSuite(open: () => Promise<Rig>): void {
     expect(await failures.ofContracts(NETWORK, later)).toEqual([])
   })
 
+  test('keep the reservation of a failure that cannot be recorded', async () => {
+    const { failures } = await opened()
+    const id = await failures.reserve(reserved('0x1'), 300_000n, NOW_MS)
+    await expect(failures.failed(failure('0x1', { strikes: 0.5 }), id, NOW_MS)).rejects.toThrow()
+    expect(await failures.reserve(reserved('0x2', 1n), 300_000n, NOW_MS)).toBeNull()
+  })
+
   test('never reserve more than the limit for two gateways that reserve at once', async () => {
     const { failures, other } = await opened()
     // They take turns. More than both pools have connections would also wait for one, at most 3 s.

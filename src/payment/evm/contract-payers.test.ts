@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
-import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import { StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import type { ContractPayersOptions, FailedGas } from './contract-payers.ts'
 import { ContractPayers } from './contract-payers.ts'
 
@@ -13,7 +13,7 @@ function rig(changes: Partial<ContractPayersOptions> = {}) {
   const events: FailedGas[] = []
   const options = {
     network: 'eip155:8453',
-    failures: SqliteFailedSettlements.inMemory(),
+    failures: StoredFailedSettlements.inMemory(),
     isTaken: true,
     gasPerHourMax: 1_000_000n,
     clock,

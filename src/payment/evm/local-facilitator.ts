@@ -9,7 +9,7 @@ import { nodeReason } from '../node-error.ts'
 import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator } from '../payment.ts'
 import { Screening } from '../screening.ts'
-import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import { StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import type { AccountTurns } from './account-turns.ts'
 import { OwnTurns } from './account-turns.ts'
 import { chainOutcome } from './chain-outcome.ts'
@@ -71,7 +71,7 @@ export function localFacilitator(options: LocalFacilitatorOptions): LocalFacilit
     ask: (payments) => simulation.screen(payments),
   })
   const sender = new TransactionSender(node, account, clock, options.turns ?? new OwnTurns())
-  const { failures = SqliteFailedSettlements.inMemory() } = options
+  const { failures = StoredFailedSettlements.inMemory() } = options
   const concurrency = new PayerConcurrency()
   const payers = new ContractPayers({
     network: network.network,

@@ -3,15 +3,15 @@ import Database from 'better-sqlite3'
 import { OperatingError } from '../../domain/errors.ts'
 import { channelTables } from '../channels/postgres-channel-store.ts'
 import { SqliteChannelStore } from '../channels/sqlite-channel-store.ts'
-import { failedSettlementTables } from '../postgres-failed-settlements.ts'
+import { failedSettlementTables } from '../stored-failed-settlements.ts'
 import type { MovedTable } from './moved-table.ts'
 import { moveTable } from './moved-table.ts'
 import type { Postgres } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { migrateTables } from './postgres-schema.ts'
-import { costTables } from './postgres-transaction-costs.ts'
 import { lockLedger, SqliteLedger } from './sqlite-ledger.ts'
 import { MOVED_VERSION } from './sqlite-schema.ts'
+import { costTables } from './stored-transaction-costs.ts'
 
 export type LedgerFiles = {
   readonly ledger: string

@@ -3,10 +3,7 @@ import type { PaymentPayload } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import type { Finality } from '../finality.ts'
-import {
-  failedSettlementTables,
-  PostgresFailedSettlements,
-} from '../postgres-failed-settlements.ts'
+import { failedSettlementTables, StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import type { Difference, Gateway, SharedSettings } from './agreement.ts'
 import { differencesOf } from './agreement.ts'
 import type {
@@ -35,10 +32,10 @@ import { PostgresUnavailableError, violates } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { migrateTables } from './postgres-schema.ts'
 import { postgresSummary } from './postgres-summary.ts'
-import { costTables, PostgresTransactionCosts } from './postgres-transaction-costs.ts'
 import type { SalesSummary } from './sales-summary.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
+import { costTables, StoredTransactionCosts } from './stored-transaction-costs.ts'
 
 export type PostgresLedgerOptions = {
   /** Closed by the caller. */
@@ -67,8 +64,8 @@ const isAlive = `EXISTS (SELECT FROM perpscope.gateways g
  * froze cannot undo what another one found out.
  */
 export class PostgresLedger implements Ledger {
-  readonly failures: PostgresFailedSettlements
-  readonly costs: PostgresTransactionCosts
+  readonly failures: StoredFailedSettlements
+  readonly costs: StoredTransactionCosts
   readonly #db: Postgres
   readonly #gateway: string
   readonly #clock: Clock
@@ -83,8 +80,8 @@ export class PostgresLedger implements Ledger {
 
   private constructor({ db, clock, gateway, retention }: PostgresLedgerOptions) {
     this.#retention = retention ?? retentionByDefault
-    this.failures = new PostgresFailedSettlements(db)
-    this.costs = new PostgresTransactionCosts(db)
+    this.failures = StoredFailedSettlements.inPostgres(db)
+    this.costs = new StoredTransactionCosts(db.query)
     this.#db = db
     this.#clock = clock
     this.#gateway = gateway
@@ -263,7 +260,7 @@ export class PostgresLedger implements Ledger {
                LIMIT $2 FOR UPDATE SKIP LOCKED) AND state = 'released' RETURNING id`,
           [nowMs - RELEASED_KEPT_MS, rowsMax],
         )
-        const failures = await this.failures.sweep(query, nowMs, rowsMax)
+        const failures = await this.failures.sweep(nowMs, rowsMax, query)
         const finished = await this.#sweepFinished(query, nowMs, rowsMax)
         return Math.max(answers.length, released.length, failures, finished)
       }),

@@ -13,7 +13,7 @@ import { dimensionsByDefault, groupColumns, mergedLines, reportedPayment } from 
 import type { Postgres } from './postgres.ts'
 import { ledgerTables } from './postgres-ledger-tables.ts'
 import { storedVersions } from './postgres-schema.ts'
-import { costTables } from './postgres-transaction-costs.ts'
+import { costTables } from './stored-transaction-costs.ts'
 
 const PAGE_ROWS = 1_000
 const DAY = `to_char(to_timestamp(begun_ms / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`

@@ -4,7 +4,7 @@ import { dirname } from 'node:path'
 import type { PaymentPayload } from '@x402/core/types'
 import Database from 'better-sqlite3'
 import { OperatingError } from '../../domain/errors.ts'
-import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import { StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import type {
   Begun,
   Entry,
@@ -27,11 +27,12 @@ import {
   SETTLING_MS_MAX,
 } from './ledger.ts'
 import type { SalesSummary } from './sales-summary.ts'
+import { sqliteQuery } from './sqlite-query.ts'
 import { MOVED_VERSION, migrate } from './sqlite-schema.ts'
 import { sqliteSummary } from './sqlite-summary.ts'
-import { SqliteTransactionCosts } from './sqlite-transaction-costs.ts'
 import type { StoredRow } from './stored-row.ts'
 import { accessColumn, answerHash, ledgerRowOf } from './stored-row.ts'
+import { StoredTransactionCosts } from './stored-transaction-costs.ts'
 
 /**
  * An exiting predecessor can hold the lock, and another program the file. SQLite blocks the gateway thread while it
@@ -68,8 +69,8 @@ type OpenRow = PaymentKey & {
  * `perpscope ledger` are allowed.
  */
 export class SqliteLedger implements Ledger {
-  readonly failures: SqliteFailedSettlements
-  readonly costs: SqliteTransactionCosts
+  readonly failures: StoredFailedSettlements
+  readonly costs: StoredTransactionCosts
   readonly #db: Database.Database
   /** For writes that a power failure may undo, because the chain has the same information. */
   readonly #relaxed: Database.Database
@@ -106,8 +107,8 @@ export class SqliteLedger implements Ledger {
       throw cause
     }
     this.#relaxed = path === ':memory:' ? this.#db : relaxedConnection(path)
-    this.failures = new SqliteFailedSettlements(this.#relaxed)
-    this.costs = new SqliteTransactionCosts(this.#relaxed)
+    this.failures = StoredFailedSettlements.inFile(this.#relaxed)
+    this.costs = new StoredTransactionCosts(sqliteQuery(this.#relaxed))
     this.#statements = statementsOf(this.#db)
     this.#moves = movesOf(this.#relaxed)
     this.#summary = sqliteSummary(this.#db, async () => {
@@ -289,7 +290,7 @@ export class SqliteLedger implements Ledger {
     const answers = this.#statements.sweepAnswers.run(nowMs, rowsMax).changes
     const released = this.#statements.sweepReleased.run(nowMs - RELEASED_KEPT_MS, rowsMax).changes
     this.#counts.released -= released
-    const failures = this.failures.sweep(nowMs, rowsMax)
+    const failures = await this.failures.sweep(nowMs, rowsMax)
     return Math.max(answers, released, failures, this.#sweepFinished(nowMs, rowsMax))
   }
 

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3'
-import { costsTable } from './sqlite-transaction-costs.ts'
+import { costTable } from './stored-transaction-costs.ts'
 
 export const SCHEMA_VERSION = 3
 /** Marks a file whose payments were moved to PostgreSQL; every version of perpscope refuses it. */
@@ -114,6 +114,6 @@ export function migrate(db: Database.Database): boolean {
       db.exec(script)
       db.pragma(`user_version = ${SCHEMA_VERSION}`)
     }).immediate()
-  db.exec(indexOfBegin + costsTable)
+  db.exec(indexOfBegin + costTable)
   return true
 }

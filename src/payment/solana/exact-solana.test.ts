@@ -3,7 +3,7 @@ import { AccountRole, address } from '@solana/kit'
 import { describe, expect } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { MalformedPayment } from '../payload.ts'
-import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import { StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import { directly } from '../testing/directly.ts'
 import { exactSolana } from './exact-solana.ts'
 import { priorityFeeMax, SOL_USD_MAX } from './fee-share.ts'
@@ -34,7 +34,7 @@ const unasked = () => Promise.reject(new Error('a facilitator was asked'))
 function methodOn(
   clock = new ManualClock(),
   solUsdMax = SOL_USD_MAX,
-  failures = SqliteFailedSettlements.inMemory(),
+  failures = StoredFailedSettlements.inMemory(),
 ) {
   const facilitator = { verify: unasked, settle: unasked, outcome: unasked }
   const limits = { solUsdMax, failures }
@@ -379,7 +379,7 @@ describe('what we pay for a payment on Solana', () => {
 })
 
 test('a wallet that is barred is refused before anybody is asked', async () => {
-  const failures = SqliteFailedSettlements.inMemory()
+  const failures = StoredFailedSettlements.inMemory()
   const clock = new ManualClock()
   const method = methodOn(clock, 150, failures)
   const payment = read(await sign(), method)

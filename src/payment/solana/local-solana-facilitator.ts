@@ -8,7 +8,7 @@ import { nodeReason } from '../node-error.ts'
 import { PayerConcurrency } from '../payer-concurrency.ts'
 import type { Facilitator, Settlement, Verification } from '../payment.ts'
 import { Screening } from '../screening.ts'
-import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import { StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import { outcomeByMessage, outcomeBySignature } from './chain-outcome.ts'
 import type { ExactSolanaPayment } from './exact-solana.ts'
 import { BARRED } from './exact-solana.ts'
@@ -58,7 +58,7 @@ export function localSolanaFacilitator({
   feePayer,
   clock,
   confirmationMsMax = CONFIRMATION_MS_MAX,
-  failures = SqliteFailedSettlements.inMemory(),
+  failures = StoredFailedSettlements.inMemory(),
   onFailedFee,
   recordCost,
 }: LocalSolanaFacilitatorOptions): Facilitator<ExactSolanaPayment> {

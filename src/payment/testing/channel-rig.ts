@@ -19,7 +19,7 @@ import { nodeClient } from '../evm/node-client.ts'
 import { TransactionSender } from '../evm/transaction-sender.ts'
 import type { PaymentMethod } from '../payment.ts'
 import type { PaymentEvent } from '../payment-event.ts'
-import { SqliteFailedSettlements } from '../sqlite-failed-settlements.ts'
+import { StoredFailedSettlements } from '../stored-failed-settlements.ts'
 import { newSecret } from './new-secret.ts'
 
 export const WITHDRAW_DELAY_SECONDS = 3_600
@@ -49,7 +49,7 @@ export function openChannelDesk(options: {
   const account = privateKeyToAccount(key)
   const sender = new TransactionSender(nodeClient(base, rpcUrl), account, clock, new OwnTurns())
   const payers = new ContractPayers({
-    ...{ network: base.network, failures: SqliteFailedSettlements.inMemory(), clock },
+    ...{ network: base.network, failures: StoredFailedSettlements.inMemory(), clock },
     ...{ isTaken: false, gasPerHourMax: 0n, emit: () => undefined },
   })
   const chain = new ChannelChain({
