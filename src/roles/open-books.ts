@@ -3,7 +3,7 @@ import type { BookOptions } from '../config/ledger.ts'
 import { UsageError } from '../config/usage.ts'
 import type { LedgerBooks, ReportRange } from '../payment/ledger/ledger-books.ts'
 import { LedgerReport } from '../payment/ledger/ledger-report.ts'
-import { PostgresReport } from '../payment/ledger/postgres-report.ts'
+import { postgresBooks } from '../payment/ledger/postgres-report.ts'
 import { connectLedger } from './connect-ledger.ts'
 import { loadSqlite } from './sqlite-binding.ts'
 
@@ -22,7 +22,7 @@ export async function withBooks<T>(
   }
   const db = connectLedger(url)
   try {
-    return await work(await PostgresReport.open(db))
+    return await work(await postgresBooks(db))
   } finally {
     await db.close()
   }

@@ -184,7 +184,7 @@ class Run {
     if (received !== charged) this.#violated(`received ${received}, charged ${charged}`)
     const books = new LedgerReport(join(dataDir, 'ledger.db'))
     try {
-      for (const row of books.payments({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER }))
+      for await (const row of books.payments({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER }))
         if (row.state === 'settled' && spentBy.get(row.payer.toLowerCase()) !== PRICE)
           this.#violated(`${row.payer} is settled in the ledger and was not charged`)
     } finally {

@@ -1,5 +1,6 @@
 import type { Finality } from '../finality.ts'
 import type { PaymentState } from './ledger.ts'
+import type { SqlQuery } from './postgres.ts'
 import type { TransactionCost } from './transaction-costs.ts'
 
 /** Begin of the first settlement attempt: from `sinceMs` to before `untilMs`. */
@@ -58,31 +59,153 @@ export type ReportedPayment = {
   readonly isDelivered: boolean
 }
 
-/** A report of either store. */
-export interface LedgerBooks {
-  /** By the first `by`, then the next, then the state. */
-  lines(
-    range: ReportRange,
-    by?: readonly ReportDimension[],
-  ): Promise<readonly ReportLine[]> | readonly ReportLine[]
-  costs(range: ReportRange): Promise<readonly CostLine[]> | readonly CostLine[]
-  /** In the order of their begin. Iterates, because a year of payments may not fit into memory. */
-  payments(range: ReportRange): AsyncIterable<ReportedPayment> | Iterable<ReportedPayment>
+/** What the SQL of the two stores does not share. */
+type Dialect = {
+  /** The UTC day of a time in milliseconds. */
+  readonly day: (column: string) => string
+  /** Rounded down. */
+  readonly quotient: (dividend: string, divisor: string) => string
 }
 
-/** Columns by which a store groups. The coin is inside the binding, so its lines are merged afterwards. */
-export const groupColumns = {
+export const dialects = {
+  sqlite: {
+    day: (column) => `date(${column} / 1000, 'unixepoch')`,
+    quotient: (dividend, divisor) => `${dividend} / ${divisor}`,
+  },
+  postgres: {
+    day: (column) => `to_char(to_timestamp(${column} / 1000.0) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+    quotient: (dividend, divisor) => `div(${dividend}, ${divisor})`,
+  },
+} as const satisfies Readonly<Record<string, Dialect>>
+
+/** The coin is inside the binding, so its lines are merged afterwards. */
+const groupColumns = {
   analysis: 'route',
   network: 'p.network',
   payer: 'payer',
   coin: 'binding',
 } as const
 
+/** An empty table of costs, until `serve` has created the real one. */
+const NO_COSTS = `(SELECT '' AS network, '' AS transaction_hash, '' AS purpose, 1 AS payments, 0 AS fee,
+  0 AS at_ms WHERE false)`
+/** A sum of wei can exceed the integers of SQLite, so it is read in two parts. */
+const GIGA = 1_000_000_000n
+const PAGE_ROWS = 1_000
+
+/** Numbers of any size arrive from PostgreSQL as text. */
+type Sum = bigint | string
+type FeeParts = { readonly feeGiga: Sum; readonly feeRest: Sum }
+/** Group columns `g0`, `g1` and so on, and the sums. */
+type GroupRow = Readonly<Record<`g${number}`, string>> &
+  Pick<ReportLine, 'state'> &
+  FeeParts & { readonly payments: bigint; readonly amount: Sum; readonly unknownFees: bigint }
+type CostRow = Pick<CostLine, 'day' | 'network' | 'purpose'> &
+  FeeParts & { readonly transactions: bigint }
+
+/** Read-only view of the ledger for operators, also while a service writes it. */
+export class LedgerBooks {
+  readonly #query: SqlQuery
+  readonly #dialect: Dialect
+  readonly #costs: string
+  readonly #join: string
+  /** Share of a payment in the fee of its transaction. */
+  readonly #fee: string
+
+  /** @param hasCosts whether the table of transaction costs exists */
+  constructor(query: SqlQuery, dialect: Dialect, hasCosts: boolean) {
+    this.#query = query
+    this.#dialect = dialect
+    this.#costs = hasCosts ? 'perpscope.transaction_costs' : NO_COSTS
+    this.#join = `LEFT JOIN ${this.#costs} c
+      ON c.network = p.network AND c.transaction_hash = p.transaction_hash AND c.payments > 0`
+    this.#fee = dialect.quotient('c.fee', 'c.payments')
+  }
+
+  /** By the first `by`, then the next, then the state. */
+  async lines(
+    { sinceMs, untilMs }: ReportRange,
+    by: readonly ReportDimension[] = dimensionsByDefault,
+  ): Promise<readonly ReportLine[]> {
+    const columns = by.map((name, index) => {
+      const column = name === 'day' ? this.#dialect.day('begun_ms') : groupColumns[name]
+      return `${column} AS g${index}`
+    })
+    // A nonce with ':' is a voucher of a channel, which has no transaction of its own.
+    const isUnknown = `state = 'settled' AND ${this.#fee} IS NULL AND nonce NOT LIKE '%:%'`
+    const rows = await this.#query<GroupRow>(
+      `SELECT ${[...columns, 'state'].join(', ')}, count(*) AS payments, sum(amount) AS amount,
+           ${this.#feeParts(this.#fee)}, sum(CASE WHEN ${isUnknown} THEN 1 ELSE 0 END) AS "unknownFees"
+         FROM perpscope.payments p ${this.#join} WHERE begun_ms >= $1 AND begun_ms < $2
+         GROUP BY ${['state', ...columns].map((_, index) => index + 1).join(', ')}`,
+      [sinceMs, untilMs],
+    )
+    return mergedLines(
+      rows.map(({ state, payments, amount, feeGiga, feeRest, unknownFees, ...values }) => ({
+        ...{ state, amount: BigInt(amount), fee: feeOf({ feeGiga, feeRest }) },
+        payments: Number(payments),
+        unknownFees: Number(unknownFees),
+        values: by.map((_, index) => values[`g${index}`] as string),
+      })),
+      by,
+    )
+  }
+
+  async costs({ sinceMs, untilMs }: ReportRange): Promise<readonly CostLine[]> {
+    const rows = await this.#query<CostRow>(
+      `SELECT ${this.#dialect.day('at_ms')} AS day, network, purpose, count(*) AS transactions,
+           ${this.#feeParts('fee')}
+         FROM ${this.#costs} c WHERE at_ms >= $1 AND at_ms < $2 GROUP BY 1, 2, 3`,
+      [sinceMs, untilMs],
+    )
+    // Collations differ between databases.
+    const keyOf = ({ day, network, purpose }: CostRow) => `${day} ${network} ${purpose}`
+    return rows
+      .toSorted((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1))
+      .map(({ day, network, purpose, transactions, ...parts }) => ({
+        ...{ day, network, purpose, fee: feeOf(parts) },
+        transactions: Number(transactions),
+      }))
+  }
+
+  /** In the order of their begin, and in pages, because a year of payments may not fit into memory. */
+  async *payments({ sinceMs, untilMs }: ReportRange): AsyncGenerator<ReportedPayment> {
+    let after: readonly [bigint, bigint] = [BigInt(sinceMs), -1n]
+    for (;;) {
+      const rows = await this.#query<PaymentRow>(
+        `SELECT p.id, begun_ms AS "begunMs", updated_ms AS "updatedMs",
+             valid_before_ms AS "validBeforeMs", route, binding, p.network, asset, payer, nonce,
+             amount, finality, state, p.transaction_hash AS "transaction",
+             CAST(${this.#fee} AS text) AS fee, expires_ms AS "answerUntilMs",
+             caller_until_ms AS "callerUntilMs"
+           FROM perpscope.payments p ${this.#join}
+             LEFT JOIN perpscope.answers ON payment_id = p.id
+           WHERE (begun_ms, p.id) > (CAST($1 AS bigint), CAST($2 AS bigint)) AND begun_ms < $3
+           ORDER BY begun_ms, p.id LIMIT ${PAGE_ROWS}`,
+        [...after, untilMs],
+      )
+      yield* rows.map(reportedPayment)
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < PAGE_ROWS) return
+      after = [last.begunMs, last.id]
+    }
+  }
+
+  #feeParts(fee: string): string {
+    return `coalesce(sum(${this.#dialect.quotient(fee, String(GIGA))}), 0) AS "feeGiga",
+      coalesce(sum(${fee} % ${GIGA}), 0) AS "feeRest"`
+  }
+}
+
+function feeOf({ feeGiga, feeRest }: FeeParts): bigint {
+  return BigInt(feeGiga) * GIGA + BigInt(feeRest)
+}
+
 /** A line as a store reads it, with the values of {@link groupColumns}. */
-export type GroupedRow = Omit<ReportLine, 'of'> & { readonly values: readonly string[] }
+type GroupedRow = Omit<ReportLine, 'of'> & { readonly values: readonly string[] }
 
 /** Merges lines that agree after the analysis and the coin were read from their columns. */
-export function mergedLines(
+function mergedLines(
   rows: Iterable<GroupedRow>,
   by: readonly ReportDimension[],
 ): readonly ReportLine[] {
@@ -129,31 +252,39 @@ export function isVoucher({ nonce }: Pick<ReportedPayment, 'nonce'>): boolean {
   return nonce.includes(':')
 }
 
-/** Columns of a payment as both stores select them. */
-export type PaymentRow = Pick<
+type PaymentRow = Pick<
   ReportedPayment,
-  'network' | 'asset' | 'payer' | 'nonce' | 'amount' | 'finality' | 'state' | 'transaction' | 'fee'
+  'network' | 'asset' | 'payer' | 'nonce' | 'amount' | 'finality' | 'state' | 'transaction'
 > & {
+  readonly id: bigint
   readonly route: string
   readonly binding: string
   readonly begunMs: bigint
   readonly updatedMs: bigint
   readonly validBeforeMs: bigint
+  readonly fee: string | null
   readonly answerUntilMs: bigint | null
   /** 0 once the answer has arrived. */
   readonly callerUntilMs: bigint
 }
 
-export function reportedPayment(row: PaymentRow): ReportedPayment {
-  const { route, binding, updatedMs, callerUntilMs, ...facts } = row
+function reportedPayment({
+  id,
+  route,
+  binding,
+  updatedMs,
+  callerUntilMs,
+  ...facts
+}: PaymentRow): ReportedPayment {
   return {
     ...facts,
-    begunMs: Number(row.begunMs),
-    settledMs: row.state === 'settled' ? Number(updatedMs) : null,
-    validBeforeMs: Number(row.validBeforeMs),
+    begunMs: Number(facts.begunMs),
+    settledMs: facts.state === 'settled' ? Number(updatedMs) : null,
+    validBeforeMs: Number(facts.validBeforeMs),
     analysis: analysisOf(route),
     coin: coinOf(binding),
+    fee: facts.fee === null ? null : BigInt(facts.fee),
     isDelivered: callerUntilMs === 0n,
-    answerUntilMs: row.answerUntilMs === null ? null : Number(row.answerUntilMs),
+    answerUntilMs: facts.answerUntilMs === null ? null : Number(facts.answerUntilMs),
   }
 }

@@ -27,9 +27,13 @@ describeLedger('SQLite', async () => {
     damageAnswer: async (nonce) => damage(file, `answer of ${nonce}`),
     finalityOf: async (nonce) => {
       const books = new LedgerReport(file)
-      const all = [...books.payments({ sinceMs: 0, untilMs: Infinity })]
-      books.close()
-      return all.find((payment) => payment.nonce === nonce)?.finality
+      try {
+        for await (const payment of books.payments({ sinceMs: 0, untilMs: Infinity }))
+          if (payment.nonce === nonce) return payment.finality
+        return undefined
+      } finally {
+        books.close()
+      }
     },
     remove: async () => rmSync(own, { recursive: true }),
   }

@@ -3,13 +3,13 @@ import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { collectorTables } from '../../payment/channels/collector-lease.ts'
 import { channelTables } from '../../payment/channels/postgres-channel-store.ts'
 import { ledgerTables } from '../../payment/ledger/postgres-ledger-tables.ts'
-import { PostgresReport } from '../../payment/ledger/postgres-report.ts'
+import { postgresBooks } from '../../payment/ledger/postgres-report.ts'
 import type { PostgresTables } from '../../payment/ledger/postgres-schema.ts'
 import { SERVER_VERSION_MIN, storedVersions } from '../../payment/ledger/postgres-schema.ts'
 import { costTables } from '../../payment/ledger/stored-transaction-costs.ts'
-import { failedSettlementTables } from '../../payment/stored-failed-settlements.ts'
 import { proofTables } from '../../payment/postgres-proof-log.ts'
 import { maintenanceTables } from '../../payment/shared-maintenance.ts'
+import { failedSettlementTables } from '../../payment/stored-failed-settlements.ts'
 import { connectLedger } from '../connect-ledger.ts'
 import { monotonicMs } from '../system-clock.ts'
 import type { Finding } from './finding.ts'
@@ -99,7 +99,7 @@ function otherVersions(stored: ReadonlyMap<string, number>, found: string): Find
 }
 
 async function paymentsIn(db: ReturnType<typeof connectLedger>): Promise<number> {
-  const books = await PostgresReport.open(db)
+  const books = await postgresBooks(db)
   const lines = await books.lines({ sinceMs: 0, untilMs: Number.MAX_SAFE_INTEGER })
   return lines.reduce((sum, { payments }) => sum + payments, 0)
 }
