@@ -7,17 +7,19 @@ import { base as baseChain } from 'viem/chains'
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { gatewayFixture } from '../src/api/testing/gateway-fixture.ts'
 import type { VerifyOptions } from '../src/config/verify.ts'
+import type { ProofLog } from '../src/domain/answer-proof.ts'
 import { claimText } from '../src/domain/claim-text.ts'
 import type { Claim } from '../src/domain/track-record.ts'
 import { localFacilitator } from '../src/payment/evm/local-facilitator.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import type { ProofAnchor } from '../src/payment/evm/proof-anchor.ts'
 import type { TransactionCost } from '../src/payment/ledger/transaction-costs.ts'
+import { sqliteProofLog } from '../src/payment/sqlite-proof-log.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { verify } from '../src/roles/verify.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
-import { SqliteProofLog } from '../src/store/proof-log.ts'
+import { openProofFile } from '../src/store/proof-file.ts'
 import { ManualClock } from './support/manual-clock.ts'
 
 const HOUR_MS = 3_600_000
@@ -36,7 +38,7 @@ const digest = createHash('sha256').update(claimText(claim)).digest()
 let chain: EvmChain
 let folder: string
 let clock: ManualClock
-let proofs: SqliteProofLog
+let proofs: ProofLog
 let anchored: string[]
 let failures: unknown[]
 let costs: TransactionCost[]
@@ -49,7 +51,8 @@ afterAll(() => chain?.close())
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'perpscope-anchor-'))
   clock = new ManualClock(START_MS)
-  proofs = new SqliteProofLog(join(folder, 'proofs.db'), () => clock.nowMs())
+  const { db } = openProofFile(join(folder, 'proofs.db'), START_MS)
+  proofs = sqliteProofLog(db, () => clock.nowMs())
   anchored = []
   failures = []
   costs = []
@@ -59,7 +62,7 @@ beforeEach(async () => {
   clock.advance(HOUR_MS)
   await proofs.seal()
   onTestFinished(() => {
-    proofs.close()
+    db.close()
     rmSync(folder, { recursive: true })
   })
 })

@@ -4,7 +4,7 @@ import { hasPostgres, postgresOfWorker } from '../../test/support/postgres.ts'
 import { describeProofLog } from '../../test/support/proof-log-contract.ts'
 import { Postgres } from './ledger/postgres.ts'
 import { migrateTables } from './ledger/postgres-schema.ts'
-import { PostgresProofLog, proofTables } from './postgres-proof-log.ts'
+import { postgresProofLog, proofTables } from './postgres-proof-log.ts'
 
 describe.skipIf(!hasPostgres)('over a server of its own', () => {
   let server: PostgresServer
@@ -21,7 +21,7 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
         const db = new Postgres({ url, applicationName: 'perpscope test' })
         opened.push(db)
         await migrateTables(db, proofTables)
-        return new PostgresProofLog(db, async () => nowMs())
+        return postgresProofLog(db, async () => nowMs())
       },
       async remove() {
         for (const db of opened) await db.close()
@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
     })
     await migrateTables(db, proofTables)
     let nowMs = Date.UTC(2026, 0, 1, 12)
-    const log = new PostgresProofLog(db, async () => nowMs)
+    const log = postgresProofLog(db, async () => nowMs)
     const digest = Buffer.alloc(32, 1)
     await log.add('answer', [digest])
     nowMs += 7_200_000

@@ -10,7 +10,7 @@ import type { VersionedFile } from '../../store/data-versions.ts'
 import { DocumentStore, documentMigrations } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import { historyMigrations } from '../../store/history-schema.ts'
-import { proofMigrations, SqliteProofLog } from '../../store/proof-log.ts'
+import { inspectProofFile, proofMigrations } from '../../store/proof-file.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
 
 /** One file of the data directory, and how it gets into a backup and out of it. */
@@ -55,7 +55,7 @@ export const dataFiles: readonly DataFile[] = [
   },
   {
     ...{ name: 'proofs.db', kind: 'database', isMoney: false },
-    ...{ schema: proofMigrations.length, inspect: schemaOf(SqliteProofLog.inspect) },
+    ...{ schema: proofMigrations.length, inspect: schemaOf(inspectProofFile) },
   },
   {
     ...{ name: 'engine.db', kind: 'database', isMoney: false },

@@ -17,9 +17,10 @@ import { disagreement } from '../../payment/ledger/agreement.ts'
 import type { Ledger, LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { SqliteLedger } from '../../payment/ledger/sqlite-ledger.ts'
 import type { RecordCost, TransactionCosts } from '../../payment/ledger/transaction-costs.ts'
+import { sqliteProofLog } from '../../payment/sqlite-proof-log.ts'
 import { MaintenanceFile } from '../../store/maintenance-file.ts'
 import { statPresent } from '../../store/present-file.ts'
-import { SqliteProofLog } from '../../store/proof-log.ts'
+import { openProofFile } from '../../store/proof-file.ts'
 import type { TurnsOf } from '../payment-watching.ts'
 import { systemClock } from '../system-clock.ts'
 import type { ServicePart } from './running-service.ts'
@@ -61,14 +62,14 @@ export async function openLedger(
     retentionOf(options),
   )
   opened.unshift({ stop: () => ledger.close() })
-  const proofs = new SqliteProofLog(
-    join(dataDir, 'proofs.db'),
+  const { db, setAside } = openProofFile(join(dataDir, 'proofs.db'), systemClock.nowMs())
+  opened.unshift({ stop: () => db.close() })
+  if (setAside !== null) log.warn({ setAside }, 'the proof log was damaged; a new one is begun')
+  const proofs = sqliteProofLog(
+    db,
     () => systemClock.nowMs(),
     (task) => setImmediate(task),
   )
-  opened.unshift({ stop: () => proofs.close() })
-  if (proofs.setAside !== null)
-    log.warn({ setAside: proofs.setAside }, 'the proof log was damaged; a new one is begun')
   return {
     ...{ ledger, failures: ledger.failures, proofs, turnsOf: () => new OwnTurns() },
     recordCost: recorderOf(ledger),

@@ -7,7 +7,7 @@ import type { LedgerRetention } from '../../payment/ledger/ledger.ts'
 import { Postgres } from '../../payment/ledger/postgres.ts'
 import { PostgresLedger } from '../../payment/ledger/postgres-ledger.ts'
 import { migrateTables } from '../../payment/ledger/postgres-schema.ts'
-import { PostgresProofLog, proofTables } from '../../payment/postgres-proof-log.ts'
+import { postgresProofLog, proofTables } from '../../payment/postgres-proof-log.ts'
 import { maintenanceTables, SharedMaintenance } from '../../payment/shared-maintenance.ts'
 import { systemClock } from '../system-clock.ts'
 import type { ServicePart } from './running-service.ts'
@@ -36,7 +36,7 @@ export async function connectSharedLedger(
   await migrateTables(db, maintenanceTables)
   await migrateTables(db, proofTables)
   return {
-    ...{ db, ledger, proofs: new PostgresProofLog(proofDb) },
+    ...{ db, ledger, proofs: postgresProofLog(proofDb) },
     openMaintenance: (onFailure: (cause: unknown) => void) =>
       SharedMaintenance.open({ db, url, clock: systemClock, onFailure }),
     openChannels: async () => {

@@ -6,23 +6,24 @@ import Database from 'better-sqlite3'
 import { expect, onTestFinished, test } from 'vitest'
 import { describeProofLog } from '../../test/support/proof-log-contract.ts'
 import { rootByProof } from '../domain/merkle-tree.ts'
-import { proofMigrations, SqliteProofLog } from './proof-log.ts'
+import { inspectProofFile, openProofFile, proofMigrations } from '../store/proof-file.ts'
+import { sqliteProofLog } from './sqlite-proof-log.ts'
 
 const HOUR_MS = 3_600_000
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest()
 
 describeProofLog('a file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'perpscope-proofs-'))
-  const opened: SqliteProofLog[] = []
+  const opened: Database.Database[] = []
   return {
     async open(nowMs) {
       const defer = (task: () => void) => setImmediate(task)
-      const log = new SqliteProofLog(join(folder, 'proofs.db'), nowMs, defer)
-      opened.push(log)
-      return log
+      const { db } = openProofFile(join(folder, 'proofs.db'), nowMs())
+      opened.push(db)
+      return sqliteProofLog(db, nowMs, defer)
     },
     async remove() {
-      for (const log of opened) log.close()
+      for (const db of opened) db.close()
       rmSync(folder, { recursive: true })
     },
   }
@@ -42,11 +43,14 @@ test('the log of version 0.1.0 is continued: its hours keep their roots and chai
   old.prepare('INSERT INTO hours VALUES (10, 1, ?, ?)').run(root, chain)
   old.pragma('user_version = 1')
   old.close()
-  expect(SqliteProofLog.inspect(path)).toMatchObject({ state: 'readable', version: 1 })
+  expect(inspectProofFile(path)).toMatchObject({ state: 'readable', version: 1 })
   let nowMs = 12.5 * HOUR_MS
-  const log = new SqliteProofLog(path, () => nowMs)
-  onTestFinished(() => log.close())
-  expect(log.setAside).toBeNull()
+  const { db, setAside } = openProofFile(path, nowMs)
+  onTestFinished(() => {
+    db.close()
+  })
+  expect(setAside).toBeNull()
+  const log = sqliteProofLog(db, () => nowMs)
   await log.seal()
   const proof = await log.proofOf(digest)
   if (proof?.state !== 'sealed') throw new Error('it is sealed')
