@@ -59,8 +59,7 @@ export class AdminAccess {
 
   /** Whether a granted stream may go on: a token does not end, a session does. */
   isStillGranted(request: FastifyRequest): boolean {
-    const isByToken = request.headers.authorization !== undefined
-    return !this.needsToken || isByToken || this.#hasSession(request)
+    return !this.needsToken || bearerToken(request) !== undefined || this.#hasSession(request)
   }
 
   /** Checks a token that a browser presents for a session. */
@@ -102,9 +101,8 @@ export class AdminAccess {
   #refusal(request: FastifyRequest): string | { readonly blockedSeconds: number } | null {
     const elsewhere = this.#originRefusal(request)
     if (elsewhere !== null) return elsewhere
-    const { host, authorization } = request.headers
-    if (!this.needsToken) return isLoopback(host) ? null : LOOPBACK_ONLY
-    const [, token] = /^Bearer (\S+)$/i.exec(authorization ?? '') ?? []
+    if (!this.needsToken) return isLoopback(request.headers.host) ? null : LOOPBACK_ONLY
+    const token = bearerToken(request)
     if (token !== undefined) {
       const verdict = this.judge(token, request.ip)
       if (verdict === 'blocked') return { blockedSeconds: this.blockedSeconds(request.ip) }
@@ -146,6 +144,11 @@ function isLoopback(host: string | undefined): boolean {
   const [named, address] = LOOPBACK_HOST.exec(host ?? '') ?? []
   // A resolver may look up an invalid address as a name.
   return named !== undefined && (address === undefined || isIPv4(address))
+}
+
+/** undefined also for another scheme, such as the Basic authorization of a proxy. */
+function bearerToken({ headers: { authorization = '' } }: FastifyRequest): string | undefined {
+  return /^Bearer (\S+)$/i.exec(authorization)?.[1]
 }
 
 /** The name of the session in the cookie; null without one. */

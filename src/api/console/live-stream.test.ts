@@ -198,7 +198,12 @@ describe('the live stream of the public port', () => {
 })
 
 describe('the live stream of the admin port', () => {
-  test.each(['is signed out', 'is over'])('ends when its session %s', async (end) => {
+  test.each([
+    ['is signed out', {}],
+    ['is over', {}],
+    ['is signed out', { authorization: 'Basic b3BlcmF0b3I6cHJveHk=' }],
+    ['is over', { authorization: 'Basic b3BlcmF0b3I6cHJveHk=' }],
+  ])('ends when its session %s, with %j', async (end, ofProxy) => {
     const facts = { version: '0.1.0', waysToPay: [] }
     const console = { ...settings, contracts: [], facts, isClockOff: () => false }
     const token = 'a'.repeat(32)
@@ -209,6 +214,7 @@ describe('the live stream of the admin port', () => {
       host: origin.slice('http://'.length),
       origin,
       cookie: 'perpscope_admin=secret-1',
+      ...ofProxy,
     }
     await admin.inject({ method: 'POST', url: '/session', headers, payload: { token } })
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
