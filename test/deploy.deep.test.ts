@@ -234,6 +234,10 @@ describe('deployment files', () => {
     expect(stdout).toContain('Valid configuration')
   })
 
+  test.each(filesOf('caddy/*'))('%s logs no header: some are payments', async (file) => {
+    expect(await read(file)).toMatch(/log \{[^}]+request>headers delete\s+resp_headers delete\s/)
+  })
+
   test.skipIf(!hasSystemd)('systemd accepts the unit', async () => {
     const folder = await newFolder()
     const program = join(folder, 'perpscope')
@@ -405,7 +409,7 @@ describe('one machine', () => {
       'caddy',
       ['run', '--adapter', 'caddyfile', '--config', join(DEPLOY, 'caddy/Caddyfile')],
       {
-        stdio: 'ignore',
+        stdio: ['ignore', 'ignore', 'pipe'],
         env: {
           ...{
             ...inheritedEnv(),
@@ -419,6 +423,10 @@ describe('one machine', () => {
       },
     )
     onTestFinished(() => end(proxy))
+    let log = ''
+    proxy.stderr.setEncoding('utf8').on('data', (text: string) => {
+      log += text
+    })
     await untilSold(url, pulse.contract, 'BTC')
     const received = () =>
       nodeClient(base, chain.rpc).readContract({
@@ -437,6 +445,11 @@ describe('one machine', () => {
     const { headers } = await fetch(`${url}/health`)
     expect(headers.get('strict-transport-security')).toMatch(/max-age=\d+/)
     expect(headers.get('server')).toBeNull()
+    await expect.poll(() => log).toContain('"uri":"/health"')
+    expect(log).toContain('"uri":"/pulse/BTC"')
+    expect(log, 'it would keep payments and the secrets of answers').not.toMatch(
+      /"headers"|resp_headers/,
+    )
   })
 })
 
