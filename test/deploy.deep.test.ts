@@ -148,6 +148,22 @@ describe('deployment files', () => {
     },
   )
 
+  test.each(filesOf('compose*.yaml'))('no log of %s fills the disk', async (file) => {
+    const { services } = await composeOf(file)
+    for (const [name, { logging }] of Object.entries(services))
+      expect(logging, name).toEqual({ driver: 'local' })
+  })
+
+  test.each(filesOf('compose*.yaml'))('git ignores what %s needs to be written', async (file) => {
+    const { services, secrets } = await composeOf(file)
+    const written = [
+      ...Object.values(secrets).map((secret) => secret.file),
+      ...Object.values(services).flatMap(({ env_file: files = [] }) => files),
+    ]
+    expect(written).toContain('secrets/admin_token')
+    for (const path of written) await run('git', ['check-ignore', path], { cwd: DEPLOY })
+  })
+
   test.each(filesOf('compose*.yaml'))(
     'no database of %s starts as root without a capability',
     async (file) => {
@@ -480,6 +496,8 @@ type Compose = {
         readonly image?: string
         readonly user?: string
         readonly cap_drop?: readonly string[]
+        readonly env_file?: readonly string[]
+        readonly logging?: object
         readonly volumes?: readonly string[]
         readonly secrets?: readonly string[]
         readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>
@@ -487,7 +505,7 @@ type Compose = {
     >
   >
   readonly volumes: object
-  readonly secrets: object
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
 }
 
 type Manifest = {
