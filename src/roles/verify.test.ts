@@ -99,6 +99,22 @@ describe('the address that a service names for its receipts', () => {
     )
   })
 
+  test.each([404, 500, 503])('is not taken from an answer %i', async (status) => {
+    vi.stubGlobal('fetch', async () => Response.json({ receipt_signer: null }, { status }))
+    const given = { url: 'http://service.test', json: true } as const
+    await expect(verify(fileOf(text), given, () => undefined)).rejects.toThrow(
+      `http://service.test/.well-known/x402 answered ${status}: is --url the address of the service?`,
+    )
+  })
+
+  test('is not taken from an answer that is no object', async () => {
+    vi.stubGlobal('fetch', async () => new Response('<html>'))
+    const given = { url: 'http://service.test', json: true } as const
+    await expect(verify(fileOf(text), given, () => undefined)).rejects.toThrow(
+      'http://service.test/.well-known/x402 answered without JSON: is --url the address of the service?',
+    )
+  })
+
   test.each([
     { named: null, options: {} },
     { named: undefined, options: {} },

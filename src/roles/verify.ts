@@ -135,8 +135,15 @@ function fileOf(text: string, receipt: string): AnswerFile {
 /** null for a service that signs no receipts. */
 async function receiptSigner(service: string): Promise<string | null> {
   const url = `${service}/.well-known/x402`
-  const { body } = await fetched(url)
-  const { receipt_signer: named = null } = isRecord(body) ? body : {}
+  const { status, body } = await fetched(url)
+  if (status !== 200 || !isRecord(body)) {
+    const how = status === 200 ? 'without JSON' : status
+    throw new OperatingError(
+      'unverifiable',
+      `${url} answered ${how}: is --url the address of the service?`,
+    )
+  }
+  const { receipt_signer: named = null } = body
   if (named === null || isAddressText(named)) return named
   throw new OperatingError('unverifiable', `the receipt_signer in ${url} is not a 0x address`)
 }
