@@ -1,6 +1,7 @@
 import { ConfigError } from './config/config-error.ts'
 import { EXIT_UNAVAILABLE, EXIT_USAGE, UsageError } from './config/usage.ts'
 import { OperatingError } from './domain/errors.ts'
+import { terminalText } from './domain/printable.ts'
 import { program } from './program.ts'
 
 /** EX_CONFIG of sysexits(3): a restart with the same configuration fails again. */
@@ -17,7 +18,7 @@ try {
 } catch (cause) {
   if (!isExpected(cause)) throw cause
   const why = cause.cause instanceof Error ? `: ${cause.cause.message}` : ''
-  process.stderr.write(`perpscope: ${cause.message}${why}\n`)
+  process.stderr.write(terminalText(`perpscope: ${cause.message}${why}\n`))
   process.exitCode = exitCodeOf(cause)
 }
 

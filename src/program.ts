@@ -42,10 +42,13 @@ import { EXIT_CODES, exitAfterUsage, unknownVariables, variablesOf } from './con
 import { baseUrl, path } from './config/values.ts'
 import type { VerifyOptions } from './config/verify.ts'
 import { verifyOptions } from './config/verify.ts'
+import { terminalText } from './domain/printable.ts'
 import { becomeLean } from './roles/lean-process.ts'
 
-const write = (text: string) => process.stdout.write(text)
-const tell = (text: string) => process.stderr.write(text)
+/** To a terminal without what it could execute: files and services are printed, too. A program gets every byte. */
+const write = (text: string) =>
+  process.stdout.write(process.stdout.isTTY ? terminalText(text) : text)
+const tell = (text: string) => process.stderr.write(terminalText(text))
 
 const variables = givenVariables()
 /** The commands with their options. `parseAsync` throws configuration errors; a usage error ends the process. */

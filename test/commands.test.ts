@@ -77,6 +77,15 @@ describe('perpscope indicators', () => {
     expect(errors).toContain('absent.csv')
   })
 
+  test('control characters of a file reach no terminal', async () => {
+    const path = join(folder, 'controls.json')
+    await writeFile(path, '[\u009b2J\u202e]')
+    const { code, errors } = await runCommand(['indicators', path])
+    expect(code).toBe(1)
+    expect(errors).toContain('controls.json: not valid JSON')
+    expect(errors).not.toMatch(/[^\P{C}\n]/u)
+  })
+
   test.each([
     ['a time of no unit', 'time,open,high,low,close,volume\n1,1,1,1,1,1'],
     ['a row that is not numbers', 't,o,h,l,c,v\n1,1,1,1,x,1'],

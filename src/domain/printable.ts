@@ -5,3 +5,9 @@
 export function printable(text: string): string {
   return text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '?')
 }
+
+/** Output of a command for a terminal: lines, tabs and the colors of its own tables stay, else as {@link printable}. */
+export function terminalText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return text.replace(/(\u001b\[[39]\dm|[\n\t])|[\p{C}\p{Zl}\p{Zp}]/gu, (_found, own = '?') => own)
+}
