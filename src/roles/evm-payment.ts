@@ -187,14 +187,30 @@ function observeFailedGas(metrics: Registry, log: Logger): (event: FailedGas) =>
   })
   for (const payer of ['contract', 'key']) burnt.inc({ payer }, 0)
   return (event) => {
-    if (event.kind === 'burnt') {
-      burnt.inc({ payer: event.by }, Number(event.gas))
-      const { payer, by, gas } = event
-      log.warn({ payer, by, gas: gas.toString() }, 'a settlement failed on chain at our cost')
-    } else if (event.kind === 'unrecorded') {
-      const { transaction, cause: err } = event
-      log.error({ transaction, err }, 'a settlement that failed on chain could not be recorded')
-    } else logSuspension(log, event.untilMs)
+    switch (event.kind) {
+      case 'burnt': {
+        burnt.inc({ payer: event.by }, Number(event.gas))
+        const { payer, by, gas } = event
+        log.warn({ payer, by, gas: gas.toString() }, 'a settlement failed on chain at our cost')
+        return
+      }
+      case 'unrecorded': {
+        const { transaction, cause: err } = event
+        log.error({ transaction, err }, 'a settlement that failed on chain could not be recorded')
+        return
+      }
+      case 'unread':
+        log.error({ err: event.cause }, 'the gas that contract wallets have burnt cannot be read')
+        return
+      case 'unreleased':
+        log.error({ err: event.cause }, 'gas stays reserved for an hour: it cannot be released')
+        return
+      case 'suspended':
+        logSuspension(log, event.untilMs)
+        return
+      default:
+        event satisfies never
+    }
   }
 }
 

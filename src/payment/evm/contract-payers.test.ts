@@ -23,6 +23,8 @@ function rig(changes: Partial<ContractPayersOptions> = {}) {
   return { clock, events, options, payers: new ContractPayers(options) }
 }
 
+const afterPromises = () => new Promise((done) => setImmediate(done))
+
 const burnt = (payer: string, changes = {}) => ({
   ...{ payer, code: CODE, transaction: `0xabc${payer}`, reserved: null, gas: 300_000n, strikes: 3 },
   ...changes,
@@ -37,12 +39,33 @@ test('a failure that cannot be recorded is reported and thrown', async () => {
 })
 
 test('a failure that is recorded is not undone by a suspension that cannot be read', async () => {
-  const { payers, options } = rig({ gasPerHourMax: 300_000n })
+  const { payers, options, events } = rig({ gasPerHourMax: 300_000n })
   const reserved = await payers.reserve('0x1', CODE)
-  vi.spyOn(options.failures, 'ofContracts').mockRejectedValue(new Error('the database is away'))
+  const cause = new Error('the database is away')
+  vi.spyOn(options.failures, 'ofContracts').mockRejectedValue(cause)
   await payers.failed(burnt('0x1', { reserved }))
+  expect(events, 'and it is reported').toMatchObject([{ kind: 'burnt' }, { kind: 'unread', cause }])
   expect(await payers.barred('0x1')).toBe('invalid_exact_evm_payer_barred')
   expect(await payers.reserve('0x2', CODE), 'the gas of the hour is used up').toBeNull()
+})
+
+test('a suspension that cannot be read at the start is reported', async () => {
+  const failures = SqliteFailedSettlements.inMemory()
+  const cause = new Error('the database is away')
+  vi.spyOn(failures, 'ofContracts').mockRejectedValue(cause)
+  const { events } = rig({ failures })
+  await afterPromises()
+  expect(events).toEqual([{ kind: 'unread', cause }])
+})
+
+test('a reservation that cannot be released is reported', async () => {
+  const { payers, options, events } = rig()
+  const reserved = await payers.reserve('0x1', CODE)
+  const cause = new Error('the database is away')
+  vi.spyOn(options.failures, 'release').mockRejectedValue(cause)
+  payers.release(reserved)
+  await afterPromises()
+  expect(events).toEqual([{ kind: 'unreleased', cause }])
 })
 
 describe('contract wallets', () => {

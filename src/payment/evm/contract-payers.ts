@@ -25,6 +25,10 @@ export type FailedGas =
     }
   /** It is looked at again while its payment is open. */
   | { readonly kind: 'unrecorded'; readonly transaction: string; readonly cause: unknown }
+  /** The burnt gas of the hour, without which no suspension begins or ends here; `reserve` bounds the gas all the same. */
+  | { readonly kind: 'unread'; readonly cause: unknown }
+  /** A reservation stays until its window ends. */
+  | { readonly kind: 'unreleased'; readonly cause: unknown }
   /** Contract wallets are rejected until `untilMs`. */
   | { readonly kind: 'suspended'; readonly untilMs: number }
 
@@ -89,13 +93,15 @@ export class ContractPayers {
     const { failures, clock, gasPerHourMax } = this.#options
     const wanted = { ...this.#named(payer), code, cost: CONTRACT_GAS_MAX }
     const reserved = await failures.reserve(wanted, gasPerHourMax, clock.nowMs())
-    if (reserved === null) await this.#updateSuspension().catch(() => undefined)
+    if (reserved === null) await this.#updateSuspension()
     return reserved
   }
 
   /** Never fails: a reservation that stays ends with its window. */
   release(reserved: number | null): void {
-    if (reserved !== null) this.#options.failures.release(reserved).catch(() => undefined)
+    const { failures, emit } = this.#options
+    if (reserved !== null)
+      failures.release(reserved).catch((cause) => emit({ kind: 'unreleased', cause }))
   }
 
   /** @throws if the failure could not be recorded */
@@ -112,17 +118,17 @@ export class ContractPayers {
     }
     if (!isNew) return
     emit({ kind: 'burnt', payer, by: code === null ? 'key' : 'contract', gas })
-    // It is recorded; without the suspension `reserve` bounds the gas all the same.
-    if (code !== null) await this.#updateSuspension().catch(() => undefined)
+    if (code !== null) await this.#updateSuspension()
   }
 
-  /** At the start. Without it `reserve` bounds the gas all the same. */
+  /** At the start. */
   async #loadSuspension(): Promise<void> {
-    this.#suspendedUntilMs = await this.#exhaustedUntilMs().catch(() => 0)
+    this.#suspendedUntilMs = (await this.#exhaustedUntilMs()) ?? 0
   }
 
   async #updateSuspension(): Promise<void> {
     const exhaustedUntilMs = await this.#exhaustedUntilMs()
+    if (exhaustedUntilMs === null) return
     const wasSuspended = this.suspendedUntilMs !== null
     this.#suspendedUntilMs = exhaustedUntilMs
     const untilMs = this.suspendedUntilMs
@@ -133,11 +139,18 @@ export class ContractPayers {
     return { network: this.#options.network, payer }
   }
 
-  /** Time until which the hourly gas limit does not cover another failure; 0 if it does. */
-  async #exhaustedUntilMs(): Promise<number> {
-    const { failures, clock, network, gasPerHourMax } = this.#options
+  /** Time until which the hourly gas limit does not cover another failure; 0 if it does, null if that cannot be read. */
+  async #exhaustedUntilMs(): Promise<number | null> {
+    const { failures, clock, network, gasPerHourMax, emit } = this.#options
     let burnt = CONTRACT_GAS_MAX
-    for (const { cost, atMs } of await failures.ofContracts(network, clock.nowMs())) {
+    let failed: Awaited<ReturnType<FailedSettlements['ofContracts']>>
+    try {
+      failed = await failures.ofContracts(network, clock.nowMs())
+    } catch (cause) {
+      emit({ kind: 'unread', cause })
+      return null
+    }
+    for (const { cost, atMs } of failed) {
       burnt += cost
       if (burnt > gasPerHourMax) return atMs + FAILURE_WINDOW_MS
     }
