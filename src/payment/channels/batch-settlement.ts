@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { getAddress, isAddressEqual } from 'viem'
 import type { Clock } from '../../domain/clock.ts'
-import { OperatingError } from '../../domain/errors.ts'
+import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import type { PaymentNetwork } from '../evm/networks.ts'
 import { nodeReason } from '../node-error.ts'
 import type {
@@ -145,19 +145,28 @@ class ChannelPayment implements Payment {
       const { amount, voucher } = this.#payload
       return this.#registry.refundAlone(voucher.channelId, () => this.#refund(amount))
     }
-    const before = await this.#sold()
+    let [before, channel]: [Settlement | null, Channel | null] = [null, null]
+    try {
+      before = await this.#sold()
+      if (before === null && this.#payload.kind === 'voucher') channel = await this.#channel()
+    } catch (cause) {
+      return {
+        kind: 'unreachable',
+        reason: `the payment channels cannot be read: ${reasonOf(cause)}`,
+      }
+    }
     if (before !== null) return before
-    if (this.#payload.kind !== 'deposit') return this.#commit('')
+    if (this.#payload.kind === 'voucher') return this.#commit(channel, '')
     const sent = await this.#deposited()
     if (sent.kind !== 'mined') return settlementOf(sent, 'deposit')
     const { transaction } = sent
     try {
-      const channel = await this.#sync()
+      channel = await this.#sync()
       // One node behind the RPC URL can have the receipt while another lacks the block.
       const isSeen = (channel?.balance ?? 0n) >= this.#payload.voucher.cumulative
       if (transaction !== '' && !isSeen)
         return { kind: 'unknown', reason: 'the deposit is not visible on chain yet', transaction }
-      return await this.#commit(transaction)
+      return await this.#commit(channel, transaction)
     } catch (cause) {
       return { kind: 'unknown', reason: nodeReason(cause), transaction }
     }
@@ -257,13 +266,11 @@ class ChannelPayment implements Payment {
   }
 
   /** Durable when this returns `settled`. */
-  async #commit(transaction: string): Promise<Settlement> {
+  async #commit(channel: Channel | null, transaction: string): Promise<Settlement> {
     const { channelId, cumulative, signature } = this.#payload.voucher
     const { amount, method } = this.requirement
     const { store } = this.#registry
-    if ((await store.find(channelId)) === null) {
-      return { kind: 'rejected', reason: `${PREFIX}channel_not_found` }
-    }
+    if (channel === null) return { kind: 'rejected', reason: `${PREFIX}channel_not_found` }
     const { network, asset } = method
     const payment = { network, asset, payer: this.payer, nonce: this.nonce }
     const sale = { channelId, payment, cumulative, amount, signature, hash: this.hash, transaction }
