@@ -8,12 +8,17 @@ const freePaths = [
   { name: 'track-record', template: '/track-record/{family}' },
 ]
 
-/** Facts of the 404 for an unknown path, with the intended path if the first segment resembles one. */
+/** What other APIs have before their paths; it resembles short names of analyses. */
+const PREFIX = /^(?:api|v\d+)$/i
+
+/** Facts of the 404 for an unknown path, with the intended path if its first segment, after a prefix, resembles one. */
 export function unknownPathFacts(
   contracts: readonly AnalysisContract[],
   path: string,
 ): Pick<ProblemFacts, 'detail' | 'didYouMean'> {
-  const segments = path.split('/').filter((segment) => segment !== '')
+  const all = path.split('/').filter((segment) => segment !== '')
+  const begin = all.findIndex((segment) => !PREFIX.test(segment))
+  const segments = begin < 0 ? [] : all.slice(begin)
   const [first = ''] = segments
   const known = [
     ...contracts.map((contract) => ({ name: contract.id, template: pathTemplateOf(contract) })),
