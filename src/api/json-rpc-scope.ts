@@ -9,6 +9,7 @@ const BODY_BYTES_MAX = 64 * 1_024
 /** JSON.stringify and structuredClone overflow the stack at some thousand levels; a payment has fewer than 20. */
 const LEVELS_MAX = 64
 const INVALID_REQUEST = -32_600
+const INVALID_PARAMS = -32_602
 const PARSE_ERROR = -32_700
 /** First code of the range that JSON-RPC reserves for servers. */
 const TOO_MANY_CALLS = -32_000
@@ -91,8 +92,17 @@ function isDeeperThan(value: unknown, levels: number): boolean {
 
 /** @param id of the message as received; an invalid one becomes null */
 export function invalidRequest(detail: string, id?: unknown): object {
-  const isId = typeof id === 'string' || typeof id === 'number'
-  return jsonRpcError(INVALID_REQUEST, detail, isId ? id : null)
+  return jsonRpcError(INVALID_REQUEST, detail, isRequestId(id) ? id : null)
+}
+
+/** @param id of a message that {@link isRequestId} accepts */
+export function invalidParams(detail: string, id: string | number): object {
+  return jsonRpcError(INVALID_PARAMS, detail, id)
+}
+
+/** JSON-RPC discourages fractions, and neither SDK takes them. */
+export function isRequestId(id: unknown): id is string | number {
+  return typeof id === 'string' || Number.isInteger(id)
 }
 
 function jsonRpcError(code: number, message: string, id: string | number | null = null): object {

@@ -367,6 +367,83 @@ test('a free agent activates no extension and answers without a quote', async ()
   expect(taskOf(response.json()).status.state).toBe('TASK_STATE_COMPLETED')
 })
 
+describe('an invalid request', () => {
+  const methods = {
+    '1.0': ['SendMessage', 'SendStreamingMessage', 'GetTask', 'CancelTask', 'ListTasks'],
+    '0.3': [
+      ...['message/send', 'message/stream', 'tasks/get', 'tasks/cancel', 'tasks/resubscribe'],
+      ...['tasks/pushNotificationConfig/set', 'tasks/pushNotificationConfig/get'],
+    ],
+  }
+  const message = { messageId: 'm', role: 'user', kind: 'message', parts: [] }
+  const invalid = [
+    ...[null, [], 'x', 5, {}, { id: 5 }, { id: null }, { id: {} }, { id: ['a'] }, { message: 5 }],
+    ...[5, 'x', [null], [5], [['a']], [{}], [{ kind: 'file' }], [{ kind: 'data', data: 5 }]].map(
+      (parts) => ({ message: { ...message, parts } }),
+    ),
+    ...['messageId', 'role', 'contextId', 'taskId', 'metadata', 'extensions'].flatMap((name) =>
+      [5, null, {}, [5]].map((value) => ({ message: { ...message, [name]: value } })),
+    ),
+    ...[5, null, []].map((configuration) => ({ message, configuration })),
+    { taskId: 't', pushNotificationConfig: 5 },
+  ]
+
+  test.each(
+    Object.entries(methods).flatMap(([version, names]) =>
+      names.map((name) => [name, version] as const),
+    ),
+  )('%s of version %s is no internal error', async (method, version) => {
+    const { post } = agent()
+    for (const params of invalid) {
+      const reply = (await post({ method, params }, { 'a2a-version': version })).json() as Reply
+      expect(reply.error?.code, JSON.stringify(params)).not.toBe(-32603)
+    }
+  })
+
+  test.each([
+    ['GetTask', '1.0'],
+    ['CancelTask', '1.0'],
+    ['tasks/get', '0.3'],
+    ['tasks/cancel', '0.3'],
+  ])('%s of a task that is no text has invalid parameters', async (method, version) => {
+    const { call } = agent()
+    for (const id of [5, {}, ['a'], true]) {
+      const { error } = await call(method, { id }, { 'a2a-version': version })
+      expect(error).toMatchObject({ code: -32602, message: expect.stringContaining('id') })
+    }
+  })
+
+  test.each(['1.0', '0.3'])(
+    'an unknown method of version %s needs no parameters',
+    async (version) => {
+      const { post } = agent()
+      const headers = { 'a2a-version': version }
+      expect((await post({ method: 'nonsense' }, headers)).json()).toMatchObject({
+        error: { code: -32601 },
+      })
+      // Its parameters are optional.
+      if (version === '1.0')
+        expect((await post({ method: 'ListTasks' }, headers)).json()).toHaveProperty('result')
+    },
+  )
+
+  test.each(['1.0', '0.3'])('without a method or with another id, version %s', async (version) => {
+    const { post } = agent()
+    const headers = { 'a2a-version': version }
+    for (const sent of [{}, { method: 5 }, { method: null }]) {
+      const response = await post(sent, headers)
+      expect([response.statusCode, response.json()]).toMatchObject([
+        400,
+        { id: 7, error: { code: -32600 } },
+      ])
+    }
+    for (const id of [{}, [], true, 1.5])
+      expect(
+        (await post({ id, method: 'GetTask', params: { id: 'x' } }, headers)).json(),
+      ).toMatchObject({ id: null, error: { code: -32600 } })
+  })
+})
+
 describe('unsupported methods', () => {
   test.each(['SendStreamingMessage', 'SubscribeToTask'])('%s is refused', async (method) => {
     const { post } = agent()

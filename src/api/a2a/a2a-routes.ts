@@ -1,7 +1,7 @@
 import type { AgentCard } from '@a2a-js/sdk'
 import { A2A_VERSION_HEADER, Extensions, HTTP_EXTENSION_HEADER } from '@a2a-js/sdk'
 import { LegacyJsonRpcTransportHandler } from '@a2a-js/sdk/compat/v0_3/server'
-import { A2AError, toJsonRpcError } from '@a2a-js/sdk/errors'
+import { A2AError, RequestMalformedError, toJsonRpcError } from '@a2a-js/sdk/errors'
 import { JsonRpcTransportHandler, ServerCallContext, validateVersion } from '@a2a-js/sdk/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Clock } from '../../domain/clock.ts'
@@ -12,10 +12,11 @@ import { isFree } from '../discovery/service-facts.ts'
 import type { FairQueue } from '../fair-queue.ts'
 import { callInProcess } from '../in-process-call.ts'
 import type { JsonRpcMessage } from '../json-rpc-scope.ts'
-import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
+import { invalidRequest, isRequestId, jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { toolOf } from '../mcp/mcp-tools.ts'
 import { ADDRESS, AnalysisAgent } from './analysis-agent.ts'
 import { BoundedTaskStore } from './bounded-task-store.ts'
+import { paramsFault } from './params-fault.ts'
 import { TaskRequests } from './task-requests.ts'
 
 const LEGACY_VERSION = '0.3'
@@ -49,7 +50,12 @@ export function a2aRoutes(
       if ('error' in parsed) return reply.code(400).send(parsed.error)
       // A notification has no response, so it cannot request or pay for anything.
       if (!('id' in parsed.message)) return reply.code(202).send()
-      return reply.send(await handleMessage(parsed.message, request))
+      const { id, method, params = {} } = parsed.message
+      if (typeof method !== 'string' || !(id === null || isRequestId(id)))
+        return reply
+          .code(400)
+          .send(invalidRequest('method must be a string, and id, too, or an integer.', id))
+      return reply.send(await handleMessage({ ...parsed.message, params }, request))
     })
   })
 
@@ -63,6 +69,8 @@ export function a2aRoutes(
     const handler = requestedVersion === LEGACY_VERSION ? legacy : current
     try {
       validateVersion(requestedVersion, card, 'JSONRPC')
+      const fault = paramsFault(message)
+      if (fault !== null) throw new RequestMalformedError(fault)
       const answer = await handler.handle(message, context)
       // Streaming is not supported, so the only item is an error.
       return Symbol.asyncIterator in answer ? (await answer.next()).value : answer

@@ -45,6 +45,28 @@ test.each(methods)('%s is answered by a stream that ends', async (method) => {
     }
 })
 
+test.each([
+  ['initialize', undefined],
+  ['initialize', {}],
+  ['initialize', { protocolVersion: 5 }],
+  ['initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: 5 }],
+  ['initialize', { protocolVersion: '2025-06-18', clientInfo: { name: 'a', version: '1' } }],
+  ['tools/list', { cursor: 5 }],
+])('%s with %j has invalid parameters', async (method, params) => {
+  const { app } = gatewayFixture()
+  onTestFinished(() => app.close())
+  const response = await app.inject({
+    method: 'POST',
+    url: '/mcp',
+    headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+    payload: JSON.stringify({ jsonrpc: '2.0', id: 'a', method, params }),
+  })
+  expect(response.json()).toEqual({
+    ...{ jsonrpc: '2.0', id: 'a' },
+    error: { code: -32602, message: `The parameters of ${method} are not those of the protocol.` },
+  })
+})
+
 describe('a tool call', () => {
   /** The problem of the refusal. */
   async function refused(app: FastifyInstance, args: unknown, payment?: unknown) {

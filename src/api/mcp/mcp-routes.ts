@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { CallToolRequest, CallToolResult, Tool } from '@modelcontextprotocol/server'
-import { createMcpHandler, Server } from '@modelcontextprotocol/server'
+import { createMcpHandler, isSpecType, Server } from '@modelcontextprotocol/server'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { problem } from '../../domain/problem.ts'
 import { aboutPayment } from '../../payment/refusals.ts'
@@ -9,7 +9,8 @@ import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { isFree, SERVICE_NAME, SERVICE_SUMMARY } from '../discovery/service-facts.ts'
 import type { FairQueue } from '../fair-queue.ts'
 import { callInProcess } from '../in-process-call.ts'
-import { jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
+import type { JsonRpcMessage } from '../json-rpc-scope.ts'
+import { invalidParams, isRequestId, jsonRpcScope, parsedMessage } from '../json-rpc-scope.ts'
 import { unknownParameter } from '../unknown-parameter.ts'
 import type { AnalysisTool } from './mcp-tools.ts'
 import { toolOf } from './mcp-tools.ts'
@@ -132,6 +133,11 @@ export function mcpRoutes(
       const parsed = parsedMessage(request.body)
       if ('error' in parsed)
         return reply.code(400).header('cache-control', 'no-store').send(parsed.error)
+      const { id, method } = parsed.message
+      if (isRequestId(id) && isMalformed(parsed.message)) {
+        const detail = `The parameters of ${method} are not those of the protocol.`
+        return reply.header('cache-control', 'no-store').send(invalidParams(detail, id))
+      }
       const response = await handler.fetch(webRequest(request, endpoint), {
         parsedBody: parsed.message,
       })
@@ -141,6 +147,12 @@ export function mcpRoutes(
     })
   })
   app.addHook('onClose', () => handler.close())
+}
+
+/** Requests whose parameters the SDK checks, with an internal error for others. */
+function isMalformed(message: JsonRpcMessage): boolean {
+  if (message['method'] === 'initialize') return !isSpecType.InitializeRequest(message)
+  return message['method'] === 'tools/list' && !isSpecType.ListToolsRequest(message)
 }
 
 function listing({ urlOf: _, ...tool }: AnalysisTool): Tool {
