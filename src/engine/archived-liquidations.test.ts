@@ -190,6 +190,35 @@ describe('archived liquidations', () => {
     expect(damage).toEqual([expect.stringMatching(/10\.gz is a damaged gzip file after line \d+$/)])
   })
 
+  test('of a file with a wrong checksum are not used, because any line of it may be wrong', async () => {
+    write([10, 70, 130])
+    const path = `${hourPath(dir, START_MS + HOUR_MS)}.gz`
+    // As long as several chunks, so that lines are given before the checksum is read.
+    const bytes = gzipSync(`${gunzipSync(readFileSync(path)).toString('utf8')}${'\n'.repeat(4e6)}`)
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 8) ^ 1, bytes.length - 8)
+    writeFileSync(path, bytes)
+    const source = archive()
+    expect(await covered(source)).toEqual([
+      [0, 59],
+      [120, 179],
+    ])
+    expect(damage).toEqual([`${path} is a damaged gzip file, of which any line may be wrong`])
+    expect(source.report()).toMatchObject({ liquidations: 2 })
+  })
+
+  test('of the intact one of two files of an hour are used', async () => {
+    write([10, 20])
+    const path = `${hourPath(dir, START_MS)}.gz`
+    const text = gunzipSync(readFileSync(path)).toString('utf8')
+    const bytes = gzipSync(`${text}${'\n'.repeat(4e6)}`)
+    writeFileSync(hourPath(dir, START_MS), text)
+    bytes.writeUInt8(bytes.readUInt8(bytes.length - 8) ^ 1, bytes.length - 8)
+    writeFileSync(path, bytes)
+    const source = archive()
+    expect(await covered(source)).toEqual([[0, 179]])
+    expect(source.report()).toMatchObject({ liquidations: 2 })
+  })
+
   test('of a damaged line do not cover it, and name it once a file', async () => {
     write([10])
     change(START_MS, (lines) => lines.map((line, at) => (at % 20 === 5 ? line.slice(0, 90) : line)))

@@ -121,6 +121,7 @@ export class ArchivedLiquidations {
   async #readFile(path: string, startMs: number): Promise<void> {
     let [number, readable] = [0, 0]
     let damage: string | null = null
+    const undo = this.#reader.mark()
     try {
       for await (const lines of linesOf(path))
         for (const line of lines) {
@@ -134,9 +135,14 @@ export class ArchivedLiquidations {
         }
       if (readable === 0) damage = damage === null ? `${path} is empty` : otherLayout(path, startMs)
     } catch (cause) {
-      if (!(cause instanceof OperatingError && cause.code === 'fills_damaged')) throw cause
-      this.#reader.lose()
-      damage ??= `${cause.message} after line ${number}`
+      if (!(cause instanceof OperatingError)) throw cause
+      if (cause.code === 'fills_corrupt') {
+        undo()
+        damage = cause.message
+      } else if (cause.code === 'fills_damaged') {
+        this.#reader.lose()
+        damage ??= `${cause.message} after line ${number}`
+      } else throw cause
     }
     if (damage !== null) this.#options.onDamage(damage)
   }

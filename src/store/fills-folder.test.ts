@@ -88,6 +88,15 @@ describe('a folder of hourly fills', () => {
     const { count, cause } = await damaged(put('torn.gz', bytes.subarray(0, -1_000)))
     expect(cause).toMatchObject({ code: 'fills_damaged' })
     expect(count).toBeGreaterThan(100)
+    expect(
+      (await damaged(put('more.gz', Buffer.concat([bytes, Buffer.from('more')])))).cause,
+    ).toMatchObject({ code: 'fills_damaged' })
+    for (const at of [bytes.length - 8, bytes.length - 1]) {
+      const changed = Buffer.from(bytes)
+      changed.writeUInt8(changed.readUInt8(at) ^ 1, at)
+      const wrong = await damaged(put('wrong.gz', changed))
+      expect(wrong.cause, 'checksum and length').toMatchObject({ code: 'fills_corrupt' })
+    }
     expect((await damaged(put('no.gz', 'no gzip'))).cause).toMatchObject({ code: 'fills_damaged' })
     expect((await damaged(join(dir, 'none.gz'))).cause).toMatchObject({ code: 'fills_file' })
     expect((await damaged(dir)).cause).toMatchObject({ code: 'fills_file' })

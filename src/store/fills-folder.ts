@@ -52,7 +52,8 @@ export function fillsHours(dir: string): readonly FillsHour[] {
 
 /**
  * Lines of a file, plain or gzipped, as many at a time as a chunk of it holds.
- * @throws OperatingError `fills_damaged` after the last line before the damage, and `fills_file` if it cannot be read
+ * @throws OperatingError `fills_damaged` after the last line before the damage, `fills_corrupt` if any line before may be
+ * wrong, and `fills_file` if it cannot be read
  */
 export async function* linesOf(path: string): AsyncGenerator<readonly string[]> {
   const file = createReadStream(path, { highWaterMark: CHUNK_BYTES })
@@ -73,9 +74,15 @@ export async function* linesOf(path: string): AsyncGenerator<readonly string[]> 
     }
   } catch (cause) {
     if (cause instanceof OperatingError) throw cause
-    throw isDamage(cause)
+    if (!isDamage(cause))
+      throw new OperatingError('fills_file', `${path} cannot be read`, { cause })
+    throw isTorn(cause)
       ? new OperatingError('fills_damaged', `${path} is a damaged gzip file`, { cause })
-      : new OperatingError('fills_file', `${path} cannot be read`, { cause })
+      : new OperatingError(
+          'fills_corrupt',
+          `${path} is a damaged gzip file, of which any line may be wrong`,
+          { cause },
+        )
   } finally {
     file.destroy()
   }
@@ -100,7 +107,12 @@ function compressed(path: string, dir: string): OperatingError {
   return new OperatingError('fills_folder', `${path}: ${remedy}`)
 }
 
+/** The end is missing, or something else follows: the lines before it are as they were written. */
+function isTorn({ code, message }: NodeJS.ErrnoException): boolean {
+  return code === 'Z_BUF_ERROR' || message === 'incorrect header check'
+}
+
 /** An error of zlib. */
-function isDamage(cause: unknown): boolean {
+function isDamage(cause: unknown): cause is NodeJS.ErrnoException {
   return cause instanceof Error && 'code' in cause && String(cause.code).startsWith('Z_')
 }

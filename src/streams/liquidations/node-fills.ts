@@ -81,6 +81,21 @@ export class NodeFills {
     this.#isBroken = true
   }
 
+  /** @returns what removes the lines that were read since */
+  mark(): () => void {
+    const [trades, spans, gaps] = [[...this.#trades], [...this.#spans], [...this.#gaps]]
+    const [fromMs, last, isBroken] = [this.#fromMs, this.#last, this.#isBroken]
+    return () => {
+      this.#trades.clear()
+      for (const [name, fill] of trades) this.#trades.set(name, fill)
+      this.#spans = spans
+      this.#gaps = gaps
+      this.#fromMs = fromMs
+      this.#last = last
+      this.#isBroken = isBroken
+    }
+  }
+
   /** Of the lines since the last call; liquidations and gaps in the order of time. */
   take(): {
     readonly fills: readonly LiquidationFill[]
