@@ -44,6 +44,18 @@ describe('files that cannot be replayed', () => {
       message: `${universe}, SOL: expected a bar at 2024-09-04T20:15:00.000Z, found 2024-09-04T20:00:00.000Z; bars of 15 min must be consecutive`,
     },
     {
+      what: 'a coin without bars',
+      file: own,
+      lines: [header, ''],
+      message: `${own}: there is no candle in it`,
+    },
+    {
+      what: 'a folder without candles',
+      file: join('coins', '.DS_Store'),
+      lines: [],
+      message: 'coins: no coin has 15m candles',
+    },
+    {
       what: 'a price without bound',
       file: own,
       lines: [header, '1725480000000,1e308,1e308,1e308,1e308,1'],

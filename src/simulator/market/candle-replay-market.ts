@@ -115,7 +115,7 @@ function readRecords(
   // The venue's order where it is known, then by name.
   const inVenueOrder = catalog.map(([coin]) => coin).filter((coin) => known.has(coin))
   const others = [...known].filter((coin) => !inVenueOrder.includes(coin)).sort()
-  return new Map(
+  const records = new Map(
     [...inVenueOrder, ...others].flatMap((coin) => {
       const own = (file: string): string => join(folder, coin, `${file}.csv.gz`)
       const series = readOwn(own('15m')) ?? quarters.get(coin)
@@ -134,6 +134,9 @@ function readRecords(
       return [[coin, { record, sizeDecimals: series.sizeDecimals }] as const]
     }),
   )
+  if (records.size === 0)
+    throw new OperatingError('no_candles', `${folder}: no coin has 15m candles`)
+  return records
 }
 
 function readUniverse(directory: string, interval: string): Map<string, Series> {
@@ -160,6 +163,8 @@ function newSeries(origin: string): Series {
 }
 
 function recordedSeries(stepMs: number, { bars, origin }: Series): RecordedSeries {
+  if (bars.length === 0)
+    throw new OperatingError('no_candles', `${origin}: there is no candle in it`)
   return new RecordedSeries(stepMs, bars, origin)
 }
 
