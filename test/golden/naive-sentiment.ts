@@ -134,11 +134,15 @@ export function naiveSentiment(
   const received = coins.filter(({ quarters }) => quarters.length > 0)
   const bought = takers(received, 'buy')
   const share = bought.usd / (bought.usd + takers(received, 'sell').usd)
-  const busiest = Math.max(...received.map((coin) => stepsOf(coin)))
+  const traded = received.map((coin) => (stepsOf(coin) < 12 ? 0 : 1))
+  const tradedShare = average(
+    traded,
+    received.map(({ context, unit }) => context.dayNotional * unit),
+  )
   keep(
     'taker_flow',
     0.1,
-    busiest < 12 ? Number.NaN : clamp(((share - 0.42) / 0.16) * 100),
+    tradedShare < 0.5 ? Number.NaN : clamp(((share - 0.42) / 0.16) * 100),
     received.length,
   )
 

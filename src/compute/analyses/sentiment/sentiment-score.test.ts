@@ -218,6 +218,21 @@ describe('a source', () => {
     expect(statusOf([calm, without, without])).toBe('missing')
   })
 
+  // After a start the venue repeats the last trades of each coin: seconds of a busy one, hours of a thin one.
+  test.each([
+    { busySteps: 1, thinSteps: 48, status: 'missing' },
+    { busySteps: 11, thinSteps: 48, status: 'missing' },
+    { busySteps: 12, thinSteps: 0, status: 'live' },
+  ])(
+    'with $busySteps steps of a busy coin and $thinSteps of thin ones takers are $status',
+    (given) => {
+      const busy = { ...calm, dayNotionalUsd: 1e9, takerSteps: given.busySteps }
+      const thin = { ...calm, dayNotionalUsd: 1e6, takerSteps: given.thinSteps }
+      const { components } = sentimentOf([busy, thin, thin, thin], noSurroundings)
+      expect(components[5]).toMatchObject({ name: 'taker_flow', status: given.status })
+    },
+  )
+
   test('is as old as all but a tenth of its coins', () => {
     const members = Array.from({ length: 10 }, (_, at) => ({ ...calm, contextAtMs: at }))
     const { components } = sentimentOf(members, noSurroundings)

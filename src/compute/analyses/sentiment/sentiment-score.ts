@@ -34,6 +34,11 @@ const COINS_SHARE_MIN = 0.5
 const LATE_SHARE = 0.1
 /** Steps with trades needed: one hour of the four. */
 const TAKER_STEPS_MIN = TAKER_WINDOW_STEPS / 4
+/**
+ * Share of the 24 h volume whose coins need them. After a subscription the venue repeats the last trades of each coin:
+ * hours of a thin coin, seconds of a busy one.
+ */
+const TAKER_VOLUME_SHARE_MIN = 0.5
 
 const FUNDING_APR_PCT = [-20, 60] as const
 const PREMIUM_BPS = [-10, 10] as const
@@ -268,8 +273,8 @@ function takersOf(coins: readonly CoinSentiment[]): SourceReading {
     coins.reduce((total, coin) => total + (of(coin) || 0), 0)
   const buyUsd = sum((coin) => coin.buyUsd)
   const share = buyUsd / (buyUsd + sum(({ sellUsd }) => sellUsd))
-  const steps = coins.reduce((most, { takerSteps }) => Math.max(most, takerSteps || 0), 0)
-  const raw = steps < TAKER_STEPS_MIN ? Number.NaN : share
+  const raw =
+    weightedMean(coins, hasTakerHour, byNotional) >= TAKER_VOLUME_SHARE_MIN ? share : Number.NaN
   return {
     score: between(raw, BUY_SHARE),
     raw,
@@ -277,6 +282,10 @@ function takersOf(coins: readonly CoinSentiment[]): SourceReading {
     isKnown: ({ takerSteps }) => !Number.isNaN(takerSteps),
     confirmedAtMs: byCandles,
   }
+}
+
+function hasTakerHour({ takerSteps }: CoinSentiment): number {
+  return Number.isNaN(takerSteps) ? Number.NaN : Number(takerSteps >= TAKER_STEPS_MIN)
 }
 
 /** 0 at the lower anchor and below, 100 at the upper one and above, linear between them. */
