@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { DoctorOptions } from '../src/config/doctor.ts'
+import type { DoctorFinding } from '../src/domain/desk-reports.ts'
 import { sourceIds } from '../src/domain/external.ts'
 import { packDocument } from '../src/domain/packed-document.ts'
 import { SqliteLedger } from '../src/payment/ledger/sqlite-ledger.ts'
-import type { Finding } from '../src/roles/doctor/finding.ts'
 import { doctor } from '../src/roles/doctor.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -487,7 +487,7 @@ describe('perpscope doctor', () => {
 
   async function examined(changes: Partial<DoctorOptions> = {}) {
     const text = await written({ ...changes, json: true }, PLAIN)
-    const report = JSON.parse(text) as { ok: boolean; checks: Finding[] }
+    const report = JSON.parse(text) as { ok: boolean; checks: DoctorFinding[] }
     return { isWell: report.ok, findings: report.checks }
   }
 
@@ -595,10 +595,10 @@ function historyAt(dataDir: string): HistoryStore {
   return new HistoryStore({ path, onNotice: () => undefined }, START_MS)
 }
 
-function statusOf(findings: readonly Finding[], name: string): string | undefined {
+function statusOf(findings: readonly DoctorFinding[], name: string): string | undefined {
   return findings.find(({ check }) => check === name)?.status
 }
 
-function found(findings: readonly Finding[], name: string): string | undefined {
+function found(findings: readonly DoctorFinding[], name: string): string | undefined {
   return findings.find(({ check }) => check === name)?.found
 }

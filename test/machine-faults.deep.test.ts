@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import type { Finding } from '../src/roles/doctor/finding.ts'
+import type { DoctorFinding } from '../src/domain/desk-reports.ts'
 import { buy, newPayment, PRICE } from './support/killed-sales.ts'
 import type { Rig } from './support/service.ts'
 import {
@@ -232,7 +232,7 @@ describe('a service on a machine', () => {
     // It waits for one answer, at most 10 s, on a machine that may be busy.
     expect(performance.now() - beganMs).toBeLessThan(30_000)
     expect(code).toBe(1)
-    const { checks } = JSON.parse(output) as { readonly checks: readonly Finding[] }
+    const { checks } = JSON.parse(output) as { readonly checks: readonly DoctorFinding[] }
     expect(checks.find(({ check }) => check === 'service')).toMatchObject({
       status: 'warn',
       found: `the data directory is in use, but nothing answers on admin port ${rig.adminPort}`,

@@ -68,18 +68,13 @@ export type RecordingHealth = {
   readonly sinceMs: number
 }
 
-export type FeedHealth = {
-  readonly feed: string
-  readonly state: 'up' | 'degraded' | 'down'
-  readonly sinceMs: number
-  readonly reason: string
-  /** Receive time of the newest data; absent before the first. */
-  readonly newestMs?: number
-}
+export type FeedHealth = DataHealth<'up' | 'degraded' | 'down'> & { readonly feed: string }
 
-export type SourceHealth = {
-  readonly source: SourceStatusEvent['source']
-  readonly state: SourceStatusEvent['state']
+export type SourceHealth = DataHealth<SourceStatusEvent['state']> &
+  Pick<SourceStatusEvent, 'source'>
+
+export type DataHealth<State extends string> = {
+  readonly state: State
   readonly sinceMs: number
   readonly reason: string
   /** Receive time of the newest data; absent before the first. */

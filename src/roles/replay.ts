@@ -20,7 +20,7 @@ import { readFrameLog } from '../store/frame-log-reader.ts'
 import { startDrawnProgress } from './drawn-progress.ts'
 import { systemClock } from './system-clock.ts'
 
-type Output = {
+export type Output = {
   /** Standard output: what was asked for. */
   readonly write: (text: string) => void
   /** Standard error: what else there is to say. */

@@ -1,13 +1,13 @@
 import Database from 'better-sqlite3'
 import { ConfigError } from '../config/config-error.ts'
+import type { DoctorFinding } from '../domain/desk-reports.ts'
 import { reasonOf } from '../domain/errors.ts'
-import type { Finding } from './doctor/finding.ts'
 import { fail } from './doctor/finding.ts'
 
 const REMEDY = 'reinstall the packages (npm ci)'
 
 /** The finding of `doctor` if the binding does not load; null otherwise. */
-export function checkSqlite(): Finding | null {
+export function checkSqlite(): DoctorFinding | null {
   const fault = loadFault()
   return fault === null ? null : fail('SQLite', `cannot be loaded: ${fault}`, REMEDY)
 }

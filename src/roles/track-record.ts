@@ -19,6 +19,7 @@ import { readFrameLog } from '../store/frame-log-reader.ts'
 import { KNOWN_LIQUIDATORS } from '../streams/hyperliquid/backfill/vault-refresh.ts'
 import type { DrawnProgress } from './drawn-progress.ts'
 import { startDrawnProgress } from './drawn-progress.ts'
+import type { Output } from './replay.ts'
 import { damageOf } from './replay.ts'
 import { writtenClaims } from './written-claims.ts'
 
@@ -28,13 +29,6 @@ type Period = {
   readonly untilMs: number
   readonly claims: readonly ResolvedClaim[]
   readonly record: TrackRecord
-}
-
-type Output = {
-  /** Standard output. */
-  readonly write: (text: string) => void
-  /** Standard error: damage of what is read. */
-  readonly tell: (text: string) => void
 }
 
 /** Names damage below the line of progress. */

@@ -1,10 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Clock } from '../../domain/clock.ts'
 import type { ConsoleFacts, ConsoleOffer } from '../../domain/console-protocol.ts'
-import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
+import type { AnalysisContract } from '../../domain/contract.ts'
 import { pathOf, pathTemplateOf } from '../../domain/contract.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
-import type { EngineReader } from '../../link/engine-replica.ts'
 import { SVG_ICON } from '../discovery/icons.ts'
 import type { ServiceFacts } from '../discovery/service-facts.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
@@ -13,20 +11,15 @@ import { CONSOLE_PATH } from './console-page.ts'
 import { definitions } from './definitions.ts'
 import type { ShownNames } from './delayed-documents.ts'
 import { DelayedDocuments, SAMPLE_DELAY_MS } from './delayed-documents.ts'
+import type { LiveDocumentsOptions } from './live-documents.ts'
 import { LiveDocuments } from './live-documents.ts'
 import type { LiveSource } from './live-source.ts'
 import type { LiveStreamOptions } from './live-stream.ts'
 import { liveStream } from './live-stream.ts'
 import { qualityNow } from './quality-now.ts'
 
-export type ConsoleOptions = {
+export type ConsoleOptions = LiveDocumentsOptions & {
   readonly page: ConsolePage
-  readonly contracts: readonly AnalysisContract[]
-  /** Of documents for charts, which are not sold. */
-  readonly charts: readonly DocumentContract[]
-  readonly engine: EngineReader
-  readonly clock: Clock
-  readonly isClockOff: () => boolean
   readonly facts: Pick<ServiceFacts, 'version' | 'waysToPay' | 'receiptSigner' | 'hasProofs'>
 }
 

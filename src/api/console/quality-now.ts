@@ -1,15 +1,9 @@
-import type { Clock } from '../../domain/clock.ts'
 import type { ConsoleQuality } from '../../domain/console-protocol.ts'
-import type { AnalysisContract } from '../../domain/contract.ts'
-import type { EngineReader } from '../../link/engine-replica.ts'
 import { callReader, findAnswer } from '../analysis-call.ts'
 import { qualityOf } from '../answer-preview.ts'
+import type { LiveDocumentsOptions } from './live-documents.ts'
 
-export type QualityOptions = {
-  readonly contracts: readonly AnalysisContract[]
-  readonly engine: EngineReader
-  readonly clock: Clock
-  readonly isClockOff: () => boolean
+export type QualityOptions = Omit<LiveDocumentsOptions, 'charts'> & {
   /** Stands for all coins. */
   readonly sampleCoin: string
 }

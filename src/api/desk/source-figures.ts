@@ -1,6 +1,7 @@
 import type { SourceFigures } from '../../domain/desk-reports.ts'
 import { sourceIds } from '../../domain/external.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
+import type { DataHealth } from '../../link/message.ts'
 
 const external: ReadonlySet<string> = new Set(sourceIds)
 
@@ -12,13 +13,6 @@ const GAPS = new Set([
   ...['node_failed', 'request_failed', 'request_refused', 'catalogue_failed', 'discovery_failed'],
 ])
 
-type Health = {
-  readonly state: string
-  readonly reason: string
-  readonly sinceMs: number
-  readonly newestMs?: number
-}
-
 /** The venue feeds first, then the external sources, as the last heartbeat of the engine has them. */
 export function sourceFigures(
   engine: Pick<EngineReader, 'feeds' | 'sources' | 'counts'>,
@@ -26,7 +20,11 @@ export function sourceFigures(
 ): readonly SourceFigures[] {
   const counts = Object.entries(engine.counts())
   const sources = engine.sources()
-  const figures = (source: string, health: Health, isOwn: (name: string) => boolean) => {
+  const figures = (
+    source: string,
+    health: DataHealth<string>,
+    isOwn: (name: string) => boolean,
+  ) => {
     const notices = counts.filter(([name]) => isOwn(name))
     return {
       source,

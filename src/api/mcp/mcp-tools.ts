@@ -2,12 +2,10 @@ import type { AnalysisOffer } from '../discovery/analysis-offer.ts'
 import type { JsonSchema } from '../discovery/published-schema.ts'
 
 /** One MCP tool, and the HTTP call that it becomes. */
-export type AnalysisTool = {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly inputSchema: JsonSchema
-  readonly outputSchema: JsonSchema
+export type AnalysisTool = Pick<
+  AnalysisOffer,
+  'name' | 'title' | 'description' | 'inputSchema' | 'outputSchema'
+> & {
   /** Path and query for the arguments of a call. */
   readonly urlOf: (args: Readonly<Record<string, unknown>>) => string
 }

@@ -3,16 +3,8 @@ import { oracleAgeMsMax, oracleLateMs, publishedAtMs } from './oracle-age.ts'
 import { expectedErrorBps, triggerOf } from './source-error.ts'
 
 /** One network's price of an asset: that of its feed with the smallest expected error. */
-export type OracleReading = {
-  readonly network: OracleNetwork
-  readonly place: string
-  readonly asset: string
-  readonly priceUsd: number
-  readonly confidenceUsd: number | null
+export type OracleReading = Omit<OraclePriceEvent, 'kind' | 'timeExchangeMs' | 'timeReceivedMs'> & {
   readonly confidenceBps: number | null
-  readonly ema: OraclePriceEvent['ema']
-  readonly resolutionBps: number
-  readonly heartbeatMs: number
   /** Publication time, by our clock. */
   readonly publishedAtMs: number
   /** Last time the feed was read, changed or not. */

@@ -66,13 +66,8 @@ export type SideMap = {
 export type Heatmap = {
   readonly long: SideMap
   readonly short: SideMap
-  readonly nearestCluster: {
-    readonly side: Side
-    readonly price: number
-    readonly distancePct: number
-    /** 0 for an empty map: the price is then that of a position opened now. */
-    readonly notionalUsd: number
-  }
+  /** Of an empty map that of a position opened now, with a notional of 0. */
+  readonly nearestCluster: Omit<Cluster, 'observedUsd'>
 }
 
 export const RISK_DISTANCES_PCT = [1, 2, 5] as const

@@ -2,7 +2,7 @@ import type { AccountPositionEvent, MarketEvent, TradeEvent } from '../../domain
 import type { MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { charactersOf, joinSections, splitSections, textOf } from '../market/saved-sections.ts'
-import type { Side } from './leverage-ladder.ts'
+import type { ObservedPosition } from './observed-positions.ts'
 import { accountOf, accountToNumbers, NUMBERS_PER_ACCOUNT } from './saved-account.ts'
 
 /** The mark moves between two frames, and a cross-margined account's liquidation price with other coins. */
@@ -43,14 +43,9 @@ export type FillsWindow = {
   readonly untilMs: number
 }
 
-type Followed = {
+type Followed = Omit<ObservedPosition, 'leverage'> & {
   /** Not the string of a trade, which would keep its whole frame in memory. */
   readonly account: string
-  readonly side: Side
-  readonly sizeBase: number
-  /** null if the venue gives none. */
-  readonly liquidationPrice: number | null
-  readonly timeMs: number
 }
 
 /** Share of its position that an account has closed at one instant: an order is filled by any number of others. */

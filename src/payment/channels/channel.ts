@@ -1,5 +1,6 @@
 import type { Address, Hex } from 'viem'
 import { encodeAbiParameters, keccak256, stringToBytes } from 'viem'
+import type { Authorization } from '../evm/exact-payload.ts'
 
 /** Immutable terms of a channel; its id is the hash of them. */
 export type ChannelConfig = {
@@ -121,16 +122,7 @@ export class ChannelDigests {
 }
 
 /** EIP-3009 digest by which the payer authorizes the collector to fetch a deposit. */
-export function depositDigest(
-  tokenSeparator: Hex,
-  deposit: {
-    readonly from: Address
-    readonly value: bigint
-    readonly validAfter: bigint
-    readonly validBefore: bigint
-    readonly nonce: Hex
-  },
-): Hex {
+export function depositDigest(tokenSeparator: Hex, deposit: Omit<Authorization, 'to'>): Hex {
   const { from, value, validAfter, validBefore, nonce } = deposit
   return signed(
     tokenSeparator,

@@ -74,6 +74,13 @@ export type OpenPayment = {
   readonly wire: PaymentPayload
 }
 
+/** An open payment as a store reads it. */
+export type OpenRow = PaymentKey &
+  Omit<OpenPayment, 'key' | 'wire'> & {
+    /** The wire as JSON. */
+    readonly payment: string
+  }
+
 export type LedgerCounts = Readonly<Record<PaymentState, number>>
 
 /** Payments and their answers, durable before any money moves. */

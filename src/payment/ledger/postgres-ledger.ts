@@ -14,6 +14,7 @@ import type {
   LedgerRetention,
   LedgerRow,
   OpenPayment,
+  OpenRow,
   PaymentKey,
   PaymentState,
 } from './ledger.ts'
@@ -421,14 +422,6 @@ export class PostgresLedger implements Ledger {
       throw cause instanceof PostgresUnavailableError ? unreachable(cause) : cause
     }
   }
-}
-
-type OpenRow = PaymentKey & {
-  readonly state: 'unknown' | 'unconfirmed'
-  readonly begunMs: number
-  readonly route: string
-  readonly transaction: string | null
-  readonly payment: string
 }
 
 const isExposed = `finality = 'broadcast' AND state IN ('settling', 'unconfirmed')`

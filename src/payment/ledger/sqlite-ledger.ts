@@ -13,6 +13,7 @@ import type {
   LedgerRetention,
   LedgerRow,
   OpenPayment,
+  OpenRow,
   PaymentKey,
   PaymentState,
 } from './ledger.ts'
@@ -54,15 +55,6 @@ type Waiting = {
 
 /** A row that is written, before its commit. */
 type Inserted = { readonly begun: Begun; readonly before: PaymentState | undefined }
-
-type OpenRow = PaymentKey & {
-  readonly id: number
-  readonly state: 'unknown' | 'unconfirmed'
-  readonly begunMs: number
-  readonly route: string
-  readonly transaction: string | null
-  readonly payment: string
-}
 
 /**
  * The ledger in one file with one writing process: a second service on the same file does not start. Readers such as
@@ -420,7 +412,7 @@ function statementsOf(db: Database.Database) {
     interrupt: db.prepare<[number]>(`
       UPDATE payments SET state = 'unknown', finality = 'confirmed'
         WHERE state = 'settling' AND updated_ms < ?`),
-    open: db.prepare<[number], OpenRow>(`
+    open: db.prepare<[number], OpenRow & { readonly id: number }>(`
       SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route,
           transaction_hash AS "transaction", payment
         FROM payments

@@ -1,10 +1,10 @@
 import { ErrorReply } from '@redis/client'
 import { brokerUrlProblems } from '../../config/check-cluster.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import { redisClient } from '../../link/broker/redis-client.ts'
 import { KEYS } from '../../link/broker/scripts.ts'
 import { monotonicMs } from '../system-clock.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 
 const CHECK = 'broker'
@@ -20,7 +20,7 @@ const IS_LED = "return redis.call('EXISTS', KEYS[1])"
 const REFUSED = /^(NOAUTH|WRONGPASS|ERR (invalid|Client sent AUTH|AUTH))/
 
 /** Examines the server at `--broker` as engine and gateways use it, and changes nothing; null without one. */
-export async function checkBroker(url: string | undefined): Promise<Finding | null> {
+export async function checkBroker(url: string | undefined): Promise<DoctorFinding | null> {
   if (url === undefined) return null
   const [problem] = brokerUrlProblems(url)
   if (problem !== undefined) return fail(CHECK, problem, 'correct --broker')
@@ -55,7 +55,7 @@ export async function checkBroker(url: string | undefined): Promise<Finding | nu
   }
 }
 
-function findingOf(fields: ReadonlyMap<string, string>, common: string): Finding {
+function findingOf(fields: ReadonlyMap<string, string>, common: string): DoctorFinding {
   const valkey = fields.get('valkey_version')
   const product = valkey === undefined ? 'Redis' : 'Valkey'
   const version = valkey ?? fields.get('redis_version') ?? 'of unknown version'

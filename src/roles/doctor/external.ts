@@ -1,4 +1,5 @@
 import { takeUntil, timer } from 'rxjs'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import type { MarketEvent } from '../../domain/event.ts'
 import type { SourceId, SourceStatusEvent } from '../../domain/external.ts'
 import {
@@ -11,7 +12,6 @@ import {
 import { externalFeed } from '../../streams/external/external-feed.ts'
 import type { ExternalRuntime } from '../../streams/runtime.ts'
 import type { ExternalAddresses } from '../external-source.ts'
-import type { Finding } from './finding.ts'
 import { ok, warn } from './finding.ts'
 
 /** Chains are asked every ten seconds, and the first time at once. */
@@ -66,7 +66,7 @@ type Heard = { status: SourceStatusEvent | null; newest: MarketEvent | null; eve
 export async function checkExternal(
   addresses: ExternalAddresses,
   runtime: ExternalRuntime,
-): Promise<readonly Finding[]> {
+): Promise<readonly DoctorFinding[]> {
   const heard = new Map<SourceId, Heard>()
   await new Promise<void>((resolve) => {
     const feed = externalFeed(addresses, { assets: () => ASSETS, onNotice: () => {} }, runtime)
@@ -95,7 +95,7 @@ function note(heard: Map<SourceId, Heard>, event: MarketEvent): void {
   }
 }
 
-function findingOf(id: SourceId, heard: Heard | undefined, nowMs: number): Finding {
+function findingOf(id: SourceId, heard: Heard | undefined, nowMs: number): DoctorFinding {
   const check = `source ${id}`
   const { use, without } = purposes[id]
   if (heard === undefined) return warn(check, `turned off; ${use}`, without)

@@ -1,5 +1,6 @@
 import { accessSync, constants, lstatSync, readdirSync, statfsSync, statSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { isoInstant } from '../../domain/instant.ts'
 import { usdcDecimal } from '../../domain/usdc.ts'
@@ -11,7 +12,6 @@ import { DocumentStore } from '../../store/document-store.ts'
 import { inspectHistory } from '../../store/history-inspection.ts'
 import { lstatPresent, statPresent } from '../../store/present-file.ts'
 import type { FileInspection } from '../../store/sqlite-file.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok, unseen, warn } from './finding.ts'
 import { remedyOf } from './remedy.ts'
 
@@ -26,7 +26,7 @@ export function checkDataDir(
   dataDir: string,
   market: string,
   freeBytesAt: (folder: string) => number = freeBytesOf,
-): Finding {
+): DoctorFinding {
   const check = 'data directory'
   const path = resolve(dataDir)
   let existing: string
@@ -56,7 +56,7 @@ export function checkDataDir(
 }
 
 /** null if no file is set aside. */
-export function checkSetAside(dataDir: string): Finding | null {
+export function checkSetAside(dataDir: string): DoctorFinding | null {
   if (statPresent(dataDir)?.isDirectory() !== true) return null
   const names = readdirSync(dataDir).filter((name) => /\.corrupt-\d+$/.test(name))
   if (names.length === 0) return null
@@ -68,7 +68,7 @@ export function checkSetAside(dataDir: string): Finding | null {
   )
 }
 
-export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
+export function checkCheckpoint(dataDir: string, nowMs: number): DoctorFinding {
   const check = 'checkpoint'
   const path = join(dataDir, 'engine.db')
   return fileFinding(check, path, CheckpointDb.inspect, (file) =>
@@ -80,7 +80,7 @@ export function checkCheckpoint(dataDir: string, nowMs: number): Finding {
 }
 
 /** The last documents; without them a restart takes some seconds longer, so a fault is only a warning. */
-export function checkDocuments(dataDir: string, nowMs: number): Finding {
+export function checkDocuments(dataDir: string, nowMs: number): DoctorFinding {
   const check = 'documents'
   const path = join(dataDir, 'documents.db')
   const finding = fileFinding(check, path, DocumentStore.inspect, ({ version, bytes, found }) => {
@@ -93,7 +93,7 @@ export function checkDocuments(dataDir: string, nowMs: number): Finding {
   return finding.status === 'fail' ? { ...finding, status: 'warn' } : finding
 }
 
-export function checkHistory(dataDir: string): Finding {
+export function checkHistory(dataDir: string): DoctorFinding {
   const check = 'history'
   const path = join(dataDir, 'history.db')
   return fileFinding(check, path, inspectHistory, ({ version, bytes, found: contents }) => {
@@ -109,7 +109,7 @@ export function checkHistory(dataDir: string): Finding {
 }
 
 /** serve never replaces a damaged ledger, which is the only record of sales. */
-export function checkLedger(dataDir: string): Finding {
+export function checkLedger(dataDir: string): DoctorFinding {
   const check = 'ledger'
   const path = join(dataDir, 'ledger.db')
   let books: LedgerReport | undefined
@@ -142,7 +142,7 @@ export function checkLedger(dataDir: string): Finding {
 }
 
 /** Vouchers of buyers. Like the ledger this file is never replaced. null without a file while channels are off. */
-export function checkChannels(dataDir: string, areOn: boolean): Finding | null {
+export function checkChannels(dataDir: string, areOn: boolean): DoctorFinding | null {
   const check = 'payment channels'
   const path = join(dataDir, 'channels.db')
   try {
@@ -177,8 +177,8 @@ function fileFinding<Found>(
   check: string,
   path: string,
   inspect: (path: string) => FileInspection<Found>,
-  readable: (file: Extract<FileInspection<Found>, { state: 'readable' }>) => Finding,
-): Finding {
+  readable: (file: Extract<FileInspection<Found>, { state: 'readable' }>) => DoctorFinding,
+): DoctorFinding {
   let inspection: FileInspection<Found>
   try {
     inspection = isAbsent(path) ? { state: 'absent' } : inspect(path)

@@ -2,6 +2,7 @@ import { pino } from 'pino'
 import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import type {
   Examination,
   HostedFacilitators,
@@ -9,14 +10,13 @@ import type {
 import { hostedFacilitators, problemOf } from '../hosted-facilitators.ts'
 import { processLogger } from '../logger.ts'
 import { paymentMethods } from '../payment-methods.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 
 const WAYS = 'ways to pay'
 const REACH_ADVICE = 'check the connection of this machine (DNS, firewall, proxy) and the URL'
 
 /** Asks nodes and facilitators what `serve` asks before it sells, and every facilitator for its capabilities. */
-export async function checkPayment(options: ServeOptions): Promise<readonly Finding[]> {
+export async function checkPayment(options: ServeOptions): Promise<readonly DoctorFinding[]> {
   if (options.payment === 'open' || options.role === 'engine') return []
   const hosted = hostedFacilitators(
     options,
@@ -33,7 +33,7 @@ export async function checkPayment(options: ServeOptions): Promise<readonly Find
 async function checkWays(
   options: ServeOptions,
   hosted: HostedFacilitators | null,
-): Promise<readonly Finding[]> {
+): Promise<readonly DoctorFinding[]> {
   const warnings: string[] = []
   const log = pino(
     { level: 'warn' },
@@ -60,7 +60,7 @@ async function checkWays(
   }
 }
 
-function facilitatorFinding(examination: Examination, spare: boolean): Finding {
+function facilitatorFinding(examination: Examination, spare: boolean): DoctorFinding {
   const { name, state, can, lastError } = examination
   const check = `facilitator ${name}`
   const problem = problemOf(examination)

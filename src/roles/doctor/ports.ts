@@ -2,8 +2,9 @@ import type { Server } from 'node:net'
 import { createServer } from 'node:net'
 import type { DoctorOptions } from '../../config/doctor.ts'
 import type { AdminOptions } from '../../config/option.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { reasonOf } from '../../domain/errors.ts'
-import type { Finding } from './finding.ts'
+import { hostInUrl } from '../serve/public-url.ts'
 import { fail, ok } from './finding.ts'
 import { answerAt } from './service.ts'
 
@@ -18,9 +19,9 @@ export async function checkPorts(
   { host, port, role, ...admin }: Pick<DoctorOptions, 'host' | 'port' | 'role'> & AdminOptions,
   isRunning: boolean,
   isOther = false,
-): Promise<Finding> {
+): Promise<DoctorFinding> {
   // A service with another admin port blocks the port like any other program.
-  const isPublicOurs = isRunning && isIndex(await answerAt(`http://${inUrl(host)}:${port}/`))
+  const isPublicOurs = isRunning && isIndex(await answerAt(`http://${hostInUrl(host)}:${port}/`))
   const wanted = [
     // An engine has no public port.
     ...(role === 'engine' ? [] : [{ name: 'public', host, port, isOurs: isPublicOurs }]),
@@ -31,7 +32,7 @@ export async function checkPorts(
   const held: Server[] = []
   let isWell = true
   for (const { name, isOurs, ...address } of wanted) {
-    const where = `${name} ${inUrl(address.host)}:${address.port}`
+    const where = `${name} ${hostInUrl(address.host)}:${address.port}`
     if (isOurs) {
       if (isOther) isWell = false
       const holder = isOther ? 'a perpscope with another data directory' : 'the running service'
@@ -77,8 +78,4 @@ function isIndex(answer: unknown): boolean {
     'service' in answer &&
     answer.service === 'perpscope'
   )
-}
-
-function inUrl(host: string): string {
-  return host.includes(':') ? `[${host}]` : host
 }

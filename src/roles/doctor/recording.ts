@@ -1,10 +1,10 @@
 import { accessSync, closeSync, constants, openSync, readSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { DoctorOptions } from '../../config/doctor.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { reasonOf } from '../../domain/errors.ts'
 import { checkFileHeader, FILE_HEADER } from '../../store/frame-log.ts'
 import { isAbsent, nearestExisting, size } from './files.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 import { remedyOf } from './remedy.ts'
 
@@ -15,7 +15,7 @@ const OTHER = 'give another --record'
 export function checkRecording({
   record,
   recordMaxBytes,
-}: Pick<DoctorOptions, 'record' | 'recordMaxBytes'>): Finding | null {
+}: Pick<DoctorOptions, 'record' | 'recordMaxBytes'>): DoctorFinding | null {
   if (record === undefined) return null
   const path = resolve(record)
   try {

@@ -1,6 +1,6 @@
 import { styleText } from 'node:util'
 import Table from 'cli-table3'
-import type { Finding } from './finding.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 
 /** Where a report is shown. */
 export type Terminal = {
@@ -12,10 +12,14 @@ export type Terminal = {
 const COLORS = { ok: 'green', warn: 'yellow', fail: 'red' } as const
 
 /** One line per check: a table on a terminal, otherwise plain text. */
-export function rendered(findings: readonly Finding[], { columns, hasColor }: Terminal): string {
-  const statusOf = ({ status }: Finding) =>
+export function rendered(
+  findings: readonly DoctorFinding[],
+  { columns, hasColor }: Terminal,
+): string {
+  const statusOf = ({ status }: DoctorFinding) =>
     hasColor ? styleText(COLORS[status], status, { validateStream: false }) : status
-  const textOf = ({ found, advice }: Finding) => (advice === null ? found : `${found} → ${advice}`)
+  const textOf = ({ found, advice }: DoctorFinding) =>
+    advice === null ? found : `${found} → ${advice}`
   const verdict = `${verdictOn(findings)}\n`
   if (columns === null) {
     const lines = findings.map((finding) => {
@@ -40,8 +44,8 @@ export function rendered(findings: readonly Finding[], { columns, hasColor }: Te
   return `${table.toString()}\n${verdict}`
 }
 
-function verdictOn(findings: readonly Finding[]): string {
-  const count = (status: Finding['status']) =>
+function verdictOn(findings: readonly DoctorFinding[]): string {
+  const count = (status: DoctorFinding['status']) =>
     findings.filter((finding) => finding.status === status).length
   const [failed, warned] = [count('fail'), count('warn')]
   if (failed > 0) return `${failed} of ${findings.length} checks failed`

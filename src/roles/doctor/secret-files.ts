@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import type { SettingFile } from '../../config/settings-command.ts'
-import type { Finding } from './finding.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { ok, warn } from './finding.ts'
 
 const OTHERS_READ = 0o004
@@ -15,7 +15,7 @@ export function checkSecretFiles(
   files: readonly SettingFile[],
   adminTokenFile: string | undefined,
   platform: NodeJS.Platform = process.platform,
-): Finding | null {
+): DoctorFinding | null {
   const paths = files.filter(({ hasSecret }) => hasSecret).map(({ path }) => path)
   if (adminTokenFile !== undefined) paths.push(adminTokenFile)
   if (paths.length === 0 || platform === 'win32') return null

@@ -1,7 +1,7 @@
 import { request } from 'undici'
 import type { AdminOptions } from '../../config/option.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { adminRequest } from '../admin-client.ts'
-import type { Finding } from './finding.ts'
 import { ok, warn } from './finding.ts'
 
 const CHECK = 'service'
@@ -20,7 +20,7 @@ export function checkService(
   readiness: Readiness | null,
   hasFiles: boolean,
   isOther = false,
-): Finding {
+): DoctorFinding {
   if (readiness === null) {
     return hasFiles
       ? warn(
@@ -44,7 +44,7 @@ export function checkService(
 }
 
 /** Health of history and recording of a running service; none if no service answers. */
-export async function checkStore(admin: AdminOptions): Promise<readonly Finding[]> {
+export async function checkStore(admin: AdminOptions): Promise<readonly DoctorFinding[]> {
   const answer = await adminAnswer(admin, '/store')
   if (!isStoreReport(answer)) return []
   const { store, recording } = answer
@@ -54,7 +54,7 @@ export async function checkStore(admin: AdminOptions): Promise<readonly Finding[
   ]
 }
 
-function historyFinding(store: NonNullable<StoreReport['store']>): Finding {
+function historyFinding(store: NonNullable<StoreReport['store']>): DoctorFinding {
   const check = 'history at work'
   const { state, reason, since_iso, dropped_rows, damaged_blocks, set_aside_files } = store
   const losses = `${dropped_rows} rows lost, ${damaged_blocks} blocks damaged, ${set_aside_files} files set aside since the start`
@@ -69,7 +69,7 @@ function historyFinding(store: NonNullable<StoreReport['store']>): Finding {
   return warn(check, `written to disk; ${losses}`, 'see its log for times and reasons')
 }
 
-function recordingFinding({ state, reason, since_iso }: State): Finding {
+function recordingFinding({ state, reason, since_iso }: State): DoctorFinding {
   const check = 'recording at work'
   if (state === 'on') return ok(check, `recording since ${since_iso}`)
   return warn(

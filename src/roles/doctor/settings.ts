@@ -2,14 +2,14 @@ import { checkServeOptions } from '../../config/check-serve.ts'
 import { ConfigError } from '../../config/config-error.ts'
 import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { adminTokenOf } from '../admin-client.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok } from './finding.ts'
 
 const CHECK = 'configuration'
 
 /** Summarises what `serve` would do with the same options. Keys, and URLs that may contain one, are not shown. */
-export function checkSettings(options: ServeOptions): Finding {
+export function checkSettings(options: ServeOptions): DoctorFinding {
   try {
     checkServeOptions(options)
     adminTokenOf(options)
@@ -45,7 +45,7 @@ export function payeeFinding({
   payment: mode,
   payTo,
   solanaPayTo,
-}: PaymentSettings): Finding | null {
+}: PaymentSettings): DoctorFinding | null {
   if (mode === 'open' || payTo === undefined) return null
   const payees = [payTo, ...(solanaPayTo === undefined ? [] : [solanaPayTo])].join(' and ')
   return ok(

@@ -1,4 +1,5 @@
 import { DatabaseError } from 'pg'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { collectorTables } from '../../payment/channels/collector-lease.ts'
 import { channelTables } from '../../payment/channels/postgres-channel-store.ts'
@@ -12,7 +13,6 @@ import { maintenanceTables } from '../../payment/shared-maintenance.ts'
 import { failedSettlementTables } from '../../payment/stored-failed-settlements.ts'
 import { connectLedger } from '../connect-ledger.ts'
 import { monotonicMs } from '../system-clock.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 
 type Server = {
@@ -31,7 +31,7 @@ const allTables: readonly PostgresTables[] = [
 ]
 
 /** Examines the database at `--ledger`; changes nothing. */
-export async function checkSharedLedger(url: string): Promise<Finding> {
+export async function checkSharedLedger(url: string): Promise<DoctorFinding> {
   const db = connectLedger(url)
   try {
     const [server] = await db.query<Server>(`
@@ -76,7 +76,7 @@ export async function checkSharedLedger(url: string): Promise<Finding> {
 }
 
 /** null if all tables that exist are of this version. */
-function otherVersions(stored: ReadonlyMap<string, number>, found: string): Finding | null {
+function otherVersions(stored: ReadonlyMap<string, number>, found: string): DoctorFinding | null {
   const names = (isOther: (version: number, known: number) => boolean) =>
     allTables
       .filter(({ name, scripts }) => isOther(stored.get(name) ?? scripts.length, scripts.length))

@@ -2,12 +2,12 @@ import type { Subscription } from 'rxjs'
 import { of } from 'rxjs'
 import { request } from 'undici'
 import type { Clock } from '../../domain/clock.ts'
+import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { OperatingError, reasonOf } from '../../domain/errors.ts'
 import { hostOf } from '../../domain/host-of.ts'
 import { isRecord, parsedJson } from '../../domain/json.ts'
 import type { VenueUrls } from '../../engine/engine.ts'
 import { connectWebSocket } from '../system-runtime.ts'
-import type { Finding } from './finding.ts'
 import { fail, ok, warn } from './finding.ts'
 
 const ANSWER_MS_MAX = 10_000
@@ -30,7 +30,7 @@ export async function checkVenue(
   { wsUrl, infoUrl }: VenueUrls,
   clock: Clock,
   weightPerMinute: number,
-): Promise<readonly Finding[]> {
+): Promise<readonly DoctorFinding[]> {
   const rest = await checkRest(infoUrl, clock)
   const clockFinding =
     rest.finding.status === 'fail'
@@ -43,7 +43,7 @@ export async function checkVenue(
 async function checkRest(
   infoUrl: string,
   clock: Clock,
-): Promise<{ readonly finding: Finding; readonly coins: readonly string[] }> {
+): Promise<{ readonly finding: DoctorFinding; readonly coins: readonly string[] }> {
   const check = 'venue, requests'
   const startedAtMs = clock.nowMs()
   try {
@@ -85,7 +85,7 @@ function coinsOf(meta: unknown): string[] {
   )
 }
 
-async function checkClock(infoUrl: string, clock: Clock): Promise<Finding> {
+async function checkClock(infoUrl: string, clock: Clock): Promise<DoctorFinding> {
   const check = 'clock'
   const offsetsMs: number[] = []
   try {
@@ -121,7 +121,7 @@ function timeOf({ body, date }: Reply): number | null {
   return Number.isNaN(dateMs) ? null : dateMs + 500
 }
 
-async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<Finding> {
+async function checkSocket(wsUrl: string, coin: string, clock: Clock): Promise<DoctorFinding> {
   const check = 'venue, websocket'
   const startedAtMs = clock.nowMs()
   try {
@@ -161,7 +161,7 @@ function acknowledged(wsUrl: string, subscription: object, clock: Clock): Promis
   })
 }
 
-function checkWeight(weightPerMinute: number, coins: number): Finding {
+function checkWeight(weightPerMinute: number, coins: number): DoctorFinding {
   const check = 'weight'
   const minutes = Math.ceil((coins * COLD_WEIGHT_PER_COIN) / weightPerMinute)
   const plan = `uses ${weightPerMinute} of the venue's ${WEIGHT_PER_MINUTE_MAX} per minute`

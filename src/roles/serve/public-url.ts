@@ -5,6 +5,6 @@ export function publicUrlOf({ publicUrl, host, port }: ListenOptions): string {
   return publicUrl ?? `http://${hostInUrl(host)}:${port}`
 }
 
-function hostInUrl(host: string): string {
+export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host
 }

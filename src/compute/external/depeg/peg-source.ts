@@ -1,4 +1,4 @@
-import type { PegClass } from './peg-price.ts'
+import type { PegClass, PegVote } from './peg-price.ts'
 
 /** Why a source is shown but not used. */
 export const pegSourceFaults = [
@@ -13,19 +13,10 @@ export const pegSourceFaults = [
 export type PegSourceFault = (typeof pegSourceFaults)[number]
 
 /** One source's price of USDC in USD and its fault, before the votes of its provider are counted. */
-export type UnweightedPegSource = {
+export type UnweightedPegSource = Omit<PegVote, 'weight'> & {
   /** Such as `pyth-hermes`, `chainlink:base`, `kraken:USDC/USD`, `arbitrum:uniswap-v3`. */
   readonly id: string
   readonly class: PegClass
-  /** Network, exchange or chain behind it, which has one vote in its class however many sources it has. */
-  readonly provider: string
-  readonly priceUsd: number
-  readonly confidenceBps: number | null
-  readonly resolutionBps: number
-  /** Part of the resolution that is possible at its age. */
-  readonly unseenBps: number
-  /** Standard deviation of an oracle feed's error now; null for a market. */
-  readonly expectedErrorBps: number | null
   readonly confirmedAtMs: number
   readonly receivedAtMs: number
   readonly cadenceMs: number

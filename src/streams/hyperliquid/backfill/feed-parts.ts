@@ -5,15 +5,13 @@ import type { DexSelection, DexStatus } from '../../../domain/dex.ts'
 import { OperatingError } from '../../../domain/errors.ts'
 import type { Batch } from '../../../domain/event.ts'
 import type { Memory } from '../../../domain/history.ts'
-import type { Listing } from '../../../domain/listing.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
-import type { FeedEvent, OnFeedEvent } from '../ingest/feed-event.ts'
-import type { Ingest, OnArrival } from '../ingest/ingest.ts'
+import type { OnFeedEvent } from '../ingest/feed-event.ts'
+import type { Ingest, IngestOptions } from '../ingest/ingest.ts'
 import type { ConfirmedSymbols } from '../plausibility/confirmed-symbols.ts'
 import type { Quarantine } from '../session/quarantine.ts'
 import type { SubscriptionPlan } from '../session/subscription-plan.ts'
-import type { VenueChannel } from '../wire/channels.ts'
 import type { Rejected } from '../wire/rejection.ts'
 import type { AccountRanking } from './account-ranking.ts'
 import type { AccountRotation } from './account-rotation.ts'
@@ -33,7 +31,7 @@ export type HistoryRequest = { readonly timeframe: Timeframe; readonly fromMs: n
 /** Fills of one account in a time of the venue's clock. */
 type FillsRequest = { readonly account: string; readonly fromMs: number; readonly untilMs: number }
 
-export type FeedOptions = {
+export type FeedOptions = IngestOptions & {
   readonly wsUrl: string
   readonly infoUrl: string
   /** Planned REST weight. */
@@ -42,10 +40,6 @@ export type FeedOptions = {
   readonly accountWeightPerMinute?: number
   /** The part of the venue's subscriptions for one IP address; all by default. */
   readonly subscriptionsMax?: number
-  /** Number of WebSocket connections, 1 to 8. */
-  readonly sockets: number
-  /** Channels of single coins; those of the product by default. */
-  readonly channels?: readonly VenueChannel[]
   /** A feed on this IP address ended a moment ago and may have used its limits. */
   readonly isRestart?: boolean
   /** Followed builder-deployed dexes; none by default. */
@@ -70,15 +64,8 @@ export type FeedOptions = {
   readonly vaults?: readonly string[]
   /** Loads one series of a coin from the local history; null for none. Called once per coin. */
   readonly loadHistory?: (coin: string, series: Memory['series'], nowMs: number) => Memory | null
-  /** Listings that the engine knows. Their local history is loaded at once; they hold for a dex until its first universe. */
-  readonly known?: readonly Listing[]
-  /** Exchange time of the newest known trade of a coin; NaN for none. */
-  readonly tradesKnownUntilMs?: (coin: string) => number
-  readonly onFeedEvent?: (notice: FeedEvent) => void
   /** Called when the followed dexes change, and every ten minutes. */
   readonly onDexes?: (dexes: readonly DexStatus[]) => void
-  /** Receives every arrival before it is processed. */
-  readonly onArrival?: OnArrival
 }
 
 /** The parts of one feed. */

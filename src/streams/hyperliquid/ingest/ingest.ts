@@ -17,13 +17,14 @@ import { ReplyProcessor } from './reply-processor.ts'
 import { SocketHealth } from './socket-health.ts'
 import { TradeStream } from './trade-stream.ts'
 
-type IngestOptions = {
-  /** The feed is up once this many sockets received a frame. */
+export type IngestOptions = {
+  /** Number of WebSocket connections, 1 to 8. The feed is up once all have received a frame. */
   readonly sockets: number
+  /** Channels of single coins; those of the product by default. */
   readonly channels?: readonly VenueChannel[]
-  /** Listings of the engine; they hold for a dex until its first universe. */
+  /** Listings that the engine knows. Their local history is loaded at once; they hold for a dex until its first universe. */
   readonly known?: readonly Listing[]
-  /** The newest trade of a coin that the engine knew. */
+  /** Exchange time of the newest known trade of a coin; NaN for none. */
   readonly tradesKnownUntilMs?: KnownUntil
   readonly onFeedEvent?: OnFeedEvent
   /** Receives every arrival before it is processed. */

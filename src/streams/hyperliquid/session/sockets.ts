@@ -30,6 +30,7 @@ import { PING } from '../wire/subscription.ts'
 import { ConnectionState, PING_PERIOD_MS } from './connection-state.ts'
 import type { Quarantine } from './quarantine.ts'
 import type { SubscriptionPlan } from './subscription-plan.ts'
+import type { ProbeParts } from './symbol-probe.ts'
 import { symbolProbe } from './symbol-probe.ts'
 
 /** Receives the coins whose history must be requested. */
@@ -98,15 +99,11 @@ export function socketBatches(options: SocketsOptions, runtime: Runtime): Observ
   return merge(...sockets, ticks(shared), symbolProbe(shared))
 }
 
-type Shared = SocketsOptions & {
-  readonly runtime: Runtime
-  readonly messages: TokenBucket
-  readonly connectionBudget: TokenBucket
-  /** Open connections by socket. */
-  readonly connections: Map<number, ConnectionState>
-  /** Whether the venue answers on any socket. */
-  readonly isReceived: () => boolean
-}
+type Shared = SocketsOptions &
+  ProbeParts & {
+    /** Open connections by socket. */
+    readonly connections: Map<number, ConnectionState>
+  }
 
 function endless(socket: number, shared: Shared): Observable<Batch> {
   const { connectionBudget, onFeedEvent, runtime } = shared

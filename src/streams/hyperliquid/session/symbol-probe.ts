@@ -34,7 +34,7 @@ const LOOK_PERIOD_MS = 1_000
 const STEP_PERIOD_MS = 100
 
 /** What the probe shares with the sockets of its feed. */
-type ProbeParts = {
+export type ProbeParts = {
   readonly wsUrl: string
   readonly channels?: readonly VenueChannel[]
   readonly runtime: Runtime

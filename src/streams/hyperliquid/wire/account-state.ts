@@ -1,3 +1,4 @@
+import type { AccountPositionEvent } from '../../../domain/event.ts'
 import { parsedJson } from '../../../domain/json.ts'
 import type { Drop, Rejected } from './rejection.ts'
 import { drop, rejected } from './rejection.ts'
@@ -11,16 +12,11 @@ import {
   readPrice,
 } from './values.ts'
 
-/** The position of an account in one coin. */
-export type Position = {
-  readonly coin: string
-  /** Negative for a short; never 0. */
-  readonly sizeBase: number
-  readonly entryPrice: number
-  readonly leverage: number
-  /** null if no price of the coin liquidates the account. */
-  readonly liquidationPrice: number | null
-}
+/** The position of an account in one coin; its size is never 0. */
+export type Position = Pick<
+  AccountPositionEvent,
+  'coin' | 'sizeBase' | 'entryPrice' | 'leverage' | 'liquidationPrice'
+>
 
 export type AccountState = {
   readonly kind: 'account'

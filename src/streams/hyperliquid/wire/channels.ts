@@ -45,16 +45,13 @@ type EventOfRow<Name extends string = string> = (
   timeReceivedMs: number,
 ) => MarketEvent | DropReason
 
-type ChannelOptions<Name extends string> = {
-  readonly subscribedFor: VenueChannel['subscribedFor']
-  readonly parameters?: Readonly<Record<string, string>>
-  readonly coinField?: NoInfer<Name>
-  readonly isArray?: boolean
-  readonly isSentOnce?: boolean
-  /** In the order in which the venue sends them; another order is read more slowly. */
-  readonly fields: Readonly<Record<Name, FieldType>>
-  readonly eventOf: EventOfRow<Name>
-}
+type ChannelOptions<Name extends string> = Pick<VenueChannel, 'subscribedFor' | 'parameters'> &
+  Partial<Pick<VenueChannel, 'isArray' | 'isSentOnce'>> & {
+    readonly coinField?: NoInfer<Name>
+    /** In the order in which the venue sends them; another order is read more slowly. */
+    readonly fields: Readonly<Record<Name, FieldType>>
+    readonly eventOf: EventOfRow<Name>
+  }
 
 /** Describes a channel. See CONTRIBUTING, "Add a channel of the venue". */
 export function venueChannel<Name extends string>(
