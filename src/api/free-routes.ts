@@ -40,7 +40,7 @@ export type FreeRoutesOptions = {
 export type StatusPage = { readonly document: FreeDocument }
 
 /** How well this process follows the engine. */
-export type MirrorReader = Pick<Mirror, 'isReady' | 'silentMs' | 'epoch'>
+type MirrorReader = Pick<Mirror, 'isReady' | 'silentMs' | 'epoch'>
 
 const JSON_MEDIA_TYPE = 'application/json; charset=utf-8'
 

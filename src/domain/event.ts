@@ -231,13 +231,15 @@ export type LiquidationEvent = Stamped & {
   readonly isFromVendor?: true
 }
 
-/** The fills of one account from `fromMs` to `untilMs` were read, and every liquidation among them was delivered. */
-type FillsReadEvent = Stamped & {
-  readonly kind: 'fills-read'
+/** The fills of one account in this time may be liquidations; by the venue's clock. */
+export type FillsWindow = {
   readonly account: string
   readonly fromMs: number
   readonly untilMs: number
 }
+
+/** The fills of one account from `fromMs` to `untilMs` were read, and every liquidation among them was delivered. */
+type FillsReadEvent = Stamped & FillsWindow & { readonly kind: 'fills-read' }
 
 /** Liquidations of one coin between these instants may be missing, although a source of all liquidations covers them. */
 type LiquidationGapEvent = Stamped & {

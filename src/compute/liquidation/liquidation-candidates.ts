@@ -1,4 +1,9 @@
-import type { AccountPositionEvent, MarketEvent, TradeEvent } from '../../domain/event.ts'
+import type {
+  AccountPositionEvent,
+  FillsWindow,
+  MarketEvent,
+  TradeEvent,
+} from '../../domain/event.ts'
 import type { MarketTracker } from '../market/market-state.ts'
 import { marketTracker } from '../market/market-state.ts'
 import { charactersOf, joinSections, splitSections, textOf } from '../market/saved-sections.ts'
@@ -35,13 +40,6 @@ const WINDOW_FIELDS = NUMBERS_PER_ACCOUNT + 4
 const POSITION_FIELDS = NUMBERS_PER_ACCOUNT + 4
 /** The name of the coin follows these fields. */
 const CLOSING_FIELDS = NUMBERS_PER_ACCOUNT + 2
-
-/** The fills of an account in this time may be liquidations; by the venue's clock. */
-export type FillsWindow = {
-  readonly account: string
-  readonly fromMs: number
-  readonly untilMs: number
-}
 
 type Followed = Omit<ObservedPosition, 'leverage'> & {
   /** Not the string of a trade, which would keep its whole frame in memory. */

@@ -1,25 +1,19 @@
 import type { CoinClass, RuleId } from '../../domain/track-record.ts'
 import type { CellKey } from './cell.ts'
-import type { RecordStatus } from './status.ts'
+import type { RecordStatus, StatusChange } from './status.ts'
 
 /**
  * Figures of a rule on recorded data, measured before this version was published by `perpscope track-record --candles`.
  * They stand in answers while the live record is `measuring`, and are never added to it.
  */
-export type Baseline = CellKey & {
-  readonly status: RecordStatus
-  readonly effective: number
-  readonly rate: number
-  readonly lift: number
-  readonly liftLow: number
-  readonly liftHigh: number
-  readonly skill: number
-  /** First and last day of the data, UTC, ISO 8601. */
-  readonly fromIso: string
-  readonly untilIso: string
-  /** Recorded data, in words. */
-  readonly source: string
-}
+export type Baseline = CellKey &
+  Omit<StatusChange, 'day' | 'evidence' | 'needed' | 'controlRate'> & {
+    /** First and last day of the data, UTC, ISO 8601. */
+    readonly fromIso: string
+    readonly untilIso: string
+    /** Recorded data, in words. */
+    readonly source: string
+  }
 
 type Row = readonly [
   rule: RuleId,

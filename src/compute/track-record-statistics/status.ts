@@ -5,7 +5,10 @@ export const recordStatuses = ['measuring', 'supported', 'not_supported', 'inver
 export type RecordStatus = (typeof recordStatuses)[number]
 
 /** A change of status, kept permanently. */
-export type StatusChange = {
+export type StatusChange = Pick<
+  RecordFigures,
+  'effective' | 'rate' | 'controlRate' | 'lift' | 'liftLow' | 'liftHigh' | 'skill'
+> & {
   /** First day since the Unix epoch that is not in the figures. */
   readonly day: number
   readonly status: RecordStatus
@@ -13,13 +16,6 @@ export type StatusChange = {
   readonly evidence: number
   /** E-value that was needed: 20 for each watched cell. */
   readonly needed: number
-  readonly effective: number
-  readonly rate: number
-  readonly controlRate: number
-  readonly lift: number
-  readonly liftLow: number
-  readonly liftHigh: number
-  readonly skill: number
 }
 
 /** E-values of the tests of a cell. */

@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import type { MirrorReader, StatusPage } from '../../api/free-routes.ts'
-import type { MaintenanceState } from '../../api/maintenance-switch.ts'
+import type { FreeRoutesOptions } from '../../api/free-routes.ts'
 import { measureRefusals } from '../../api/metrics/refusal-metrics.ts'
 import { measureRequests } from '../../api/metrics/request-durations.ts'
 import { buildServer } from '../../api/server.ts'
@@ -11,9 +10,7 @@ import { chartContracts, contracts } from '../../compute/analyses/registry.ts'
 import { trackRecordContract } from '../../compute/track-record-statistics/track-record-document.ts'
 import { version } from '../../config/environment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
-import type { AnswerProofs } from '../../domain/answer-proof.ts'
 import type { SteadyClock } from '../../domain/steady-clock.ts'
-import type { EngineReader } from '../../link/engine-replica.ts'
 import { quoteLimit } from '../../payment/quote-limit.ts'
 import { storedClaims } from '../../store/stored-claims.ts'
 import { readConsolePage } from '../console-files.ts'
@@ -25,20 +22,16 @@ import type { Selling } from './selling.ts'
 
 const EXAMPLE_COIN = 'BTC'
 
-type Context = {
-  readonly engine: EngineReader
+type Context = Pick<
+  FreeRoutesOptions,
+  'engine' | 'maintenance' | 'mirror' | 'proofs' | 'status'
+> & {
   readonly selling: Selling
-  readonly maintenance: MaintenanceState
   readonly clock: SteadyClock
   readonly log: Logger
   readonly metrics: Registry
-  /** If the engine is another process. */
-  readonly mirror?: MirrorReader
   readonly traffic: Traffic
-  readonly status: StatusPage
   readonly tracing: Tracing
-  /** Of what was sold and claimed; absent where nothing is sold. */
-  readonly proofs?: AnswerProofs
 }
 
 /** The public server with all analyses. */

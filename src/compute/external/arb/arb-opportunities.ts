@@ -1,6 +1,4 @@
-import type { Chain } from '../../../domain/external.ts'
 import type { Gap } from './arb-gaps.ts'
-import type { ArbAsset } from './arb-model.ts'
 import { BRIDGE_SECONDS, freshMsMax, NOTIONAL_USD, PERSISTENT_SECONDS } from './arb-model.ts'
 import type { ChainPair } from './arb-pairs.ts'
 import { twapNetBps } from './arb-pairs.ts'
@@ -19,14 +17,7 @@ export const opportunityClasses = ['TRANSIENT', 'PERSISTENT', 'STRUCTURAL'] as c
 type OpportunityClass = (typeof opportunityClasses)[number]
 
 /** A pair that was profitable in two consecutive samples. An estimate before the trade, not an executable quote. */
-export type Opportunity = {
-  readonly asset: ArbAsset
-  readonly buyChain: Chain
-  readonly sellChain: Chain
-  readonly grossBps: number
-  readonly netBps: number
-  /** NaN where the price's standard deviation is unknown. */
-  readonly netBridgeBps: number
+export type Opportunity = Omit<ChainPair, 'at' | 'buy' | 'sell' | 'costBps'> & {
   readonly notionalUsd: number
   readonly netUsd: number
   readonly ageMs: number

@@ -3,7 +3,7 @@ import { retry, timer } from 'rxjs'
 import { backOffMs } from '../../../domain/back-off.ts'
 import type { DexSelection, DexStatus } from '../../../domain/dex.ts'
 import { OperatingError } from '../../../domain/errors.ts'
-import type { Batch } from '../../../domain/event.ts'
+import type { Batch, FillsWindow } from '../../../domain/event.ts'
 import type { Memory } from '../../../domain/history.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 import type { Runtime } from '../../runtime.ts'
@@ -27,9 +27,6 @@ import type { VaultRefresh } from './vault-refresh.ts'
 
 /** Bars of one coin from this open time to the present. */
 export type HistoryRequest = { readonly timeframe: Timeframe; readonly fromMs: number }
-
-/** Fills of one account in a time of the venue's clock. */
-type FillsRequest = { readonly account: string; readonly fromMs: number; readonly untilMs: number }
 
 export type FeedOptions = IngestOptions & {
   readonly wsUrl: string
@@ -59,7 +56,7 @@ export type FeedOptions = IngestOptions & {
   readonly fillsToRead?: (
     venueMs: number,
     isDeferred: (account: string) => boolean,
-  ) => FillsRequest | null
+  ) => FillsWindow | null
   /** Liquidator vaults; those of the venue's details by default. */
   readonly vaults?: readonly string[]
   /** Loads one series of a coin from the local history; null for none. Called once per coin. */

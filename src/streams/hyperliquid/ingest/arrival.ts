@@ -1,3 +1,4 @@
+import type { FillsWindow } from '../../../domain/event.ts'
 import type { Memory } from '../../../domain/history.ts'
 import type { Timeframe } from '../../../domain/timeframe.ts'
 
@@ -62,14 +63,11 @@ export type Arrival =
       readonly body: string
     }
   /** The reply to `userFillsByTime` of one account, address in lower case. */
-  | {
+  | (FillsWindow & {
       readonly kind: 'fills'
-      readonly account: string
-      readonly fromMs: number
-      readonly untilMs: number
       readonly askedMs: number
       readonly body: string
-    }
+    })
   /** The liquidator vaults of the venue are these accounts, addresses in lower case. */
   | { readonly kind: 'vaults'; readonly accounts: readonly string[] }
   /** A second passed: the absence of data is an input too. */

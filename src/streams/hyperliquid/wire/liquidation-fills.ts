@@ -1,4 +1,4 @@
-import type { LiquidationEvent, Stamped } from '../../../domain/event.ts'
+import type { FillsWindow, LiquidationEvent, Stamped } from '../../../domain/event.ts'
 import { liquidationMethods } from '../../../domain/event.ts'
 import { parsedJson } from '../../../domain/json.ts'
 import type { Drop, Rejected } from './rejection.ts'
@@ -39,7 +39,7 @@ const MARK_FACTOR_MAX = 3
 /** The reply to `userFillsByTime` of one account. Fills outside of the requested time are dropped. */
 export function decodeUserFills(
   body: string,
-  request: { readonly account: string; readonly fromMs: number; readonly untilMs: number },
+  request: FillsWindow,
   latestMs: number,
 ): LiquidationFills | Rejected {
   const rows = parsedJson(body)
