@@ -4,7 +4,6 @@ import type { Document } from '../domain/document.ts'
 import { bytesOf } from '../domain/document.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
-import type { Listing } from '../domain/listing.ts'
 import type { Arrival } from '../streams/hyperliquid/ingest/arrival.ts'
 import type { OnArrival } from '../streams/hyperliquid/ingest/ingest.ts'
 import type { RecordedHistory, RecordedMeasure } from './recorded-history.ts'
@@ -50,9 +49,7 @@ export type RecordedStart = {
   readonly checkpoint: RecordedCheckpoint | null
 }
 
-type RecordedCheckpoint = {
-  readonly version: number
-  readonly listings: readonly Listing[]
+type RecordedCheckpoint = Omit<Checkpoint, 'coins'> & {
   /** Each coin with its numbers as base64 bytes, because JSON.stringify loses NaN and -0. */
   readonly coins: readonly (readonly [string, string])[]
 }
@@ -67,9 +64,7 @@ export type Recorder = {
   rendered(analysis: string, document: Document, nowMs: number): void
 }
 
-type StartFacts = {
-  readonly version: string
-  readonly sockets: number
+type StartFacts = Pick<RecordedStart, 'version' | 'sockets'> & {
   readonly checkpoint: Checkpoint | null
 }
 

@@ -17,12 +17,15 @@ export function isAbove(price: number, average: number): boolean {
   return price - average > price * ROUNDING_SHARE
 }
 
-/** Bullish: EMA 20 above EMA 50 and the price above EMA 50. Bearish: both below. */
-export function trendDirection(at: {
+type Averages = {
   readonly price: number
   readonly ema20: number
   readonly ema50: number
-}): TrendDirection {
+  readonly ema200: number
+}
+
+/** Bullish: EMA 20 above EMA 50 and the price above EMA 50. Bearish: both below. */
+export function trendDirection(at: Omit<Averages, 'ema200'>): TrendDirection {
   const rounding = at.price * ROUNDING_SHARE
   const fast = at.ema20 - at.ema50
   const price = at.price - at.ema50
@@ -36,13 +39,7 @@ export function trendLabel(direction: TrendDirection): TrendLabel {
 }
 
 /** Order of the three averages: shortest on top is bullish, longest on top bearish. */
-export function emaStack(at: {
-  readonly price: number
-  readonly ema20: number
-  readonly ema50: number
-  readonly ema200: number
-}): EmaStack {
-  const { price, ema20, ema50, ema200 } = at
+export function emaStack({ price, ema20, ema50, ema200 }: Averages): EmaStack {
   const spread = Math.max(ema20, ema50, ema200) - Math.min(ema20, ema50, ema200)
   if (spread <= FLAT_SHARE * price) return 'flat'
   if (ema20 > ema50 && ema50 > ema200) return 'bull_aligned'

@@ -3,15 +3,9 @@ import type { AnalysisContract } from '../../domain/contract.ts'
 import type { NoAnswer } from '../../domain/document.ts'
 
 /** Available and required amount of what a floor counts. */
-type FloorReading = {
-  readonly have: number
-  readonly need: number
+type FloorReading = Omit<Extract<NoAnswer, { kind: 'low-coverage' }>, 'kind' | 'missing'> & {
   /** Counted unit, where a view counts something narrower than the contract. */
   readonly missing?: string
-  /** Time at which there is enough, where it depends on time alone. */
-  readonly readyAtMs?: number
-  /** One sentence, where the numbers do not explain it. */
-  readonly detail?: string
 }
 
 type Floored = Pick<AnalysisContract, 'coverageFloor'>

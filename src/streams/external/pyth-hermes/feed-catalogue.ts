@@ -3,26 +3,20 @@ import { concat, defer, map, Subscription } from 'rxjs'
 import type { Batch } from '../../../domain/event.ts'
 import { HttpStatusError } from '../../http-exchange.ts'
 import { rateGate } from '../../rate-gate.ts'
-import type { ExternalRuntime, HttpHeaders, HttpReply } from '../../runtime.ts'
+import type { HttpReply } from '../../runtime.ts'
 import { Mirrors } from '../mirrors.ts'
 import { poll } from '../polling.ts'
 import { failureDetail, jittered, withReplyTimeout } from '../retry.ts'
-import type { DecodeIssue } from '../source.ts'
 import type { FeedIds } from './decode.ts'
 import { decodeCatalogue } from './decode.ts'
 import { coreFeedIds } from './feed-ids.ts'
-import type { RequestLimit } from './request-limit.ts'
+import type { PriceStreamOptions } from './price-stream.ts'
 
 const PERIOD_MS = 24 * 3_600_000
 const REPLY_MS_MAX = 30_000
 
-type Options = {
-  readonly urls: readonly string[]
-  readonly headers: HttpHeaders
-  readonly limit: RequestLimit
-  readonly runtime: ExternalRuntime
+type Options = Pick<PriceStreamOptions, 'urls' | 'headers' | 'limit' | 'runtime' | 'onIssue'> & {
   readonly onChange: () => void
-  readonly onIssue: (issue: DecodeIssue) => void
 }
 
 /** The feed of each asset: the list of the server, requested daily, and until then the core feeds. */

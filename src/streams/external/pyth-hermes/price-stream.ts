@@ -35,7 +35,7 @@ const STABLE_MS = 60_000
 const PROBE_MS_MAX = 30_000
 const STREAM_QUERY = '&allow_unordered=false&benchmarks_only=false'
 
-type PriceStreamOptions = {
+export type PriceStreamOptions = {
   readonly feeds: Feeds
   readonly urls: readonly string[]
   readonly headers: HttpHeaders
