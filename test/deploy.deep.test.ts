@@ -174,6 +174,13 @@ describe('deployment files', () => {
     },
   )
 
+  // While the image creates the database, its server listens on the socket alone, and ends after that.
+  test('PostgreSQL is healthy once it listens on the network', async () => {
+    expect((await composeOf('compose.cluster.yaml')).services.postgres).toMatchObject({
+      healthcheck: { test: ['CMD', 'pg_isready', '--host=127.0.0.1', '--username=perpscope'] },
+    })
+  })
+
   test.each([
     ['caddy/cluster.Caddyfile', /handle_errors [\s\S]*?health_uri (\S+)/],
     ['kubernetes/gateway.yaml', /readinessProbe:\s+httpGet: \{ path: ([^,]+)/],
