@@ -174,11 +174,20 @@ describe('deployment files', () => {
     },
   )
 
+  test.each(filesOf('compose*.yaml'))(
+    'nothing of %s is unhealthy while it starts',
+    async (file) => {
+      const { services } = await composeOf(file)
+      for (const [name, { healthcheck: check }] of Object.entries(services))
+        if (check?.test !== undefined) expect(check, name).toHaveProperty('start_period', '2m')
+    },
+  )
+
   // While the image creates the database, its server listens on the socket alone, and ends after that.
   test('PostgreSQL is healthy once it listens on the network', async () => {
-    expect((await composeOf('compose.cluster.yaml')).services.postgres).toMatchObject({
-      healthcheck: { test: ['CMD', 'pg_isready', '--host=127.0.0.1', '--username=perpscope'] },
-    })
+    const { postgres } = (await composeOf('compose.cluster.yaml')).services
+    const ready = ['CMD', 'pg_isready', '--host=127.0.0.1', '--username=perpscope']
+    expect(postgres?.healthcheck?.test).toEqual(ready)
   })
 
   test.each([
@@ -504,6 +513,7 @@ type Compose = {
         readonly user?: string
         readonly cap_drop?: readonly string[]
         readonly env_file?: readonly string[]
+        readonly healthcheck?: { readonly test?: readonly string[] }
         readonly logging?: object
         readonly volumes?: readonly string[]
         readonly secrets?: readonly string[]
