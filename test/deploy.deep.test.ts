@@ -270,6 +270,13 @@ describe('deployment files', () => {
     expect(await read(file)).toMatch(/log \{[^}]+request>headers delete\s+resp_headers delete\s/)
   })
 
+  test('init of the unit comes after its keys, and writes its data directory', async () => {
+    const unit = await readFile(UNIT, 'utf8')
+    const init = /^# {3}\S+ init \S+ --data-dir (\S+)$/m.exec(unit)
+    expect(unit).toContain(`PERPSCOPE_DATA_DIR=${init?.[1]?.replace('/var/lib', '%S')}\n`)
+    expect(unit.indexOf('each key')).toBeLessThan(init?.index ?? 0)
+  })
+
   test.skipIf(!hasSystemd)('systemd accepts the unit', async () => {
     const folder = await newFolder()
     const program = join(folder, 'perpscope')
