@@ -16,8 +16,15 @@ const mediaTypes: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** The console's page and files; null in a checkout that is not built. */
+let kept: ConsolePage | null = null
+
+/** The console's page and files, which both servers share; null in a checkout that is not built. */
 export function readConsolePage(): ConsolePage | null {
+  kept ??= readPage()
+  return kept
+}
+
+function readPage(): ConsolePage | null {
   if (!existsSync(new URL(PAGE + COMPRESSED, FOLDER))) return null
   const names = readdirSync(FOLDER).map((name) => name.slice(0, -COMPRESSED.length))
   const read = (name: string): ConsoleFile => {
