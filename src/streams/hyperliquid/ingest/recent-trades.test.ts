@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest'
 import type { TradeEvent } from '../../../domain/event.ts'
 import { TradeMemory } from './recent-trades.ts'
 
-const MEMORY = 1_024
+const MEMORY = 256
 
 describe('repeated trades', () => {
   test.prop([fc.array(fc.nat(400), { maxLength: 1_000 })])(
@@ -26,7 +26,7 @@ describe('repeated trades', () => {
     },
   )
 
-  test('the last 1,024 of a coin are remembered, however many there were', () => {
+  test('the last 256 of a coin are remembered, however many there were', () => {
     const memory = new TradeMemory()
     for (let id = 0; id < 10_500; id += 1) memory.accept('BTC', [trade(id)], false)
     const latest = Array.from({ length: MEMORY }, (_, index) => trade(10_499 - index))

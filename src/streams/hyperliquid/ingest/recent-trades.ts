@@ -1,7 +1,7 @@
 import type { TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
 
-/** The venue replays 30 trades; a generation holds many more. */
-const TRADES_PER_GENERATION = 1_024
+/** The venue replays 30 trades; a generation holds many more. At 1,024, 230 coins took 7 MB. */
+const TRADES_PER_GENERATION = 256
 
 /** A hash table of trade identifiers with a fixed size, at most half full. */
 class Generation {
@@ -37,7 +37,7 @@ class Generation {
 }
 
 /**
- * The identifiers of the latest 1,024 to 2,048 trades of one coin. The older generation is removed as a whole, which is
+ * The identifiers of the latest 256 to 512 trades of one coin. The older generation is removed as a whole, which is
  * cheaper than one by one; memory is allocated with the first trade.
  */
 class RecentTrades {
