@@ -12,7 +12,7 @@ import {
 const timeMs = fc.integer({ min: 0, max: 4e12 })
 const number = fc.oneof(fc.double({ noNaN: true, noDefaultInfinity: true }), fc.constant(-0))
 const optional = fc.option(number)
-const amount = fc.double({ min: 0, noNaN: true, noDefaultInfinity: true })
+const volumeBase = fc.double({ min: 0, max: 1e30, noNaN: true })
 /** Ascending: a bar that cannot be is left out. */
 const prices = fc
   .array(fc.double({ min: 1e-9, max: 1e9, noNaN: true }), { minLength: 4, maxLength: 4 })
@@ -31,7 +31,7 @@ const hours = fc.record({
   series: fc.constant('hours' as const),
   rows: fc.array(
     fc
-      .tuple(fc.record({ openTimeMs: timeMs, volumeBase: amount }), prices)
+      .tuple(fc.record({ openTimeMs: timeMs, volumeBase }), prices)
       .map(([bar, [low, open, close, high]]) => ({ ...bar, open, high, low, close })),
   ),
 })

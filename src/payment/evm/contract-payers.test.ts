@@ -50,7 +50,7 @@ test('a failure that is recorded is not undone by a suspension that cannot be re
 })
 
 test('a suspension that cannot be read at the start is reported', async () => {
-  const failures = SqliteFailedSettlements.inMemory()
+  const failures = StoredFailedSettlements.inMemory()
   const cause = new Error('the database is away')
   vi.spyOn(failures, 'ofContracts').mockRejectedValue(cause)
   const { events } = rig({ failures })
