@@ -1,6 +1,7 @@
 import { contracts } from '../../compute/analyses/registry.ts'
 import type { AnalysisContract } from '../../domain/contract.ts'
 import { pathOf } from '../../domain/contract.ts'
+import { reasonOf } from '../../domain/errors.ts'
 import { systemClock } from '../system-clock.ts'
 import type { DemoProgress } from './progress.ts'
 
@@ -10,6 +11,9 @@ const READY_MS_MAX = 300_000
 export class NotReadyError extends Error {
   override readonly name = 'NotReadyError'
 }
+
+/** `reason`: of the service, why it does not sell the analysis. */
+type Unsold = { readonly contract: AnalysisContract; readonly reason: string }
 
 /**
  * Waits until analyses of a coin are sold; all by default.
@@ -22,7 +26,10 @@ export async function whenReady(
   asked: readonly AnalysisContract[] = contracts,
 ): Promise<void> {
   const deadlineMs = systemClock.nowMs() + READY_MS_MAX
-  let missing = asked
+  let missing: readonly Unsold[] = asked.map((contract) => ({
+    contract,
+    reason: `${coin} is not listed`,
+  }))
   while (systemClock.nowMs() < deadlineMs) {
     const coins = await readyCoins(url)
     // Each refusal of an unknown coin would count in the quote limit.
@@ -30,28 +37,34 @@ export async function whenReady(
       missing = await unsold(url, coin, missing)
       if (missing.length === 0) return
     }
-    const ids = missing.map(({ id }) => id).join(', ')
-    progress.detail(`warming up: ${coins.length} coins, waiting for ${ids || coin}`)
+    progress.detail(`warming up: ${coins.length} coins, waiting for ${idsOf(missing)}`)
     await pause(POLL_MS)
   }
-  const ids = missing.map(({ id }) => id).join(', ')
-  throw new NotReadyError(`no answer of ${ids || coin} within ${READY_MS_MAX / 1000} s`)
+  const reasons = new Set(missing.map(({ reason }) => reason))
+  throw new NotReadyError(
+    `no answer of ${idsOf(missing)} within ${READY_MS_MAX / 1000} s: ${[...reasons].join('; ')}`,
+  )
+}
+
+function idsOf(missing: readonly Unsold[]): string {
+  return missing.map(({ contract }) => contract.id).join(', ')
 }
 
 /** Analyses without an answer yet. Only with an answer is an invalid payment refused as malformed. */
 async function unsold(
   url: string,
   coin: string,
-  asked: readonly AnalysisContract[],
-): Promise<readonly AnalysisContract[]> {
-  const missing: AnalysisContract[] = []
-  for (const contract of asked) {
+  asked: readonly Unsold[],
+): Promise<readonly Unsold[]> {
+  const missing: Unsold[] = []
+  for (const { contract } of asked) {
     try {
       const response = await fetch(url + pathOf(contract, coin), { headers: { 'x-payment': '%' } })
-      const { code } = (await response.json()) as { code?: string }
-      if (code !== 'malformed_payment') missing.push(contract)
-    } catch {
-      missing.push(contract)
+      const { code, detail } = (await response.json()) as { code?: string; detail?: string }
+      if (code !== 'malformed_payment')
+        missing.push({ contract, reason: detail ?? `HTTP ${response.status}` })
+    } catch (cause) {
+      missing.push({ contract, reason: reasonOf(cause) })
     }
   }
   return missing
