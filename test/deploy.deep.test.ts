@@ -270,6 +270,20 @@ describe('deployment files', () => {
     expect(await read(file)).toMatch(/log \{[^}]+request>headers delete\s+resp_headers delete\s/)
   })
 
+  test.each(filesOf('caddy/*'))(
+    '%s bounds what a stranger sends, as the service does',
+    async (file) => {
+      const text = await read(file)
+      for (const setting of [
+        'max_header_size 16KiB',
+        'read_body 10s',
+        'max_size 64KiB',
+        'Strict-Transport-Security',
+      ])
+        expect(text).toContain(setting)
+    },
+  )
+
   test('init of the unit comes after its keys, and writes its data directory', async () => {
     const unit = await readFile(UNIT, 'utf8')
     const init = /^# {3}\S+ init \S+ --data-dir (\S+)$/m.exec(unit)
