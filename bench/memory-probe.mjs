@@ -23,9 +23,11 @@ setInterval(async () => {
   }
   // Its worker waits for jobs in a way that no timer of its own can interrupt.
   const isAskable = !isMainThread && typeof children[0]?.getHeapStatistics === 'function'
-  const ofWorkers = isAskable
-    ? await Promise.all(children.map(async (worker) => ofWorker(await worker.getHeapStatistics())))
-    : []
+  // A thread that ends rejects, and a rejection that nobody handles would end the engine.
+  const answers = await Promise.allSettled(
+    isAskable ? children.map((worker) => worker.getHeapStatistics()) : [],
+  )
+  const ofWorkers = answers.flatMap(({ value }) => (value === undefined ? [] : [ofWorker(value)]))
   writeFileSync(`${folder}/${threadId}.json`, JSON.stringify([own, ...ofWorkers]))
 }, 1_000).unref()
 
