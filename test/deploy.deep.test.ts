@@ -498,7 +498,9 @@ describe('one machine', () => {
     const { headers } = await fetch(`${url}/health`)
     expect(headers.get('strict-transport-security')).toMatch(/max-age=\d+/)
     expect(headers.get('server')).toBeNull()
-    await expect.poll(() => log).toContain('"uri":"/health"')
+    await end(service)
+    expect((await fetch(`${url}/coins`, { headers: { 'x-payment': 'signed' } })).status).toBe(502)
+    await expect.poll(() => log).toContain('"uri":"/coins"')
     expect(log).toContain('"uri":"/pulse/BTC"')
     expect(log, 'it would keep payments and the secrets of answers').not.toMatch(
       /"headers"|resp_headers/,
