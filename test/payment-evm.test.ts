@@ -55,15 +55,25 @@ function facilitatorAt(rpcUrl: string, clock: Clock = promptClock): LocalFacilit
   return localFacilitator({ network: base, rpcUrl, privateKey, clock })
 }
 
+/** With another gas account: equal nonces and fees of one account would make its transaction the same one. */
+function otherSender(): LocalFacilitator {
+  const { privateKey } = chain.accounts.buyer
+  return localFacilitator({ network: base, rpcUrl: chain.rpcUrl, privateKey, clock: promptClock })
+}
+
 /** A facilitator that gathers payments for a transaction until the test advances the clock. */
-function gathering() {
+function gathering(url = chain.rpcUrl) {
   const clock = new ManualClock(systemClock.nowMs())
   return {
-    by: facilitatorAt(chain.rpcUrl, clock),
-    /** Ends the wait for further payments, once those that came are in it. */
+    by: facilitatorAt(url, clock),
+    /**
+     * Ends the wait for further payments, once those that came are in it. From then on time passes, because a node that
+     * does not show a transaction yet is asked again.
+     */
     dispatch: async () => {
       await new Promise((resolve) => setImmediate(resolve))
       clock.advance(GATHER_MS)
+      onTestFinished(systemClock.every(GATHER_MS, () => clock.advance(GATHER_MS)))
     },
   }
 }
@@ -234,6 +244,23 @@ describe('many settlements at once', () => {
         transaction: transactionOf(settled[index] as Settlement),
       })
     }
+  })
+
+  test('succeed also if the node shows a transaction late', async () => {
+    let isLate = true
+    const { url } = await watchedNode(({ method }) => {
+      if (method === SYNC) return { error: { code: -32_601, message: 'not found' } }
+      if (method !== 'eth_getTransactionReceipt' || !isLate) return undefined
+      isLate = false
+      return { result: null }
+    })
+    const { by, dispatch } = gathering(url)
+    const payment = await paymentOf(await fundedBuyer(), by)
+    expect(await payment.verify()).toEqual({ kind: 'valid' })
+    const settling = payment.settle('confirmed')
+    await dispatch()
+    expect(await settling).toMatchObject({ kind: 'settled' })
+    expect(isLate).toBe(false)
   })
 
   test('one that fails, fails alone', async () => {
@@ -502,9 +529,10 @@ test('a payment that another sender submitted is open while the node does not an
   const node = await watchedNode(({ method }) =>
     isBusy && method === 'eth_call' ? { error: { code: -32_000, message: 'busy' } } : undefined,
   )
+  const other = otherSender()
   const payment = await paymentOf(await fundedBuyer(), node.facilitator)
   expect(await payment.verify()).toEqual({ kind: 'valid' })
-  expect(await facilitator.settle(payment)).toMatchObject({ kind: 'settled' })
+  expect(await other.settle(payment)).toMatchObject({ kind: 'settled' })
   isBusy = true
   expect(await payment.settle('confirmed'), 'it has paid').toMatchObject({
     kind: 'unknown',
@@ -522,11 +550,11 @@ test('a node that lags behind bars no payer whose payments another sender submit
     if (method === 'eth_call') return { result: '0x' }
     return method === 'eth_getBlockByNumber' ? { result: block } : undefined
   })
-  const buyer = await fundedBuyer()
+  const [other, buyer] = [otherSender(), await fundedBuyer()]
   for (const _ of [1, 2, 3]) {
     const payment = await paymentOf(buyer, node.facilitator)
     expect(await payment.verify()).toEqual({ kind: 'valid' })
-    expect(await facilitator.settle(payment)).toMatchObject({ kind: 'settled' })
+    expect(await other.settle(payment)).toMatchObject({ kind: 'settled' })
     isBehind = true
     expect(await payment.settle('confirmed')).not.toMatchObject({ kind: 'settled' })
     isBehind = false
