@@ -31,7 +31,7 @@ function barsAt(minutes: readonly number[]): string {
   return ['t,o,h,l,c,v', ...rows].join('\n')
 }
 
-test('hidden files beside the coins are left out', () => {
+test('hidden files among the coins are left out', () => {
   writeFileSync(join(coins, '.DS_Store'), 'Bud1')
   expect(read().map(({ coin }) => coin)).toEqual(['BTC'])
 })
@@ -39,7 +39,7 @@ test('hidden files beside the coins are left out', () => {
 test.each([
   ['a file', () => writeFileSync(join(coins, 'notes.txt'), ''), 'notes.txt'],
   ['a folder without candles', () => mkdirSync(join(coins, 'other')), 'other'],
-])('%s beside the coins is named', (_what, add, name) => {
+])('%s among the coins is named', (_what, add, name) => {
   add()
   expect(read).toThrow(
     `${join(coins, name)} has no 15m.csv.gz: each entry of coins/ must be the folder of a coin`,
@@ -55,7 +55,7 @@ describe('bars that are not consecutive bars of the length in the file name', ()
   test.each([
     ['a hole', '15m', [0, 15, 45], 'expected a bar at 2026-01-01T00:30:00.000Z, found'],
     ['bars of 5m as 15m', '15m', [0, 5, 10], 'expected a bar at 2026-01-01T00:15:00.000Z, found'],
-    ['bars beside the quarter', '15m', [7, 22], 'expected a bar at 2026-01-01T00:00:00.000Z,'],
+    ['bars off the quarter of an hour', '15m', [7, 22], 'expected a bar at 2026-01-01T00:00:00.000Z,'],
     ['bars of 4h as 1h', '1h', [0, 240, 480], 'expected a bar at 2026-01-01T01:00:00.000Z,'],
     ['bars of 1h as 4h', '4h', [0, 60, 120], 'expected a bar at 2026-01-01T04:00:00.000Z,'],
   ])('%s: the file and the time are named', (_what, name, minutes, message) => {

@@ -44,7 +44,7 @@ export function DotPlot({ label, dots, reach, band, format }: DotPlotProps) {
   const frame = useRef<HTMLDivElement>(null)
   const width = useElementWidth(frame)
   const namePx = Math.min(NAME_PX_MAX, NAME_SHARE * width)
-  // Where the names have no room beside the dots, they stand above them.
+  // Where the names have no room next to the dots, they stand above them.
   const isBeside = dots.every(({ name }) => CHARACTER_PX * name.length <= namePx)
   const [left, rowPx] = isBeside ? [namePx, ROW_PX] : [0, HIGH_ROW_PX]
   const right = Math.max(left + 1, width - VALUE_PX)
