@@ -12,7 +12,7 @@ export class NotReadyError extends Error {
   override readonly name = 'NotReadyError'
 }
 
-/** `reason`: of the service, why it does not sell the analysis. */
+/** An analysis that is not sold yet. `reason`: what the service says about it. */
 type Unsold = { readonly contract: AnalysisContract; readonly reason: string }
 
 /**
