@@ -55,7 +55,12 @@ describe('bars that are not consecutive bars of the length in the file name', ()
   test.each([
     ['a hole', '15m', [0, 15, 45], 'expected a bar at 2026-01-01T00:30:00.000Z, found'],
     ['bars of 5m as 15m', '15m', [0, 5, 10], 'expected a bar at 2026-01-01T00:15:00.000Z, found'],
-    ['bars off the quarter of an hour', '15m', [7, 22], 'expected a bar at 2026-01-01T00:00:00.000Z,'],
+    [
+      'bars off the quarter of an hour',
+      '15m',
+      [7, 22],
+      'expected a bar at 2026-01-01T00:00:00.000Z,',
+    ],
     ['bars of 4h as 1h', '1h', [0, 240, 480], 'expected a bar at 2026-01-01T01:00:00.000Z,'],
     ['bars of 1h as 4h', '4h', [0, 60, 120], 'expected a bar at 2026-01-01T04:00:00.000Z,'],
   ])('%s: the file and the time are named', (_what, name, minutes, message) => {
