@@ -14,6 +14,29 @@ import { fewCoins, runCommand } from './support/service.ts'
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 const START_MS = Date.UTC(2026, 0, 1, 12)
 
+test('perpscope simulate shows the present, however long its market takes to prepare', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'perpscope-present-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  const child = spawn(process.execPath, [MAIN, 'simulate', '--past', folder], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: inheritedEnv(),
+  })
+  onTestFinished(() => end(child))
+  const { venue } = JSON.parse(await firstLineOf(child)) as { venue: { http: string } }
+  const requestedAtMs = Date.now()
+  const response = await fetch(venue.http, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"type":"exchangeStatus"}',
+  })
+  const { time } = (await response.json()) as { time: number }
+  // What the venue publishes is up to 0.9 s old.
+  expect(
+    time,
+    'a venue that stays behind has a clock that services do not trust',
+  ).toBeGreaterThanOrEqual(requestedAtMs - 1_000)
+})
+
 describe('perpscope simulate --faults', () => {
   let folder: string
 

@@ -34,7 +34,8 @@ export async function simulate(
   const dexes = new Dexes(market, builders, startMs)
   const faults = faultsOf(options, dexes)
   if (options.past !== undefined) writeSimulatedPast(market, options.past, startMs)
-  const clock = scaledClock(startMs, options.speed)
+  // A given start waits for the preparation above, some seconds on a busy machine; the present has moved on.
+  const clock = scaledClock(options.startMs ?? systemClock.nowMs(), options.speed)
   const scenario = options.world === undefined ? [] : readScenario(options.world, startMs)
   const prices = new ReferencePrices({ market, seed: options.seed, scenario })
   const external = new SimulatedSources(prices, clock)
