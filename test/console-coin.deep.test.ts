@@ -203,13 +203,13 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
         ...[usd(notional_usd), bps(buy_bps), bps(sell_bps)],
       ]),
     )
-    const { average_rate, stdev_rate } = funding.funding.windows['30d']
+    const { p10_rate, p90_rate } = funding.funding.windows['30d']
     const shownRate = (rate: number) => signedBps(1e4 * rate, 3)
     expect(await drawn('funding')).toEqual(
       funding.funding.history.map(({ timestamp_iso, rate }) => [
         clockTime(Date.parse(timestamp_iso)),
         ...(rate < 0 ? ['–', shownRate(rate)] : [shownRate(rate), '–']),
-        ...[average_rate + stdev_rate, average_rate - stdev_rate].map(shownRate),
+        ...[p90_rate, p10_rate].map(shownRate),
       ]),
     )
     expect((await dotsOf('basis')).map(Number)).toEqual(

@@ -1,5 +1,11 @@
 import type { MarketEvent } from '../../src/domain/event.ts'
-import { naivePercentile, naiveStatistics, naiveSteps, naiveZScore } from './naive-statistics.ts'
+import {
+  naivePercentile,
+  naiveQuantile,
+  naiveStatistics,
+  naiveSteps,
+  naiveZScore,
+} from './naive-statistics.ts'
 
 const HOUR_MS = 3_600_000
 const LEAD_MS = 10_000
@@ -54,7 +60,12 @@ export function naiveFunding(
       ...streakOf(lastHours(720)),
       windows: {
         '7d': { hours: 168, ...statisticsOf(lastHours(168)) },
-        '30d': { hours: 720, ...statisticsOf(lastHours(720)) },
+        '30d': {
+          hours: 720,
+          ...statisticsOf(lastHours(720)),
+          p10_rate: naiveQuantile(month, 0.1),
+          p90_rate: naiveQuantile(month, 0.9),
+        },
       },
       history: asked.map(({ timeMs, ...row }) => ({
         timestamp_iso: new Date(timeMs).toISOString(),

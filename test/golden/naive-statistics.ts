@@ -28,6 +28,18 @@ export function naivePercentile(values: readonly number[], value: number): numbe
   return ((smaller + equal / 2) / values.length) * 100
 }
 
+/** The sorted values lie evenly between 0 and 1; between two of them by a straight line. */
+export function naiveQuantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((one, other) => one - other)
+  if (sorted.length === 1) return sorted[0] as number
+  for (const [at, low] of sorted.entries()) {
+    const high = sorted[at + 1] ?? low
+    const [from, until] = [at / (values.length - 1), (at + 1) / (values.length - 1)]
+    if (share <= until) return low + ((share - from) / (until - from)) * (high - low)
+  }
+  return Number.NaN
+}
+
 /** null if the values differ by rounding only. */
 export function naiveZScore(values: readonly number[], value: number): number | null {
   if (values.every((other) => other === values[0])) return null

@@ -85,7 +85,7 @@ function openApiDocument(
       version: API_VERSION,
       summary: SERVICE_SUMMARY,
       description: [
-        'All endpoints except /mcp and /a2a use GET. HEAD returns the headers of GET; on a paid path it returns the quote. Bodies are compressed (br, gzip) if Accept-Encoding allows it. All responses have Cache-Control, most have Vary. All but answers link (Link) this document (service-desc), /docs (service-doc) and /health (status).',
+        'All endpoints except /mcp and /a2a use GET. HEAD returns the headers of GET, on a paid path the quote. Bodies are compressed (br, gzip) if Accept-Encoding allows it. All responses but answers link (Link) this document (service-desc), /docs (service-doc) and /health (status).',
         'Analyses, /coins and /sample/{analysis} refuse unlisted query parameters with 400 unknown_parameter, without a quote. utm_* and _ are ignored. Fields and enum values may be added; none is removed.',
         'Answer schemas describe the full answer. With fields or view=compact, omitted fields are absent even if required.',
         more,

@@ -5,11 +5,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   naivePercentile,
+  naiveQuantile,
   naiveStatistics,
   naiveZScore,
 } from '../../../test/golden/naive-statistics.ts'
 import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
-import { percentileOf, statisticsOf, zScoreOf } from './series-statistics.ts'
+import { percentileOf, quantileOf, statisticsOf, zScoreOf } from './series-statistics.ts'
 
 const CUMULATED = join(
   import.meta.dirname,
@@ -53,6 +54,17 @@ describe('series statistics', () => {
       expect(median).toBeLessThanOrEqual(max)
       expect(mean).toBeGreaterThanOrEqual(min - 1e-18)
       expect(mean).toBeLessThanOrEqual(max + 1e-18)
+    },
+  )
+
+  property.prop([rates, fc.double({ min: 0, max: 1, noNaN: true })])(
+    'a quantile equals its definition, and is least, median and most at 0, a half and 1',
+    (values, share) => {
+      const { ascending, min, median, max } = statisticsOf(Float64Array.from(values))
+      expect(quantileOf(ascending, share)).toBeCloseTo(naiveQuantile(values, share), 12)
+      expect(quantileOf(ascending, 0)).toBe(min)
+      expect(quantileOf(ascending, 0.5)).toBeCloseTo(median, 15)
+      expect(quantileOf(ascending, 1)).toBe(max)
     },
   )
 

@@ -50,6 +50,14 @@ export function percentileOf(ascending: Ascending, value: number): number {
   return (100 * (below + countUpTo(ascending, value))) / (2 * ascending.length)
 }
 
+/** Value below which this share lies, by linear interpolation (type 7 of Hyndman and Fan, 1996). NaN for none. */
+export function quantileOf(ascending: Ascending, share: number): number {
+  const rank = share * (ascending.length - 1)
+  const below = ascending[Math.floor(rank)] ?? Number.NaN
+  const above = ascending[Math.ceil(rank)] ?? Number.NaN
+  return below + (rank - Math.floor(rank)) * (above - below)
+}
+
 /** Distance from the mean in deviations; NaN where all values are equal. */
 export function zScoreOf({ mean, deviation }: SeriesStatistics, value: number): number {
   return deviation > 0 ? (value - mean) / deviation : Number.NaN

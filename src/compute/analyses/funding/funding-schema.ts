@@ -123,6 +123,8 @@ export const FundingAnswer = Type.Object({
       '30d': Type.Object({
         hours: Type.Literal(720, { description: 'Window length, hours.' }),
         ...statistics,
+        p10_rate: number('10th percentile of the hourly rates, a fraction.'),
+        p90_rate: number('90th percentile of the hourly rates, a fraction.'),
       }),
     }),
     history: Type.Array(

@@ -62,6 +62,10 @@ describe('funding', () => {
     const deviation = 4e-5 * Math.sqrt((1 / 180) * (179 / 180))
     expect(shown.zscore).toBeCloseTo((9e-5 - 2e-5 - 4e-5 / 180) / deviation, 2)
     expect(shown.windows['7d']).toMatchObject({ hours: 168, records: 168, cumulative_pct: 0.352 })
+    const ramp = Array.from({ length: 720 }, (_, hour) => hour * 1e-7)
+    const { p10_rate, p90_rate } = read([history(ramp), context('BTC')]).funding.windows['30d']
+    // Of 720 rates from 0 to 719 units: a tenth and nine tenths of 719.
+    expect([p10_rate, p90_rate]).toEqual([7.19e-6, 6.471e-5])
     expect(shown.windows['30d']).toMatchObject({ hours: 720, records: 720, cumulative_pct: 1.456 })
     expect(shown.history).toHaveLength(24)
     expect(shown.history.at(-1)).toEqual({

@@ -28,6 +28,7 @@ import { DocumentBuilder, numberedOutcomes } from '../../render/document-builder
 import { coinMembers } from '../../render/quote-unit.ts'
 import { bps, decimals, orNull, rate } from '../../render/significance.ts'
 import type { SeriesStatistics } from '../../statistics/series-statistics.ts'
+import { quantileOf } from '../../statistics/series-statistics.ts'
 import {
   compactRecordOmits,
   recordOfCoin,
@@ -253,6 +254,7 @@ function current(coin: CoinMarket, context: ContextEvent) {
 
 /** Position of the rate in its history; independent of the lookback. */
 function ranking({ tilt, windows }: Measured) {
+  const month = windows.over(MONTH_HOURS)
   return {
     percentile: tilt.percentile,
     percentile_window_hours: windows.monthSpanHours,
@@ -264,7 +266,12 @@ function ranking({ tilt, windows }: Measured) {
     streak_hours: windows.streak.hours,
     windows: {
       '7d': { hours: WEEK_HOURS, ...shown(windows.over(WEEK_HOURS)) },
-      '30d': { hours: MONTH_HOURS, ...shown(windows.over(MONTH_HOURS)) },
+      '30d': {
+        hours: MONTH_HOURS,
+        ...shown(month),
+        p10_rate: rate(quantileOf(month.ascending, 0.1)),
+        p90_rate: rate(quantileOf(month.ascending, 0.9)),
+      },
     },
   }
 }

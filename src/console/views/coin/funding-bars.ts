@@ -4,9 +4,9 @@ import type { AnswerOf } from '../../live/use-document.ts'
 
 const BPS = 1e4
 
-/** Hourly rates as bars by their sign, on the band of one standard deviation around the mean of 30 days. */
+/** Hourly rates as bars by their sign, on the band between the 10th and the 90th percentile of 30 days. */
 export function fundingBars({ history, windows }: AnswerOf<'funding'>['funding']): SeriesPicture {
-  const { average_rate, stdev_rate } = windows['30d']
+  const { p10_rate, p90_rate } = windows['30d']
   const level = (rate: number) => history.map(() => BPS * rate)
   const bars = (isShown: (rate: number) => boolean) =>
     history.map(({ rate }) => (isShown(rate) ? BPS * rate : null))
@@ -21,12 +21,12 @@ export function fundingBars({ history, windows }: AnswerOf<'funding'>['funding']
       { name: 'longs pay', tone: 'up', shape: 'bars', values: bars((rate) => rate >= 0) },
       { name: 'shorts pay', tone: 'down', shape: 'bars', values: bars((rate) => rate < 0) },
       {
-        ...{ name: 'mean + 1 sd, 30 d', tone: 'accent', shape: 'dashed' },
-        values: level(average_rate + stdev_rate),
+        ...{ name: '90th percentile, 30 d', tone: 'accent', shape: 'dashed' },
+        values: level(p90_rate),
       },
       {
-        ...{ name: 'mean − 1 sd', tone: 'accent', shape: 'dashed' },
-        values: level(average_rate - stdev_rate),
+        ...{ name: '10th percentile', tone: 'accent', shape: 'dashed' },
+        values: level(p10_rate),
       },
     ],
     band: [2, 3],

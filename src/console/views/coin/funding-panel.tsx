@@ -50,10 +50,10 @@ export function FundingPanel({ coin }: { readonly coin: string }) {
             ]}
           />
           <TermHeading title="Hourly payments" analysis="funding" path="funding.history">
-            , band of the last 30 days
+            , 10th to 90th percentile of the last 30 days
           </TermHeading>
           <SeriesChart
-            label={`hourly funding of ${coin} with the band of 30 days`}
+            label={`hourly funding of ${coin} with the band between the 10th and the 90th percentile of 30 days`}
             {...fundingBars(funding)}
             height={170}
           />
