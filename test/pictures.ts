@@ -14,10 +14,10 @@ const VIEWPORT = { width: 1280, height: 860 }
 
 /** The name of each picture, the place that it shows on the admin port, and what is drawn last there. */
 const pictures = [
-  ['market', '#/market', 'tbody tr:first-child .sparkline'],
+  ['market', '#/market', 'th:has-text("Contribution")'],
   ['coin', '#/coin/BTC', '.candle-chart canvas'],
 ] as const
-/** The simulated market has its history after some minutes. */
+/** The regime is known when 60 % of the coins have a week of history, after some four minutes. */
 const DRAWN_MS_MAX = 400_000
 /** For charts that are drawn in the next frame. */
 const SETTLING_MS = 1_000
