@@ -63,7 +63,9 @@ export function measureFacilitators(hosted: HostedFacilitators, metrics: Registr
 }
 
 /** A rejected authorization is an error of configuration, so it has the highest level. */
-function logFacilitator(log: Logger, notice: FacilitatorChange): void {
+function logFacilitator(log: Logger, { name, ...change }: FacilitatorChange): void {
+  // `name` of a line is the process.
+  const notice = { facilitator: name, ...change }
   switch (notice.state) {
     case 'refusing':
       log.error(notice, 'the facilitator rejects our authorization: see --facilitator-auth')
