@@ -227,6 +227,9 @@ describe('on a local Base', () => {
       ...{ isEqual: true, result: 'incomplete' },
       compared: [{ equal: 0, not_final: 1 }],
     })
+    expect((await reconciled({ rpcUrl: chain.rpcUrl })).text).toMatch(
+      /; 1 settled later is not compared yet\nno differences; 1 payment is not final yet\n$/,
+    )
   })
 
   test('settled payments on a network without its payee are named with the options', async () => {

@@ -218,7 +218,10 @@ function text(
   hasColor: boolean,
 ): string {
   const read = compared.map((one) => {
-    const later = one.not_final === 0 ? '' : `; ${one.not_final} settled later are not compared yet`
+    const later =
+      one.not_final === 0
+        ? ''
+        : `; ${one.not_final} settled later ${one.not_final === 1 ? 'is' : 'are'} not compared yet`
     const channels =
       one.vouchers + one.channel_payouts === 0
         ? ''
@@ -227,7 +230,8 @@ function text(
   })
   if (differences.length === 0) {
     const notFinal = notFinalIn(compared)
-    const rest = notFinal === 0 ? '' : `; ${notFinal} payments are not final yet`
+    const payments = notFinal === 1 ? 'payment is' : 'payments are'
+    const rest = notFinal === 0 ? '' : `; ${notFinal} ${payments} not final yet`
     return `${[...read, `no differences${rest}`].join('\n')}\n`
   }
   const table = new Table({
