@@ -16,7 +16,7 @@ const rig = await startRig()
 try {
   await untilAnswerable(rig.url, 'BTC')
   await untilCheckpointed(rig, 'BTC')
-  const { stopMs, surplus, exitCodes, ...sales } = await restartWhileSelling(
+  const { stopMs, surplus, exitCodes, bodies, ...sales } = await restartWhileSelling(
     rig,
     Number(values.restarts),
     (restart) => {
@@ -27,6 +27,7 @@ try {
   const sorted = stopMs.toSorted((one, other) => one - other)
   const failed = exitCodes.filter((code) => code !== 0).length
   console.log(sales)
+  for (const [reply, body] of Object.entries(bodies)) console.log(`${reply}: ${body}`)
   console.log(
     `stop: p50 ${sorted[sorted.length >> 1]?.toFixed(0)} ms, longest ${sorted.at(-1)?.toFixed(0)} ms; ` +
       `${failed} exit codes other than 0; USDC atoms beyond one price for each answer: ${surplus}`,

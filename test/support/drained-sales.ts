@@ -17,7 +17,9 @@ export type DrainedSales = {
   readonly expired: number
   /** By status and code of the problem, or `no_connection`. */
   readonly replies: Readonly<Record<string, number>>
-  /** Replies 5xx other than 503 with Retry-After. */
+  /** The first body of each reply 5xx. */
+  readonly bodies: Readonly<Record<string, string>>
+  /** Replies 5xx that do not state when to send the same payment again, and whether it was charged. */
   readonly unclear: number
   readonly exitCodes: readonly (number | null)[]
   /** Duration of each stop. */
@@ -38,6 +40,7 @@ export async function restartWhileSelling(
   const { address } = rig.chain.accounts.merchant
   const before = await rig.chain.balanceOf(address)
   const replies: Record<string, number> = {}
+  const bodies: Record<string, string> = {}
   let [answered, expired, unclear, isOver] = [0, 0, 0, false]
   const count = (reply: string) => {
     replies[reply] = (replies[reply] ?? 0) + 1
@@ -57,7 +60,10 @@ export async function restartWhileSelling(
         expired += 1
         return
       }
-      if (reply !== null && reply.status >= 500 && !isClear(reply)) unclear += 1
+      if (reply !== null && reply.status >= 500) {
+        bodies[`${reply.status}${codeOf(body)}`] ??= body ?? ''
+        if (!isClear(reply, body)) unclear += 1
+      }
       await pause()
     }
   }
@@ -88,6 +94,7 @@ export async function restartWhileSelling(
     answered,
     expired,
     replies,
+    bodies,
     unclear,
     exitCodes,
     stopMs,
@@ -95,8 +102,12 @@ export async function restartWhileSelling(
   }
 }
 
-function isClear({ status, headers }: Response): boolean {
-  return status === 503 && headers.get('retry-after') !== null
+/** `charged` is null where an earlier call may have charged the payment. */
+function isClear({ status, headers }: Response, body: string | null | undefined): boolean {
+  if (status !== 503 || headers.get('retry-after') === null || typeof body !== 'string')
+    return false
+  const { charged, payment_reusable: isReusable, code, detail } = JSON.parse(body)
+  return (charged === false || charged === null) && isReusable && Boolean(code && detail)
 }
 
 /** Of a problem document, after a space; empty for any other body. */
