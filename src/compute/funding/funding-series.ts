@@ -5,7 +5,7 @@ import type { CoinTracker } from '../market/coin-tracker.ts'
 import { coinTracker } from '../market/coin-tracker.ts'
 import { rate } from '../render/significance.ts'
 import type { SeriesStatistics } from '../statistics/series-statistics.ts'
-import { statisticsOf } from '../statistics/series-statistics.ts'
+import { signsOf, statisticsOf } from '../statistics/series-statistics.ts'
 import { StepRing } from '../statistics/step-ring.ts'
 
 export const DAY_HOURS = 24
@@ -98,16 +98,10 @@ export class FundingSeries implements CoinTracker {
     return {
       lastHour,
       week: this.#week(lastHour),
-      over: statisticsOver(this.#rates(lastHour)),
+      over: statisticsOver((hours) => this.#hours.values(RATE, lastHour - hours + 1, lastHour)),
       monthSpanHours: this.#spanHours(lastHour),
       streak: this.#streak(lastHour),
     }
-  }
-
-  /** Rates of the month, oldest first; NaN for a missing hour. */
-  #rates(lastHour: number): Float64Array {
-    const first = lastHour - MONTH_HOURS + 1
-    return Float64Array.from({ length: MONTH_HOURS }, (_, at) => this.#hours.at(first + at, RATE))
   }
 
   #week(lastHour: number): readonly FundingHour[] {
@@ -147,15 +141,15 @@ export class FundingSeries implements CoinTracker {
 /** Windows of every answer. Others are read once an hour, and caching a week of them would take 200 kB a coin. */
 const KEPT_HOURS: ReadonlySet<number> = new Set([DAY_HOURS, WEEK_HOURS, MONTH_HOURS])
 
-function statisticsOver(rates: Float64Array): (hours: number) => SeriesStatistics {
+/** @param ratesOf known rates of the last hours, oldest first */
+function statisticsOver(
+  ratesOf: (hours: number) => Float64Array,
+): (hours: number) => SeriesStatistics {
   const kept = new Map<number, SeriesStatistics>()
-  const printed = rates.map(rate)
   const computed = (hours: number) => {
-    const newest = (of: Float64Array) =>
-      statisticsOf(of.subarray(of.length - hours).filter((one) => !Number.isNaN(one)))
+    const rates = ratesOf(hours)
     // The signs are of the rates as printed, as for a streak.
-    const { positivePct, flips } = newest(printed)
-    return { ...newest(rates), positivePct, flips }
+    return { ...statisticsOf(rates), ...signsOf(rates.map(rate)) }
   }
   return (hours) => {
     const statistics = kept.get(hours) ?? computed(hours)

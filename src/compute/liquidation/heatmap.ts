@@ -92,7 +92,7 @@ export function distancePct(price: number, currentPrice: number): number {
   return Math.abs(price / currentPrice - 1) * 100
 }
 
-function sideMap(exposure: LiquidationExposure, side: Side, currentPrice: number): SideMap {
+export function sideMap(exposure: LiquidationExposure, side: Side, currentPrice: number): SideMap {
   const sums = sumsOf(exposure, side, currentPrice)
   const zones = exposure.ladder.map((terms, tier) => zoneOf(exposure, side, terms, tier, sums))
   const clusters: Cluster[] = []

@@ -22,6 +22,15 @@ type Ascending = Float64Array | Float32Array
 /** A deviation below this share of the mean is the rounding of equal values. */
 const DEVIATION_SHARE_MIN = 1e-13
 
+/** Share above zero, and changes of sign. */
+export function signsOf(values: Float64Array): Pick<SeriesStatistics, 'positivePct' | 'flips'> {
+  const positive = values.reduce((count, value) => count + (value > 0 ? 1 : 0), 0)
+  return {
+    positivePct: values.length === 0 ? Number.NaN : (100 * positive) / values.length,
+    flips: flipsOf(values),
+  }
+}
+
 export function statisticsOf(values: Float64Array): SeriesStatistics {
   const count = values.length
   const ascending = values.toSorted()
@@ -35,8 +44,7 @@ export function statisticsOf(values: Float64Array): SeriesStatistics {
     max: ascending.at(-1) ?? Number.NaN,
     min: ascending[0] ?? Number.NaN,
     deviation: deviationOf(values, mean),
-    positivePct: count === 0 ? Number.NaN : (100 * (count - countUpTo(ascending, 0))) / count,
-    flips: flipsOf(values),
+    ...signsOf(values),
     ascending,
   }
 }

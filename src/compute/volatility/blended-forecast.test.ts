@@ -35,14 +35,14 @@ describe('blended forecast', () => {
   test('is the geometric mean of both, with the mean of their spreads', () => {
     const closes = clusteredCloses(7, HAR_CLOSES_MAX)
     const [har, ewma] = [harForecast(closes), ewmaForecast(closes)]
-    const blend = blendedForecast(har, closes)
+    const blend = blendedForecast(har, ewma)
     expect(blend?.volatilityPct).toBeCloseTo(
       Math.sqrt((har.volatilityPct ?? 0) * (ewma?.volatilityPct ?? 0)),
       10,
     )
     const harDeviation = (har.outOfSampleErrorPct ?? 0) / 100 / 0.67449
     expect(blend?.logDeviation).toBeCloseTo((harDeviation + (ewma?.logDeviation ?? 0)) / 2, 10)
-    expect(blendedForecast({ ...har, volatilityPct: null }, closes)).toBeNull()
+    expect(blendedForecast({ ...har, volatilityPct: null }, ewma)).toBeNull()
   })
 })
 

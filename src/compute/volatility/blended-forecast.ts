@@ -1,5 +1,4 @@
 import { MEDIAN_DEVIATIONS } from '../statistics/log-normal-quantiles.ts'
-import { ewmaForecast } from './ewma-forecast.ts'
 import type { HarForecast } from './har-forecast.ts'
 import type { SpreadForecast } from './spread-forecast.ts'
 
@@ -15,18 +14,17 @@ export function spreadOfHar({
 /**
  * Geometric mean of HAR and EWMA, which beats both on recorded candles (docs/numbers/track-record.md): HAR reverts to
  * the month, EWMA follows the last day, and neither is right alone.
- * @param closes those that HAR was fitted on
+ * @param ewma of the closes that HAR was fitted on
  * @returns null without either
  */
 export function blendedForecast(
   har: HarForecast,
-  closes: ArrayLike<number>,
+  ewma: SpreadForecast | null,
 ): SpreadForecast | null {
   const one = spreadOfHar(har)
-  const other = one === null ? null : ewmaForecast(closes)
-  if (one === null || other === null) return null
+  if (one === null || ewma === null) return null
   return {
-    volatilityPct: Math.sqrt(one.volatilityPct * other.volatilityPct),
-    logDeviation: (one.logDeviation + other.logDeviation) / 2,
+    volatilityPct: Math.sqrt(one.volatilityPct * ewma.volatilityPct),
+    logDeviation: (one.logDeviation + ewma.logDeviation) / 2,
   }
 }

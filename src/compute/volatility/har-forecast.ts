@@ -1,5 +1,5 @@
 import { timeframeMs } from '../../domain/timeframe.ts'
-import { statisticsOf } from '../statistics/series-statistics.ts'
+import { medianOfSorted } from '../statistics/median.ts'
 import { annualisedVolatilityPct } from './annualised-volatility.ts'
 import { CLOSES_READ } from './hourly-closes.ts'
 import type { HourlyVariance } from './hourly-variance.ts'
@@ -110,14 +110,18 @@ export function rollingForecasts(
 ): RollingForecasts {
   const regression = new LeastSquares(REGRESSORS)
   const forecasts: OriginForecast[] = []
-  const [row, present] = [new Float64Array(REGRESSORS), new Float64Array(REGRESSORS)]
+  /** By hour; null where one of them is unknown or zero. */
+  const rows: (readonly number[] | null)[] = []
   let nextPct: number | null = null
   let fit: LinearFit | null = null
   for (let hour = WEEK_HOURS; hour <= series.hours; hour += 1) {
-    const target = Math.log(meanVariance(series, hour, DAY_HOURS))
-    if (Number.isFinite(target) && readRegressors(series, hour - DAY_HOURS, row))
-      regression.add(row, target)
-    if (regression.rows < ROWS_MIN || !readRegressors(series, hour, present)) continue
+    const logs = regressorsOf(series, hour)
+    const [target] = logs
+    const present = logs.every(Number.isFinite) ? logs : null
+    rows[hour] = present
+    const before = rows[hour - DAY_HOURS] ?? null
+    if (Number.isFinite(target) && before !== null) regression.add(before, target)
+    if (regression.rows < ROWS_MIN || present === null) continue
     const isLast = hour === series.hours
     const realisedPct = dayVolatilityPct(series, hour + DAY_HOURS)
     if (!isLast && !(realisedPct > 0)) continue
@@ -142,18 +146,18 @@ function newestHours(closes: ArrayLike<number>) {
 
 /**
  * Logs of the variance of the day, week and month that end with an hour. Of a series shorter than a month, the month is
- * all of it, at least a week.
- * @returns false if one of them is unknown or zero
+ * all of it.
+ * @param hour from the first week on
  */
-function readRegressors(series: HourlyVariance, hour: number, into: Float64Array): boolean {
-  if (hour < WEEK_HOURS) return false
-  into[0] = Math.log(meanVariance(series, hour, DAY_HOURS))
-  into[1] = Math.log(meanVariance(series, hour, WEEK_HOURS))
-  into[2] = Math.log(meanVariance(series, hour, Math.min(hour, MONTH_HOURS)))
-  return into.every(Number.isFinite)
+function regressorsOf(series: HourlyVariance, hour: number): [number, number, number] {
+  return [
+    Math.log(meanVariance(series, hour, DAY_HOURS)),
+    Math.log(meanVariance(series, hour, WEEK_HOURS)),
+    Math.log(meanVariance(series, hour, Math.min(hour, MONTH_HOURS))),
+  ]
 }
 
-function predicted({ intercept, slopes }: LinearFit, values: Float64Array): number {
+function predicted({ intercept, slopes }: LinearFit, values: ArrayLike<number>): number {
   let sum = intercept
   for (let at = 0; at < values.length; at += 1)
     sum += (slopes[at] as number) * (values[at] as number)
@@ -173,12 +177,10 @@ function medianErrorPct(
   forecasts: readonly OriginForecast[],
   read: (origin: OriginForecast) => number,
 ): number {
-  return statisticsOf(
-    Float64Array.from(
-      forecasts,
-      (origin) => (100 * Math.abs(read(origin) - origin.realisedPct)) / origin.realisedPct,
-    ),
-  ).median
+  const errors = forecasts.map(
+    (origin) => (100 * Math.abs(read(origin) - origin.realisedPct)) / origin.realisedPct,
+  )
+  return medianOfSorted(Float64Array.from(errors).sort())
 }
 
 function finiteOrNull(value: number): number | null {

@@ -34,8 +34,8 @@ class HourlyForecasts implements CoinTracker {
       (_, at) => closes.close(newestHour - CLOSES_READ + 1 + at),
     )
     const forecast = harForecast(known)
-    const blend = blendedForecast(forecast, known)
     const ewma = ewmaForecast(known)
+    const blend = blendedForecast(forecast, ewma)
     this.#held = { revision, rank: volatilityRank(known), forecast, blend, ewma }
     return this.#held
   }

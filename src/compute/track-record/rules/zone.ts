@@ -1,6 +1,6 @@
 import type { RuleId } from '../../../domain/track-record.ts'
 import { hourlyAtrPct } from '../../liquidation/cascade.ts'
-import { heatmapOf } from '../../liquidation/heatmap.ts'
+import { sideMap } from '../../liquidation/heatmap.ts'
 import { liquidationCoverage } from '../../liquidation/liquidation-coverage.ts'
 import { LiquidationExposure } from '../../liquidation/liquidation-exposure.ts'
 import { realisedLiquidations } from '../../liquidation/realised-liquidations.ts'
@@ -155,9 +155,8 @@ function levelsOf({ coin }: Moment, item: number): Levels | null {
   const current = coin.midPrice
   if (exposure === null || atrPct === null || !(current > 0)) return null
   const deviation = dayDeviation(atrPct)
-  const map = heatmapOf(exposure, current)
-  const [side, { clusters }] =
-    item % 2 === 0 ? ([-1, map.long] as const) : ([1, map.short] as const)
+  const [side, of] = item % 2 === 0 ? ([-1, 'long'] as const) : ([1, 'short'] as const)
+  const { clusters } = sideMap(exposure, of, current)
   const deviationsOf = (price: number) => (side * Math.log(price / current)) / deviation
   const near = clusters.filter(({ price }) => {
     const deviations = deviationsOf(price)
