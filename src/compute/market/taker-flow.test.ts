@@ -67,8 +67,8 @@ describe('taker flow', () => {
     expect(flow.volume(START_MS + 1)).toMatchObject({ buyUsd: 0, sellUsd: 200, steps: 1 })
   })
 
-  test('marks four hours as incomplete after a gap, also across a restart', () => {
-    const flow = flowOf([trade(START_MS, 'buy', 5)])
+  test('is incomplete for four hours after a gap, also across a restart', () => {
+    const flow = flowOf([trade(START_MS - WINDOW_MS, 'buy', 5), trade(START_MS, 'buy', 5)])
     expect(flow.volume(START_MS).isWhole).toBe(true)
     flow.apply(gapUntil(START_MS + 60_000))
     const restored = new TakerFlow()
@@ -78,6 +78,21 @@ describe('taker flow', () => {
       expect(one.volume(START_MS + WINDOW_MS - 1).isWhole).toBe(false)
       expect(one.volume(START_MS + WINDOW_MS).isWhole).toBe(true)
     }
+  })
+
+  test('is incomplete for four hours after the first known trade, also across a restart', () => {
+    const flow = flowOf([trade(START_MS + 1_000, 'buy', 5), trade(START_MS, 'buy', 5)])
+    const restored = new TakerFlow()
+    restored.restore(flow.save())
+    for (const one of [flow, restored]) {
+      expect(one.volume(START_MS + 3_600_000)).toMatchObject({ steps: 1, isWhole: false })
+      expect(one.volume(START_MS + WINDOW_MS - 1).isWhole).toBe(false)
+      expect(one.volume(START_MS + WINDOW_MS).isWhole).toBe(true)
+    }
+  })
+
+  test('of a coin that never traded is complete', () => {
+    expect(flowOf([]).volume(START_MS)).toMatchObject({ steps: 0, isWhole: true })
   })
 
   test.each([

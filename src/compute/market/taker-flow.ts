@@ -20,7 +20,7 @@ export type TakerVolume = {
   readonly sellUsd: number
   /** Five-minute steps of the window with a trade, of 48. */
   readonly steps: number
-  /** False where trades of the window were lost, so the sums are too low. */
+  /** False where trades of the window were lost or are older than the first known one, so the sums are too low. */
   readonly isWhole: boolean
 }
 
@@ -33,6 +33,8 @@ export class TakerFlow implements CoinTracker {
   #countedUntilMs = Number.NEGATIVE_INFINITY
   /** End of the newest gap. */
   #lostUntilMs = Number.NEGATIVE_INFINITY
+  /** Time of the first known trade: those before the start of the service are unknown. */
+  #firstTradeMs = Number.POSITIVE_INFINITY
 
   /** Time of the newest counted trade; NaN before any. */
   get newestTradeMs(): number {
@@ -50,7 +52,7 @@ export class TakerFlow implements CoinTracker {
       sellUsd += this.#volumes.at(step, SELL_USD)
       steps += 1
     }
-    return { buyUsd, sellUsd, steps, isWhole: this.#lostUntilMs < first * STEP_MS }
+    return { buyUsd, sellUsd, steps, isWhole: this.#unknownUntilMs < first * STEP_MS }
   }
 
   apply(event: CoinEvent): void {
@@ -69,7 +71,7 @@ export class TakerFlow implements CoinTracker {
       if (this.#volumes.has(step))
         rows.push(step, this.#volumes.at(step, BUY_USD), this.#volumes.at(step, SELL_USD))
     }
-    const header = [LAYOUT, this.#newestTradeMs, this.#countedUntilMs, this.#lostUntilMs]
+    const header = [LAYOUT, this.#newestTradeMs, this.#countedUntilMs, this.#unknownUntilMs]
     return joinSections([header, rows])
   }
 
@@ -82,14 +84,22 @@ export class TakerFlow implements CoinTracker {
     // The venue repeats these trades after a reconnection.
     this.#countedUntilMs = Math.max(this.#newestTradeMs, header[2] as number)
     this.#lostUntilMs = header[3] as number
+    if (Number.isFinite(this.#newestTradeMs)) this.#firstTradeMs = Number.NEGATIVE_INFINITY
     for (let at = 0; at < rows.length; at += ROW_FIELDS)
       this.#volumes.set(rows[at] as number, [...rows.subarray(at + 1, at + ROW_FIELDS)])
     return true
   }
 
+  /** A coin without any trade lacks none. */
+  get #unknownUntilMs(): number {
+    const isTraded = Number.isFinite(this.#firstTradeMs)
+    return isTraded ? Math.max(this.#lostUntilMs, this.#firstTradeMs) : this.#lostUntilMs
+  }
+
   #trade({ timeExchangeMs: timeMs, takerSide, price, sizeBase }: TradeEvent): void {
     if (timeMs <= this.#countedUntilMs) return
     this.#newestTradeMs = Math.max(this.#newestTradeMs, timeMs)
+    this.#firstTradeMs = Math.min(this.#firstTradeMs, timeMs)
     const usd = price * sizeBase
     this.#volumes.add(this.#volumes.stepOf(timeMs), takerSide === 'buy' ? [usd, 0] : [0, usd])
   }
