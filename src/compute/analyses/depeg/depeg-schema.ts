@@ -27,7 +27,8 @@ const directions = ['discount', 'premium', 'none'] as const
 const Bps = (description: string) => number(`${description}, basis points.`)
 const AtLeast0Bps = (description: string) => nonNegative(`${description}, basis points.`)
 const Usd = (description: string) => nonNegative(`${description}, USD.`)
-const WindowHours = count('From the first recorded hour until now, hours.')
+const N = count('Number of minutes with data.')
+const WindowHours = nonNegative('Hours with data: n / 60.')
 
 export const DepegAnswer = Type.Object({
   asset: Type.Literal('USDC'),
@@ -160,8 +161,11 @@ export const DepegAnswer = Type.Object({
     { description: 'All sources received, used or not; at most 48.' },
   ),
   trend: Type.Object({
-    max_abs_deviation_bps_1h: AtLeast0Bps('Largest deviation of the last hour'),
-    max_abs_deviation_bps_24h: AtLeast0Bps('Largest deviation of the last 24 h'),
+    max_abs_deviation_bps_1h: AtLeast0Bps('Largest recorded deviation of the last hour'),
+    max_abs_deviation_bps_24h: AtLeast0Bps(
+      'Largest recorded deviation of the last 24 h; range_24h.n counts its minutes',
+    ),
+    n_1h: count('Number of minutes with data in the last hour.'),
     slope_bps_per_hour: nullable(
       number(
         'Slope of price_usd, least squares over the minutes of the last hour, basis points; null below 30 minutes.',
@@ -172,6 +176,7 @@ export const DepegAnswer = Type.Object({
     low_usd: Usd('Lowest price_usd'),
     high_usd: Usd('Highest price_usd'),
     max_deviation_bps: Bps('Signed deviation of low_usd or high_usd, the larger in absolute value'),
+    n: N,
     window_hours: WindowHours,
   }),
   history: Type.Object(
@@ -180,7 +185,7 @@ export const DepegAnswer = Type.Object({
         number('Distance of price_usd from the mean, in population standard deviations.'),
       ),
       percentile: nullable(percentage('Percentile rank of price_usd, 0 to 100.')),
-      n: count('Number of minutes with data.'),
+      n: N,
       window_hours: WindowHours,
     },
     {

@@ -234,13 +234,33 @@ describe('/depeg', () => {
     const at = (minutes: number) => answer([[remembered(minutes), ...calm]]).body
     const short = at(1_000)
     expect(short.history).toMatchObject({ zscore: null, percentile: null, n: 1_001 })
-    expect(short.history.window_hours).toBe(17)
+    expect(short.history.window_hours).toBe(16.683)
     const long = at(2_000)
-    expect(long.history).toMatchObject({ n: 2_001, window_hours: 34 })
+    expect(long.history).toMatchObject({ n: 2_001, window_hours: 33.35 })
     // Half of the minutes are at 0.9999 and half at 1.0001: now is between them.
     expect(long.history.percentile).toBeCloseTo(50, 1)
     expect(long.history.zscore).toBeCloseTo(0, 2)
-    expect(long.range_24h.window_hours).toBe(24)
+  })
+
+  test('windows count the minutes with data, not those of an outage', () => {
+    const minutesAgo = [1_430, 1_429, 90, 30, 5]
+    const rows = minutesAgo.map((ago) => ({ timeMs: MINUTE_NOW_MS - ago * MINUTE_MS, value: 1 }))
+    const series = ['depeg/price', 'depeg/low', 'depeg/high'].map((name) => history(name, rows))
+    const { body } = answer([[...series, ...calm]])
+    expect(body.trend.n_1h).toBe(3)
+    expect(body.range_24h).toMatchObject({ n: 6, window_hours: 0.1 })
+    expect(body.history).toMatchObject({ n: 6, window_hours: 0.1 })
+  })
+
+  test('a window has no more minutes than its length', () => {
+    const rows = Array.from({ length: 1_500 }, (_, at) => ({
+      timeMs: MINUTE_NOW_MS - at * MINUTE_MS,
+      value: 1,
+    }))
+    const series = ['depeg/price', 'depeg/low', 'depeg/high'].map((name) => history(name, rows))
+    const { body } = answer([[...series, ...calm]])
+    expect(body.trend.n_1h).toBe(60)
+    expect(body.range_24h).toMatchObject({ n: 1_440, window_hours: 24 })
   })
 
   test('the z-score has no finer digits than its minutes support', () => {

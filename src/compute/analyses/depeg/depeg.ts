@@ -224,10 +224,7 @@ function plausible(value: number, round: (value: number) => number): number | nu
   return Number.isFinite(value) && value >= 0 ? round(value) : null
 }
 
-function historyMembers(
-  { pricesUsd, windowHours, dayHours, day, hour, recentUsd }: PegHistory,
-  peg: PegPrice,
-) {
+function historyMembers({ pricesUsd, day, hour, recentUsd }: PegHistory, peg: PegPrice) {
   const low = deviationBpsOf(day.lowUsd)
   const high = deviationBpsOf(day.highUsd)
   const statistics = pricesUsd.length < HISTORY_MINUTES_MIN ? null : statisticsOf(pricesUsd)
@@ -237,13 +234,15 @@ function historyMembers(
         Math.max(Math.abs(deviationBpsOf(hour.lowUsd)), Math.abs(deviationBpsOf(hour.highUsd))),
       ),
       max_abs_deviation_bps_24h: bps(Math.max(Math.abs(low), Math.abs(high))),
+      n_1h: hour.n,
       slope_bps_per_hour: orNull(slopeBpsPerHour(recentUsd), bps),
     },
     range_24h: {
       low_usd: price(day.lowUsd),
       high_usd: price(day.highUsd),
       max_deviation_bps: bps(Math.abs(low) >= Math.abs(high) ? low : high),
-      window_hours: dayHours,
+      n: day.n,
+      window_hours: hoursOf(day.n),
     },
     history: {
       zscore: orNull(statistics && zScoreOf(statistics, peg.priceUsd), (zscore) =>
@@ -253,9 +252,13 @@ function historyMembers(
         percentOf(rank, pricesUsd.length),
       ),
       n: pricesUsd.length,
-      window_hours: windowHours,
+      window_hours: hoursOf(pricesUsd.length),
     },
   }
+}
+
+function hoursOf(minutes: number): number {
+  return score((minutes * MINUTE_MS) / HOUR_MS)
 }
 
 /** Least-squares slope over the known minutes; NaN for too few. */

@@ -40,18 +40,14 @@ type Supply = {
 /** Recorded minutes of the USDC price. */
 export type PegHistory = {
   readonly pricesUsd: Float64Array
-  /** From the first recorded hour until now; 0 for none. */
-  readonly windowHours: number
-  /** The same within the last 24 hours. */
-  readonly dayHours: number
   readonly day: Range
   readonly hour: Range
   /** The last {@link SLOPE_MINUTES} minutes, oldest first; NaN for a missing one. */
   readonly recentUsd: Float64Array
 }
 
-/** NaN without a price. */
-type Range = { readonly lowUsd: number; readonly highUsd: number }
+/** NaN without a price. `n`: minutes with data. */
+type Range = { readonly lowUsd: number; readonly highUsd: number; readonly n: number }
 
 export function gatherPeg(market: MarketState, nowMs: number): GatheredPeg {
   const { external, log } = market
@@ -80,14 +76,16 @@ function supplyOf(external: MarketState['external'], nowMs: number): Supply | nu
 }
 
 function historyOf(log: MarketState['log'], nowMs: number): PegHistory {
-  const rangeOver = (ms: number): Range => ({
-    lowUsd: extreme(log.values(depegSeries.low, nowMs - ms, nowMs), Math.min),
-    highUsd: extreme(log.values(depegSeries.high, nowMs - ms, nowMs), Math.max),
-  })
+  // Whole minutes, so that a window never has more of them than its length.
+  const over = (series: string, ms: number) =>
+    log.values(series, minuteOf(nowMs) - ms + MINUTE_MS, nowMs)
+  const rangeOver = (ms: number): Range => {
+    const lows = over(depegSeries.low, ms)
+    const highs = over(depegSeries.high, ms)
+    return { lowUsd: extreme(lows, Math.min), highUsd: extreme(highs, Math.max), n: lows.length }
+  }
   return {
-    pricesUsd: log.values(depegSeries.price, nowMs - MEASURE_DAYS_MAX * 24 * HOUR_MS, nowMs),
-    windowHours: windowHours(log, nowMs, MEASURE_DAYS_MAX * 24),
-    dayHours: windowHours(log, nowMs, 24),
+    pricesUsd: over(depegSeries.price, MEASURE_DAYS_MAX * 24 * HOUR_MS),
     day: rangeOver(24 * HOUR_MS),
     hour: rangeOver(HOUR_MS),
     recentUsd: Float64Array.from({ length: SLOPE_MINUTES }, (_, at) =>
@@ -98,15 +96,6 @@ function historyOf(log: MarketState['log'], nowMs: number): PegHistory {
 
 function minuteOf(timeMs: number): number {
   return Math.floor(timeMs / MINUTE_MS) * MINUTE_MS
-}
-
-/** Since the oldest hour with a price. */
-function windowHours(log: MarketState['log'], nowMs: number, hoursMax: number): number {
-  for (let hours = hoursMax; hours > 0; hours -= 1) {
-    const fromMs = nowMs - hours * HOUR_MS
-    if (log.values(depegSeries.price, fromMs, fromMs + HOUR_MS).length > 0) return hours
-  }
-  return 0
 }
 
 /** A loop, because `Math.min(...values)` would pass a day of minutes as arguments. */
