@@ -58,14 +58,21 @@ export function edgesOf(
   })
 }
 
-/** @param scale asset units per venue unit
- * @returns null if one side of the book is empty */
-export function perpSide(quote: BestQuote | null, scale: number): Side | null {
-  if (quote === null || quote.bid === null || quote.ask === null) return null
+/**
+ * @param scale asset units per venue unit
+ * @param usdtUsd price of USDT, which the price of the perpetual follows; null if unknown
+ * @returns null if one side of the book is empty, or without a price of USDT
+ */
+export function perpSide(
+  quote: BestQuote | null,
+  scale: number,
+  usdtUsd: number | null,
+): Side | null {
+  if (quote === null || quote.bid === null || quote.ask === null || usdtUsd === null) return null
   return {
     name: 'venue_perp',
-    bidUsd: quote.bid.price / scale,
-    askUsd: quote.ask.price / scale,
+    bidUsd: (quote.bid.price / scale) * usdtUsd,
+    askUsd: (quote.ask.price / scale) * usdtUsd,
     feeBps: takerFees.takerBps.venue_perp,
     gasBps: 0,
     trades: 2,

@@ -162,10 +162,15 @@ export const CexDexAnswer = Type.Object({
     {
       mid: nullable(Price('Mid price; null without a two-sided quote')),
       mark: Price('Mark price'),
-      oracle: Price('Oracle price of the venue, which follows USDT prices'),
+      oracle: Price('Oracle price of the venue'),
+      usdt_price: nullable(
+        Price(
+          'Price of one USDT, by which edges multiply the prices of venue_perp; null if unknown, and then no edge has venue_perp',
+        ),
+      ),
       funding_next_hour_bps: Bps('Estimated funding rate of the next hour; positive: longs pay'),
     },
-    { description: 'The perpetual of this venue.' },
+    { description: 'The perpetual of this venue, whose prices follow USDT.' },
   ),
   oracle_network: nullable(
     Type.Object({
@@ -185,8 +190,10 @@ export const CexDexAnswer = Type.Object({
   }),
   onchain: Type.Array(Pool, { description: 'Pools, usable and cheapest first, at most eight.' }),
   onchain_total: count('Number of known pools.'),
-  cex_vs_perp_bps: nullable(Bps('(cex_price - perp.mid) / perp.mid; null if perp.mid is')),
-  cex_vs_venue_oracle_bps: Bps('(cex_price - perp.oracle) / perp.oracle'),
+  cex_vs_perp_bps: nullable(
+    Bps('(cex_price - perp.mid) / perp.mid, at 1 USD per USDT; null if perp.mid is'),
+  ),
+  cex_vs_venue_oracle_bps: Bps('(cex_price - perp.oracle) / perp.oracle, at 1 USD per USDT'),
   cex_vs_oracle_network_bps: nullable(
     Bps('cex_price against oracle_network.price; null if oracle_network is'),
   ),

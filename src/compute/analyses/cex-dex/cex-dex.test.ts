@@ -184,6 +184,7 @@ describe('executable edges', () => {
   test('are of the best exchange per direction, net of the fees of both sides', () => {
     const { executable } = read([
       at100,
+      usdt,
       level(100),
       exchangeQuote('kraken', 'BTC', 101, NOW_MS),
       exchangeQuote('binance', 'BTC', 100.9, NOW_MS),
@@ -199,9 +200,31 @@ describe('executable edges', () => {
     expect(executable.edges).toHaveLength(2)
   })
 
+  test('value the perpetual at the price of USDT, which its price follows', () => {
+    const { executable, perp } = read([
+      context('BTC', { oraclePrice: 100 / 0.97 }),
+      exchangeQuote('kraken', 'USDT', 0.97, NOW_MS),
+      level(100 / 0.97),
+      ...exchangesAt(100),
+      network(100),
+    ])
+    expect(perp).toMatchObject({ usdt_price: 0.97 })
+    expect(perp.mid).toBeCloseTo(100 / 0.97, 5)
+    // Both books are 1 or 2 bps wide, and the exchanges 1 bp apart.
+    for (const { gross_bps } of executable.edges) expect(Math.abs(gross_bps)).toBeLessThan(3)
+    expect(executable.best_net_bps).toBeLessThan(0)
+  })
+
+  test('against the perpetual are unknown without a price of USDT', () => {
+    const { executable, perp } = read([at100, level(100), ...exchangesAt(100), network(100)])
+    expect(executable).toMatchObject({ edges: [], best_net_bps: null })
+    expect(perp).toMatchObject({ mid: 100, usdt_price: null })
+  })
+
   test('against the perpetual pay the fees of entry and exit', () => {
     const { executable } = read([
       at100,
+      usdt,
       book('BTC', {
         bids: [{ price: 99.98, sizeBase: 10 }],
         asks: [{ price: 100, sizeBase: 10 }],
@@ -218,7 +241,7 @@ describe('executable edges', () => {
   })
 
   test('of a pool with unknown gas have no net', () => {
-    const events = [at100, level(100), usdc, ...exchangesAt(100), poolOf('BTC', 100, NOW_MS)]
+    const events = [at100, level(100), usdt, usdc, ...exchangesAt(100), poolOf('BTC', 100, NOW_MS)]
     const [, , unknown] = read(events).executable.edges
     expect(unknown).toMatchObject({ buy: 'ethereum/uniswap-v3', gas_bps: null, net_bps: null })
     const chain = {
@@ -238,7 +261,7 @@ describe('executable edges', () => {
   })
 
   test('need a two-sided book of the venue', () => {
-    const { executable, perp } = read([at100, ...exchangesAt(100), network(100)])
+    const { executable, perp } = read([at100, usdt, ...exchangesAt(100), network(100)])
     expect(executable).toMatchObject({ edges: [], best_net_bps: null })
     expect(perp.mid).toBeNull()
   })
@@ -448,6 +471,7 @@ describe('the history of a divergence', () => {
 
 const at100 = context('BTC', { oraclePrice: 100 })
 const usdc = exchangeQuote('kraken', 'USDC', 1, NOW_MS)
+const usdt = exchangeQuote('kraken', 'USDT', 1, NOW_MS)
 
 function network(priceUsd: number, changes = {}): MarketEvent {
   return oraclePrice('pyth-hermes', 'BTC', priceUsd, NOW_MS, changes)

@@ -20,6 +20,7 @@ import { uncovered } from '../../external/oracle-coverage.ts'
 import { oracleTrust } from '../../external/oracle-trust.ts'
 import type { PoolLeg } from '../../external/pool-prices.ts'
 import { POOL_MS_MAX, SWAP_USD } from '../../external/pool-prices.ts'
+import { stableUsd } from '../../external/stable-usd.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import { contextInput, optional } from '../../market/inputs.ts'
 import type { MarketState } from '../../market/market-state.ts'
@@ -98,6 +99,7 @@ export const cexDex: CoinAnalysis = {
       if (typeof reading === 'string') return whyNone(reading, coin, market, nowMs)
       const { day } = market.of(cexDexMeasure).summary(name, dexName(reading.dex), market, nowMs)
       const inputs = inputsOf(reading)
+      const usdtUsd = stableUsd('USDT', market.external, nowMs)?.priceUsd ?? null
       const members = {
         token: name,
         ...builder.memberSlot({ kind: 'requested-coin', member: 'requested_token' }),
@@ -105,9 +107,11 @@ export const cexDex: CoinAnalysis = {
         ...verdict(builder, reading),
         ...watched(builder, reading, name, market),
         depth_usd: depth(reading),
-        ...legs(builder, reading, coin),
+        ...legs(builder, reading, coin, usdtUsd),
         ...versus(reading, coin),
-        executable: executable(edges(reading, coin, market, nowMs)),
+        executable: executable(
+          edges(reading, perpSide(coin.quote, reading.scale, usdtUsd), market, nowMs),
+        ),
         stats_24h: stats(day, reading.divergenceBps),
         interpretation: cexDexInterpretation(name, reading),
         track_record: recordOfCoin(coin, market, shownRules.cexDex),
@@ -210,7 +214,12 @@ function depth({ cex, dex }: CexDexReading) {
   }
 }
 
-function legs(builder: DocumentBuilder, reading: CexDexReading, coin: CoinMarket) {
+function legs(
+  builder: DocumentBuilder,
+  reading: CexDexReading,
+  coin: CoinMarket,
+  usdtUsd: number | null,
+) {
   const { cex, scale, context, pools, choice } = reading
   const used = choice.best
   return {
@@ -224,6 +233,7 @@ function legs(builder: DocumentBuilder, reading: CexDexReading, coin: CoinMarket
       mid: orNull(midOf(coin.quote), price),
       mark: price(context.markPrice),
       oracle: price(context.oraclePrice),
+      usdt_price: orNull(usdtUsd, price),
       // The digits of a rate: the baseline is 0.125.
       funding_next_hour_bps: percent(rate(context.fundingRateHourly) * BPS),
     },
@@ -291,16 +301,16 @@ function versus({ cex, scale, context, choice, dex }: CexDexReading, coin: CoinM
 }
 
 function edges(
-  { cex, dex, scale }: CexDexReading,
-  coin: CoinMarket,
+  { cex, dex }: CexDexReading,
+  perp: ReturnType<typeof perpSide>,
   market: MarketState,
   nowMs: number,
 ): readonly Edge[] {
-  if (dex.source !== 'dex_pool') return edgesOf(cex.used, perpSide(coin.quote, scale), null)
+  if (dex.source !== 'dex_pool') return edgesOf(cex.used, perp, null)
   const chain = market.external.chain(dex.leg.pool.chain)
   const isKnown = chain !== null && nowMs - chain.timeReceivedMs <= POOL_MS_MAX
   const pool = poolSide(dex.leg, isKnown ? chain : null, nativeUsd(chain?.native, market, nowMs))
-  return edgesOf(cex.used, perpSide(coin.quote, scale), pool)
+  return edgesOf(cex.used, perp, pool)
 }
 
 /** Price of the chain's native token by an oracle network, else by the venue's oracle, which is precise enough for gas. */
