@@ -1,6 +1,6 @@
 import type { BasisReading } from '../../external/basis-reading.ts'
 import { triggerOf } from '../../external/source-error.ts'
-import { bps } from '../../render/significance.ts'
+import { bps, price } from '../../render/significance.ts'
 import type { WindowMean } from './window-mean.ts'
 
 /** Two prices further apart in time are not comparable. */
@@ -76,6 +76,13 @@ export function basisInterpretation(
   )
 }
 
+function causeOf({ basisBps, usdt, usdAdjustedBps, band: { totalBps } }: BasisReading): string {
+  const isGone = isBeyond(basisBps, totalBps) && !isBeyond(usdAdjustedBps, totalBps)
+  return usdt !== null && isGone
+    ? `The venue oracle price follows USDT, which is at ${price(usdt.priceUsd)} USD; adjusted for that, the basis is ${bps(usdAdjustedBps)} bps.`
+    : 'Both oracles follow the same exchanges; a persistent gap is more likely a data fault than a price difference.'
+}
+
 function distance(valueBps: number): string {
   return `${bps(Math.abs(valueBps))} bps ${valueBps < 0 ? 'below' : 'above'}`
 }
@@ -83,10 +90,7 @@ function distance(valueBps: number): string {
 export function basisNotes(reading: BasisReading, significantBps: SignificantBasis): string[] {
   const { oracle, choice, skewMs, usdt } = reading
   const notes: string[] = []
-  if (significantBps !== null)
-    notes.push(
-      'Both oracles follow the same exchanges; a persistent gap is more likely a data fault than a price difference.',
-    )
+  if (significantBps !== null) notes.push(causeOf(reading))
   const { triggerBps } = triggerOf(oracle)
   if (triggerBps > 0)
     notes.push(

@@ -128,6 +128,20 @@ describe('/basis', () => {
     expect(at(1)).toMatchObject({ basis_bps: 0, basis_usd_adjusted_bps: 0, usdt_price: 1 })
   })
 
+  test('a basis that is the depeg of USDT is noted as such', () => {
+    const at = (oraclePrice: number) =>
+      read([
+        context('BTC', { oraclePrice }),
+        hermes(100),
+        exchangeQuote('kraken', 'USDT', 0.97, NOW_MS),
+      ]).basis
+    const depegged =
+      'The venue oracle price follows USDT, which is at 0.97 USD; adjusted for that, the basis is 0 bps.'
+    expect(at(100 / 0.97).notes).toContain(depegged)
+    expect(at(100 / 0.97).notes.join()).not.toContain('data fault')
+    expect(at(102 / 0.97).notes.join(), 'still 200 bps').toContain('data fault')
+  })
+
   test('without a USDT price there is no adjusted basis', () => {
     const { basis: measured } = read([context('BTC'), hermes(110)])
     expect(measured).toMatchObject({ basis_usd_adjusted_bps: null, usdt_price: null })
