@@ -129,10 +129,10 @@ export class RecordCell {
       this.#bins[3 * bin + at] = (this.#bins[3 * bin + at] as number) + amount
   }
 
-  /** Whether a day can be closed at this instant by the venue's clock. */
-  isDue(venueMs: number): boolean {
+  /** When the oldest open day can be closed, by the venue's clock; infinite without one. */
+  get dueMs(): number {
     const [oldest] = this.#openDays
-    return oldest !== undefined && this.#closesAtMs(oldest.day) <= venueMs
+    return oldest === undefined ? Number.POSITIVE_INFINITY : this.#closesAtMs(oldest.day)
   }
 
   /** Closes the oldest open day. @param watchedCells number of cells among which this one is watched */

@@ -18,9 +18,10 @@ import type { Baseline } from './baseline.ts'
 import { baselines } from './baseline.ts'
 import { DAY_MS } from './blocks.ts'
 import type { CellKey, RecordCell } from './cell.ts'
+import type { RecordFigures } from './figures.ts'
 import type { RecordStatus } from './status.ts'
 import { recordStatuses } from './status.ts'
-import { trackRecord } from './track-record.ts'
+import { nameOf, trackRecord } from './track-record.ts'
 
 /** `track_record` of an estimate in an answer. */
 export type RecordMember = {
@@ -127,8 +128,8 @@ export function recordOf(
   const key: CellKey = { rule, horizonMs, coinClass }
   const cell = market.of(trackRecord).cell(key)
   if (cell !== undefined && cell.status !== 'measuring') return liveMember(cell)
-  const baseline = baselines.find((one) => isOf(one, key))
-  if (baseline !== undefined) return backtestMember(baseline)
+  const backtest = backtestMembers.get(nameOf(key))
+  if (backtest !== undefined) return backtest
   return cell === undefined ? emptyMember(key) : liveMember(cell)
 }
 
@@ -164,7 +165,19 @@ export function supportedOnly<Value>({ status }: RecordMember, value: Value): Va
   return status === 'supported' ? value : null
 }
 
-function liveMember({ key, status, figures, firstDay }: RecordCell): RecordMember {
+/** By the figures of a cell, which change once a day: members are read for every document. */
+const liveMembers = new WeakMap<RecordFigures, RecordMember>()
+
+function liveMember(cell: RecordCell): RecordMember {
+  const known = liveMembers.get(cell.figures)
+  // A change of status rests on the same figures.
+  if (known?.status === cell.status) return known
+  const member = newLiveMember(cell)
+  liveMembers.set(cell.figures, member)
+  return member
+}
+
+function newLiveMember({ key, status, figures, firstDay }: RecordCell): RecordMember {
   return {
     ...headOf(key),
     ...rateOf(key.rule, figures.rate),
@@ -213,15 +226,12 @@ function headOf({ rule, horizonMs }: RecordedRule) {
   return { rule, horizon_hours: horizonMs / HOUR_MS }
 }
 
-function isOf(one: CellKey, other: CellKey): boolean {
-  return (
-    one.rule === other.rule &&
-    one.horizonMs === other.horizonMs &&
-    one.coinClass === other.coinClass
-  )
-}
-
 /** UTC date of a day since the Unix epoch. */
 export function isoDay(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
+
+/** By the name of their cell. */
+const backtestMembers: ReadonlyMap<string, RecordMember> = new Map(
+  baselines.map((baseline) => [nameOf(baseline), backtestMember(baseline)]),
+)

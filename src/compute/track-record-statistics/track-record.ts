@@ -20,6 +20,8 @@ const DEAD_AFTER_MS = 30 * DAY_MS
 export class TrackRecord implements MarketTracker {
   readonly #cells = new Map<string, RecordCell>()
   readonly #watchedCellsMin: number
+  /** When the next day of any cell can be closed: few advances of the market close one. */
+  #dueMs = Number.POSITIVE_INFINITY
 
   /** @param watchedCellsMin number of cells of which the claims are a part; the evidence for a status grows with it */
   constructor(watchedCellsMin = 0) {
@@ -36,17 +38,25 @@ export class TrackRecord implements MarketTracker {
   }
 
   resolved(claim: ResolvedClaim): void {
-    this.#cell(claim, claim.statement.form, claim.madeAtMs)?.resolved(claim)
+    const cell = this.#cell(claim, claim.statement.form, claim.madeAtMs)
+    cell?.resolved(claim)
+    this.#note(cell)
   }
 
   /** An occasion on which a rule makes no claim, such as a neutral bias. Not counted before its first claim. */
   abstained(key: CellKey, atMs: number): void {
-    this.cell(key)?.abstained(atMs)
+    const cell = this.cell(key)
+    cell?.abstained(atMs)
+    this.#note(cell)
   }
 
   advance({ venueMs }: Pick<MarketState, 'venueMs'>): void {
-    for (const cell of this.#cells.values())
-      while (cell.isDue(venueMs)) cell.closeDay(this.watchedCells)
+    if (!(venueMs >= this.#dueMs)) return
+    this.#dueMs = Number.POSITIVE_INFINITY
+    for (const cell of this.#cells.values()) {
+      while (cell.dueMs <= venueMs) cell.closeDay(this.watchedCells)
+      this.#note(cell)
+    }
   }
 
   /** undefined before the first claim. */
@@ -69,8 +79,17 @@ export class TrackRecord implements MarketTracker {
     const cells = sections.map((section) => RecordCell.restore(section))
     if (cells.includes(null)) return false
     this.#cells.clear()
-    for (const cell of cells) if (cell !== null) this.#cells.set(nameOf(cell.key), cell)
+    this.#dueMs = Number.POSITIVE_INFINITY
+    for (const cell of cells) {
+      if (cell === null) continue
+      this.#cells.set(nameOf(cell.key), cell)
+      this.#note(cell)
+    }
     return true
+  }
+
+  #note(cell: RecordCell | undefined): void {
+    if (cell !== undefined) this.#dueMs = Math.min(this.#dueMs, cell.dueMs)
   }
 
   #cell(key: CellKey, form: Form, atMs: number): RecordCell | undefined {
@@ -96,6 +115,6 @@ export function isDead({ newestMadeMs }: Pick<RecordCell, 'newestMadeMs'>, nowMs
   return nowMs - newestMadeMs > DEAD_AFTER_MS
 }
 
-function nameOf({ rule, horizonMs, coinClass }: CellKey): string {
+export function nameOf({ rule, horizonMs, coinClass }: CellKey): string {
   return `${rule} ${horizonMs} ${coinClass}`
 }
