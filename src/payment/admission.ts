@@ -8,7 +8,6 @@ import { readLedger, unknownIfUnreadable } from './ledger/ledger-read.ts'
 import type { NodePermit } from './node-budget.ts'
 import type { NodeGate } from './node-gate.ts'
 import { MalformedPayment } from './payload.ts'
-import type { Payment } from './payment.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment, ReadPayment } from './presented-payment.ts'
@@ -120,9 +119,11 @@ export class Admission {
         return responses.invalid(request, terms, rejected, payer)
       }
     }
-    const limited = await this.#limited(request, presented.payment)
-    if (limited !== null) return limited
-    if (presented.payment.operation !== undefined) return { ...presented, inFlight: null, permit }
+    const { limitedAs = payer } = presented.payment
+    const hit = await failures.walletLimit(limitedAs)
+    if (hit !== null) return responses.limitHit(request, hit)
+    if (presented.payment.operation !== undefined)
+      return (await this.#counted(request, limitedAs)) ?? { ...presented, inFlight: null, permit }
 
     const stored = await answers.stored(presented)
     const isIdentifierStored = await this.#isIdentifierStored(presented)
@@ -140,7 +141,11 @@ export class Admission {
     if (inFlightPayments.full) return tooManyInFlight(request)
     const inFlight = inFlightPayments.open(presented.id, purchaseOf(presented, clock.nowMs()))
     this.#track(presented, inFlight)
-    return { ...presented, inFlight, permit, rejection: invalid }
+    // Copies of a payment are one call of its wallet.
+    const limited = await this.#counted(request, limitedAs)
+    if (limited === null) return { ...presented, inFlight, permit, rejection: invalid }
+    inFlight.close(limited)
+    return limited
   }
 
   async #malformed(
@@ -154,14 +159,10 @@ export class Admission {
     return malformed(request, message)
   }
 
-  async #limited(
-    request: FastifyRequest,
-    { payer, limitedAs = payer }: Payment,
-  ): Promise<BufferedResponse | null> {
-    const { failures, responses, wallets } = this.#options
-    const hit = await failures.walletLimit(limitedAs)
-    if (hit !== null) return responses.limitHit(request, hit)
-    const allowance = await wallets.take(limitedAs)
+  /** Counts a call of a wallet. @returns the response if there were too many */
+  async #counted(request: FastifyRequest, wallet: string): Promise<BufferedResponse | null> {
+    const { responses, wallets } = this.#options
+    const allowance = await wallets.take(wallet)
     return allowance.allowed ? null : responses.limited(request, wallets, allowance)
   }
 

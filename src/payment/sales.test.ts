@@ -17,6 +17,7 @@ import { PRICE, startPaidHost } from './testing/paid-host.ts'
 const payTo = '0x00000000000000000000000000000000000000A1'
 const NOW_MS = Date.UTC(2026, 0, 1)
 const TRANSACTION = `0x${'12'.repeat(32)}`
+const NONCE_USED = 'invalid_exact_evm_nonce_already_used'
 
 const header = encodedPayment(
   await signedPayload(newBuyer(), { amount: 20_000n, payTo, nowMs: NOW_MS }),
@@ -77,9 +78,7 @@ class NonceOnChain implements Facilitator {
   async verify(): Promise<Verification> {
     if (this.trouble?.verify === 'throws') throw new Error('verify broke')
     if (this.trouble?.verify === 'unreachable') return { kind: 'unreachable', reason: 'down' }
-    return this.transfers > 0
-      ? { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
-      : { kind: 'valid' }
+    return this.transfers > 0 ? { kind: 'invalid', reason: NONCE_USED } : { kind: 'valid' }
   }
 
   async settle(): Promise<Settlement> {
@@ -125,9 +124,39 @@ test('a known payer whose authorizations were used elsewhere is limited like a n
     const payload = await signedPayload(buyer, { amount: PRICE, payTo, nowMs: NOW_MS })
     const headers = { 'payment-signature': encodedPayment(payload) }
     statuses.push((await host.app.inject({ url: '/pulse/BTC', headers })).statusCode)
-    verification = { kind: 'invalid', reason: 'invalid_exact_evm_nonce_already_used' }
+    verification = { kind: 'invalid', reason: NONCE_USED }
   }
   expect(statuses, 'the third takes a place of its address').toEqual([200, 409, 429])
+})
+
+test('an authorization that was used elsewhere uses none of the sales of its wallet, whoever presents it', async () => {
+  const buyer = newBuyer()
+  let verification: Verification = { kind: 'invalid', reason: NONCE_USED }
+  const facilitator = {
+    verify: async () => verification,
+    settle: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
+    outcome: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
+  }
+  const host = await startPaidHost({
+    ...{ payTo, facilitator, clock: new ManualClock(NOW_MS) },
+    limits: { paidCallsPerWalletPerMinute: 2 },
+  })
+  onTestFinished(() => host.close())
+  const signed = async () =>
+    encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo, nowMs: NOW_MS }))
+  const present = async (payment: string, remoteAddress: string) => {
+    const headers = { 'payment-signature': payment }
+    return (await host.app.inject({ url: '/pulse/BTC', headers, remoteAddress })).statusCode
+  }
+  const onChain = await signed()
+  const strangers = ['203.0.113.1', '203.0.113.2', '203.0.113.3']
+  for (const stranger of strangers) expect(await present(onChain, stranger)).toBe(409)
+  const atOnce = strangers.map((stranger) => present(onChain, stranger))
+  expect(await Promise.all(atOnce)).toEqual([409, 409, 409])
+  verification = { kind: 'valid' }
+  expect(await present(await signed(), '198.51.100.1')).toBe(200)
+  expect(await present(await signed(), '198.51.100.1')).toBe(200)
+  expect(await present(await signed(), '198.51.100.1'), 'its own sales count').toBe(429)
 })
 
 test('a sale reads its payment from the ledger twice', async () => {

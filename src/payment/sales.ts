@@ -13,6 +13,7 @@ import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { PresentedPayment } from './presented-payment.ts'
 import type { PurchasedAnswers } from './purchased-answers.ts'
+import type { RateLimit } from './rate-limit.ts'
 import {
   answerTimedOut,
   chargedBefore,
@@ -30,6 +31,8 @@ export type SalesOptions = {
   readonly ledger: Ledger
   readonly clock: Clock
   readonly failures: FailedPayments
+  /** Paid calls of one wallet. */
+  readonly wallets: RateLimit
   readonly nodeGate: NodeGate
   readonly answers: PurchasedAnswers
   readonly responses: PaymentResponses
@@ -67,7 +70,7 @@ export class Sales {
     request: FastifyRequest,
     { permit, rejection, ...presented }: Reservation,
   ): Promise<Sale | BufferedResponse> {
-    const { answers, clock, emit, failures, ledger, nodeGate, responses, coordinator } =
+    const { answers, clock, emit, failures, ledger, nodeGate, responses, coordinator, wallets } =
       this.#options
     const { inFlight, key } = presented
     let refusal: BufferedResponse
@@ -95,6 +98,7 @@ export class Sales {
       if (verdict.kind === 'unavailable') permit.unanswered()
       if (isForeign) {
         await failures.noteUsed(key.payer)
+        await wallets.giveBack(presented.payment.limitedAs ?? key.payer)
         refusal = answers.paymentReused(request, presented)
       } else if (verdict.kind === 'valid' || verdict.kind === 'paid') {
         emit(request, { kind: 'verified', payer: key.payer, tookMs: clock.nowMs() - beganMs })
