@@ -94,7 +94,7 @@ function descriptionOf(contract: AnalysisContract, { isFree = false }: OfferOpti
     : 'each input within its age limit, else 503.'
   const cost = isFree
     ? 'free on this service.'
-    : `${usdcDecimal(priceUsdcAtomic)} USDC per call over x402; errors are not charged.`
+    : `${usdcDecimal(priceUsdcAtomic)} USDC per call; errors are not charged.`
   return [
     `Use when ${guide.useWhen}`,
     `Do not use when ${guide.notWhen}`,
