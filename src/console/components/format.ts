@@ -73,9 +73,9 @@ export function duration(ms: Maybe): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-/** Local date and time to the minute. */
+/** Local date and time to the minute, such as `27 Nov 2026, 16:00`. */
 export function instant(ms: number): string {
-  return new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' }).format(ms)
+  return new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' }).format(ms)
 }
 
 /** Local time of day with the day, such as `27 Nov, 16:00`. */
