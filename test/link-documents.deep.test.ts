@@ -3,6 +3,8 @@ import { describe, expect } from 'vitest'
 import { viewsOf, WHOLE_MARKET } from '../src/domain/document.ts'
 import { packDocument } from '../src/domain/packed-document.ts'
 import { joined } from '../src/link/broker/broker.ts'
+import { ByteWriter } from '../src/link/broker/byte-writer.ts'
+import { carriedFrom } from '../src/link/broker/carried-document.ts'
 import { decodeFrame, FrameEncoder } from '../src/link/broker/frame.ts'
 import { FrameReceiver } from '../src/link/broker/frame-receiver.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
@@ -13,9 +15,12 @@ import { standingMarket } from './support/discovery-gateway.ts'
 const { engine } = standingMarket()
 const subjects = [...engine.coins(), WHOLE_MARKET]
 const encoder = new FrameEncoder()
+const scratch = new ByteWriter()
 
 function frameOf(subject: string): Uint8Array {
-  const documents = engine.documentsOf(subject).map(packDocument)
+  const documents = engine
+    .documentsOf(subject)
+    .map((document) => carriedFrom(packDocument(document), undefined, scratch))
   const total = documents.length + documents.filter(({ end }) => end !== undefined).length
   return joined(
     encoder.encode({

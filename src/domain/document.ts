@@ -23,6 +23,8 @@ export type Document = {
   readonly views: Readonly<Record<string, View>>
   /** Further views with the keys 1, 2 and so on; read by {@link viewOf}. */
   readonly numbered?: NumberedViews | undefined
+  /** Of a document whose views are read when they are needed; ask `hasAnswerIn` of `packed-document.ts`. */
+  hasAnswerIn?(view: string): boolean
 }
 
 /** Hundreds of views that differ in a few byte ranges. As objects they would dominate the cost of the message. */

@@ -44,6 +44,11 @@ export class ByteWriter {
   /** With the length in front. */
   bytes(value: Uint8Array): void {
     this.u32(value.length)
+    this.append(value)
+  }
+
+  /** Without the length. */
+  append(value: Uint8Array): void {
     this.#reserve(value.length)
     this.#buffer.set(value, this.#length)
     this.#length += value.length

@@ -1,16 +1,19 @@
 import type { DocumentKey } from '../../domain/document.ts'
-import { PackedDocument } from '../../domain/packed-document.ts'
+import type { PackedDocument } from '../../domain/packed-document.ts'
+import { answeredLineOf } from '../../domain/packed-document.ts'
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
+import { contentOf } from './document-content.ts'
+import type { Mirrored } from './mirrored-document.ts'
+import { MirroredDocument } from './mirrored-document.ts'
 
 /**
  * A document as it travels. Its end outlives many versions, so it has a part of its own; `held`: the receiver has it from
  * an earlier version.
  */
-export type CarriedDocument = Pick<
-  PackedDocument,
-  'key' | 'version' | 'renderedAtMs' | 'head' | 'facts'
-> & { readonly end: Uint8Array | 'held' | undefined }
+export type CarriedDocument = Omit<Mirrored, 'end'> & {
+  readonly end: Uint8Array | 'held' | undefined
+}
 
 /** `key`: name of the part in the broker. */
 export type DocumentPart = {
@@ -36,8 +39,10 @@ function writeDocument(to: ByteWriter, document: CarriedDocument): void {
   to.f64(document.version)
   to.f64(document.renderedAtMs)
   to.u8(document.end === undefined ? 0 : 1)
-  to.bytes(document.facts)
-  to.bytes(document.head)
+  to.bytes(document.answered)
+  to.u32(document.content.factsLength)
+  to.u32(document.content.length)
+  to.bytes(document.content.bytes)
 }
 
 function writeEnd(to: ByteWriter, key: DocumentKey, end: Uint8Array): void {
@@ -69,27 +74,36 @@ export function carriedDocuments(parts: readonly ByteReader[]): readonly Carried
 function readDocument(from: ByteReader, key: DocumentKey): CarriedDocument {
   const [version, renderedAtMs] = [from.f64(), from.f64()]
   const end = from.u8() === 0 ? undefined : 'held'
-  return { key, version, renderedAtMs, facts: from.bytes(), head: from.bytes(), end }
+  const answered = from.bytes()
+  const content = { factsLength: from.u32(), length: from.u32(), bytes: from.bytes() }
+  return { key, version, renderedAtMs, answered, content, end }
 }
 
 /** @returns null if the end of its bytes is missing */
 export function completedDocument(
   carried: CarriedDocument,
-  before: PackedDocument | undefined,
-): PackedDocument | null {
+  before: MirroredDocument | undefined,
+): MirroredDocument | null {
   const { end } = carried
-  if (end !== 'held') return new PackedDocument({ ...carried, end })
-  return before?.end === undefined ? null : new PackedDocument({ ...carried, end: before.end })
+  if (end !== 'held') return new MirroredDocument({ ...carried, end })
+  return before?.end === undefined ? null : new MirroredDocument({ ...carried, end: before.end })
 }
 
-/** @param earlier end that the receiver has */
+/**
+ * @param earlier end that the receiver has
+ * @param scratch is overwritten
+ */
 export function carriedFrom(
   document: PackedDocument,
   earlier: Uint8Array | undefined,
+  scratch: ByteWriter,
 ): CarriedDocument {
-  const { key, version, renderedAtMs, head, facts, end } = document
+  const { key, version, renderedAtMs, facts, end } = document
   const isHeld = end !== undefined && earlier !== undefined && Buffer.compare(end, earlier) === 0
-  return { key, version, renderedAtMs, head, facts, end: isHeld ? 'held' : end }
+  return {
+    ...{ key, version, renderedAtMs, answered: answeredLineOf(facts) },
+    ...{ content: contentOf(document, scratch), end: isHeld ? 'held' : end },
+  }
 }
 
 function isDocumentKey(text: string): text is DocumentKey {

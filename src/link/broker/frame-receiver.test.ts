@@ -7,7 +7,9 @@ import { packDocument } from '../../domain/packed-document.ts'
 import { EngineReplica } from '../engine-replica.ts'
 import { answeredDocument, HEARTBEAT, membersOf, universeOf } from '../testing/engine-messages.ts'
 import { joined } from './broker.ts'
+import { ByteWriter } from './byte-writer.ts'
 import type { CarriedDocument } from './carried-document.ts'
+import { carriedFrom } from './carried-document.ts'
 import type { CarriedMessage, CarrierFrame } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
 import { FrameReceiver } from './frame-receiver.ts'
@@ -16,6 +18,7 @@ const NOW_MS = 1_000_000
 const HANDOVER_MS = 15_000
 const coins = ['BTC', 'ETH', 'kPEPE'] as const
 const encoder = new FrameEncoder()
+const scratch = new ByteWriter()
 const encoded = (frame: CarrierFrame) => joined(encoder.encode(frame))
 
 const analyses = [0, 1] as const
@@ -86,8 +89,8 @@ const histories = steps.map((all): History => {
       const change = { kind: 'subject', subject, total } as const
       publish(
         subject,
-        { ...change, base, documents: changed },
-        { ...change, base: null, documents: whole },
+        { ...change, base, documents: changed.map(carried) },
+        { ...change, base: null, documents: whole.map(carried) },
       )
       held.set(subject, { base: sequence, documents })
       states.set(subject, (states.get(subject) ?? new Set()).add(textOf(whole)))
@@ -138,7 +141,10 @@ describe('frame receiver', () => {
     const change = (sequence: number, base: number | null, ...documents: PackedDocument[]) =>
       encoded({
         ...{ epoch: 1, sequence },
-        message: { kind: 'subject', subject: 'BTC', base, documents, total: 2 },
+        message: {
+          ...{ kind: 'subject', subject: 'BTC', base, total: 2 },
+          documents: documents.map(carried),
+        },
       })
     const document = (key: DocumentKey, version: number) =>
       packDocument(answeredDocument(key, version, version, `${version}`))
@@ -189,7 +195,7 @@ describe('frame receiver', () => {
     const { replica, receiver } = received()
     const text = () => String(Buffer.from(replica.document('pulse/BTC')?.bytes ?? []))
     const document = (version: number, end: CarriedDocument['end']) => ({
-      ...packDocument(answeredDocument('pulse/BTC', version, version, `${version}`)),
+      ...carried(packDocument(answeredDocument('pulse/BTC', version, version, `${version}`))),
       end,
     })
     const send = (sequence: number, base: number | null, end: CarriedDocument['end'], epoch = 1) =>
@@ -253,6 +259,11 @@ function received() {
   return { replica, receiver, pass, state }
 }
 
+/** With its end. */
+function carried(document: PackedDocument): CarriedDocument {
+  return carriedFrom(document, undefined, scratch)
+}
+
 function textOf(documents: readonly Document[]): string {
   return JSON.stringify(documents.map(({ key, bytes }) => [key, String(bytes)]))
 }
@@ -270,6 +281,6 @@ function listOf(listed: readonly string[]): CarriedMessage {
 function of(subject: string, version: number, renderedAtMs: number): CarriedMessage {
   const key = documentKey(subject === WHOLE_MARKET ? 'regime' : 'pulse', subject)
   const text = JSON.stringify({ subject, version, renderedAtMs })
-  const documents = [packDocument(answeredDocument(key, version, renderedAtMs, text))]
+  const documents = [carried(packDocument(answeredDocument(key, version, renderedAtMs, text)))]
   return { kind: 'subject', subject, base: null, documents, total: 1 }
 }

@@ -1,13 +1,13 @@
 import type { DocumentKey } from '../../domain/document.ts'
 import { WHOLE_MARKET } from '../../domain/document.ts'
 import { tradableOf } from '../../domain/listing.ts'
-import type { PackedDocument } from '../../domain/packed-document.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { FramePosition } from './broker.ts'
 import { isNewer } from './broker.ts'
 import { completedDocument } from './carried-document.ts'
 import type { CarriedMessage, FrameSource, SubjectChange } from './frame.ts'
 import { decodeFrame } from './frame.ts'
+import type { MirroredDocument } from './mirrored-document.ts'
 
 /** A new leader publishes every subject within this time, also the unchanged ones. */
 const HANDOVER_MS = 15_000
@@ -24,7 +24,7 @@ export type Receipt =
   | 'refused'
   | { readonly kind: 'incomplete'; readonly subject: string }
 
-type Documents = ReadonlyMap<DocumentKey, PackedDocument>
+type Documents = ReadonlyMap<DocumentKey, MirroredDocument>
 
 /** All documents are of the same epoch; `later` has the renderings of former leaders that readers get instead. */
 type HeldSubject = FramePosition & { readonly documents: Documents; readonly later: Documents }
@@ -140,7 +140,7 @@ export class FrameReceiver {
    * because the clocks of two machines differ, readers get the later rendering.
    */
   #laterThan(documents: Documents, held: HeldSubject): Documents {
-    const later = new Map<DocumentKey, PackedDocument>()
+    const later = new Map<DocumentKey, MirroredDocument>()
     if (this.#monotonicMs() >= this.#handoverUntilMs) return later
     for (const { key, renderedAtMs } of documents.values()) {
       const before = held.later.get(key) ?? held.documents.get(key)

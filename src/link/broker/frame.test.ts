@@ -16,9 +16,9 @@ const documents: fc.Arbitrary<readonly CarriedDocument[]> = fc.uniqueArray(
     key: fc.stringMatching(/^[a-z-]{1,12}$/).map((analysis) => documentKey(analysis, SUBJECT)),
     version: fc.maxSafeNat(),
     renderedAtMs: fc.double(),
-    head: bytes,
+    answered: bytes,
+    content: fc.record({ factsLength: fc.nat(), length: fc.nat(), bytes }),
     end: fc.oneof(bytes, fc.constant('held' as const), fc.constant(undefined)),
-    facts: bytes,
   }),
   { maxLength: 4, selector: ({ key }) => key },
 )

@@ -8,6 +8,7 @@ import { packDocument } from '../../domain/packed-document.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { EngineMessage, Heartbeat } from '../message.ts'
 import type { Broker, Lease, PublishOutcome } from './broker.ts'
+import { ByteWriter } from './byte-writer.ts'
 import { carriedFrom } from './carried-document.ts'
 import type { CarriedMessage } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
@@ -57,6 +58,7 @@ export type PublisherCounts = Readonly<Record<PublishOutcome | 'failed', number>
 export class Publisher {
   readonly #options: PublisherOptions
   readonly #encoder = new FrameEncoder()
+  readonly #scratch = new ByteWriter()
   readonly #subjects = new Map<string, Subject>()
   readonly #counts = { published: 0, older: 0, incomplete: 0, fenced: 0, failed: 0 }
   #listings: readonly Listing[] | null = null
@@ -261,7 +263,7 @@ export class Publisher {
     const stored = base?.documents ?? new Map<DocumentKey, Stored>()
     const carried = documents
       .filter(({ key, version }) => stored.get(key)?.version !== version)
-      .map((document) => carriedFrom(document, stored.get(document.key)?.end))
+      .map((document) => carriedFrom(document, stored.get(document.key)?.end, this.#scratch))
     return {
       ...{ kind: 'subject', subject: name, documents: carried },
       base: base?.sequence ?? null,
