@@ -381,10 +381,15 @@ describe('an invalid request', () => {
     ...[5, 'x', [null], [5], [['a']], [{}], [{ kind: 'file' }], [{ kind: 'data', data: 5 }]].map(
       (parts) => ({ message: { ...message, parts } }),
     ),
-    ...['messageId', 'role', 'contextId', 'taskId', 'metadata', 'extensions'].flatMap((name) =>
+    ...[
+      ...['messageId', 'role', 'contextId', 'taskId', 'metadata', 'extensions', 'referenceTaskIds'],
+    ].flatMap((name) =>
       [5, null, {}, [5]].map((value) => ({ message: { ...message, [name]: value } })),
     ),
     ...[5, null, []].map((configuration) => ({ message, configuration })),
+    ...['acceptedOutputModes', 'pushNotificationConfig', 'historyLength', 'blocking'].flatMap(
+      (name) => [5, null, {}, [5]].map((value) => ({ message, configuration: { [name]: value } })),
+    ),
     { taskId: 't', pushNotificationConfig: 5 },
   ]
 
