@@ -1,11 +1,14 @@
 // Loaded into every thread of a service that is measured: writes what its isolate holds into a file, every second.
-import { writeFileSync } from 'node:fs'
+import { rmSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { getHeapStatistics } from 'node:v8'
 import { isMainThread, threadId } from 'node:worker_threads'
 
 const folder = new URL(import.meta.url).searchParams.get('folder')
+const file = `${folder}/${threadId}.json`
 const children = []
+// A thread for WAL checkpoints lives for seconds.
+process.once('exit', () => rmSync(file, { force: true }))
 process.on('worker', (worker) => {
   children.push(worker)
   worker.once('exit', () => children.splice(children.indexOf(worker), 1))
@@ -28,7 +31,7 @@ setInterval(async () => {
     isAskable ? children.map((worker) => worker.getHeapStatistics()) : [],
   )
   const ofWorkers = answers.flatMap(({ value }) => (value === undefined ? [] : [ofWorker(value)]))
-  writeFileSync(`${folder}/${threadId}.json`, JSON.stringify([own, ...ofWorkers]))
+  writeFileSync(file, JSON.stringify([own, ...ofWorkers]))
 }, 1_000).unref()
 
 function ofWorker(statistics) {

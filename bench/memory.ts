@@ -241,7 +241,7 @@ function rowsOf(count: number, samples: readonly Sample[]): string[][] {
       ...[mib(part.heapTotal), mib(part.external), ''],
     ]),
     ['', 'code and data of Node and its libraries', last.fileMib.toFixed(0), '', '', '', ''],
-    ['', 'SQLite, compiler, free lists of malloc, stacks', others.toFixed(0), '', '', '', ''],
+    ['', 'documents, SQLite, compiler, free memory, stacks', others.toFixed(0), '', '', '', ''],
   ]
 }
 
