@@ -106,14 +106,16 @@ class NonceOnChain implements Facilitator {
   }
 }
 
+/** Settles everything. @param verification of the moment */
+function verifiedAs(verification: () => Verification): Facilitator {
+  const settled = async () => ({ kind: 'settled', transaction: TRANSACTION }) as const
+  return { verify: async () => verification(), settle: settled, outcome: settled }
+}
+
 test('a known payer whose authorizations were used elsewhere is limited like a new one', async () => {
   const buyer = newBuyer()
   let verification: Verification = { kind: 'valid' }
-  const facilitator = {
-    verify: async () => verification,
-    settle: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
-    outcome: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
-  }
+  const facilitator = verifiedAs(() => verification)
   const host = await startPaidHost({
     ...{ payTo, facilitator, clock: new ManualClock(NOW_MS) },
     limits: { unverifiedPaymentsPerAddressPerMinute: 1 },
@@ -129,14 +131,10 @@ test('a known payer whose authorizations were used elsewhere is limited like a n
   expect(statuses, 'the third takes a place of its address').toEqual([200, 409, 429])
 })
 
-test('an authorization that was used elsewhere uses none of the sales of its wallet, whoever presents it', async () => {
+test('an authorization that was used elsewhere uses none of the sales of its wallet, from any address', async () => {
   const buyer = newBuyer()
   let verification: Verification = { kind: 'invalid', reason: NONCE_USED }
-  const facilitator = {
-    verify: async () => verification,
-    settle: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
-    outcome: async () => ({ kind: 'settled', transaction: TRANSACTION }) as const,
-  }
+  const facilitator = verifiedAs(() => verification)
   const host = await startPaidHost({
     ...{ payTo, facilitator, clock: new ManualClock(NOW_MS) },
     limits: { paidCallsPerWalletPerMinute: 2 },

@@ -60,34 +60,34 @@ const purposes: Readonly<Record<SourceId, Purpose>> = {
   },
 }
 
-type Heard = { status: SourceStatusEvent | null; newest: MarketEvent | null; events: number }
+type Received = { status: SourceStatusEvent | null; newest: MarketEvent | null; events: number }
 
 /** Listens to every source beyond the venue for some seconds, as the service would. */
 export async function checkExternal(
   addresses: ExternalAddresses,
   runtime: ExternalRuntime,
 ): Promise<readonly DoctorFinding[]> {
-  const heard = new Map<SourceId, Heard>()
+  const received = new Map<SourceId, Received>()
   await new Promise<void>((resolve) => {
     const feed = externalFeed(addresses, { assets: () => ASSETS, onNotice: () => {} }, runtime)
     const end = timer(LISTENED_MS, runtime.scheduler)
     feed.pipe(takeUntil(end)).subscribe({
       next: (batch) => {
-        for (const event of batch) note(heard, event)
+        for (const event of batch) note(received, event)
       },
       complete: resolve,
     })
   })
   const nowMs = runtime.scheduler.now()
-  return sourceIds.map((id) => findingOf(id, heard.get(id), nowMs))
+  return sourceIds.map((id) => findingOf(id, received.get(id), nowMs))
 }
 
-function note(heard: Map<SourceId, Heard>, event: MarketEvent): void {
+function note(received: Map<SourceId, Received>, event: MarketEvent): void {
   if (!isExternal(event)) return
   const source = event.kind === 'source-status' ? event.source : sourceOf(event)
   if (source === null) return
-  const known = heard.get(source) ?? { status: null, newest: null, events: 0 }
-  heard.set(source, known)
+  const known = received.get(source) ?? { status: null, newest: null, events: 0 }
+  received.set(source, known)
   if (event.kind === 'source-status') known.status = event
   else {
     known.events += 1
@@ -95,11 +95,11 @@ function note(heard: Map<SourceId, Heard>, event: MarketEvent): void {
   }
 }
 
-function findingOf(id: SourceId, heard: Heard | undefined, nowMs: number): DoctorFinding {
+function findingOf(id: SourceId, received: Received | undefined, nowMs: number): DoctorFinding {
   const check = `source ${id}`
   const { use, without } = purposes[id]
-  if (heard === undefined) return warn(check, `turned off; ${use}`, without)
-  const { status, newest, events } = heard
+  if (received === undefined) return warn(check, `turned off; ${use}`, without)
+  const { status, newest, events } = received
   const state = status?.state ?? 'up'
   if (newest !== null && (state === 'up' || state === 'degraded')) {
     const ageS = Math.max(0, (nowMs - newest.timeExchangeMs) / 1_000)
