@@ -28,6 +28,14 @@ describe('measure log', () => {
     log.record('gap', at(13), 2)
     expect([...log.values('gap', at(9), at(14))]).toEqual([1, 2])
     expect(log.near('gap', at(12), 0)).toBeNaN()
+    expect([...log.minutes('gap', at(13) + 59_999, 5)]).toEqual([
+      Number.NaN,
+      1,
+      Number.NaN,
+      Number.NaN,
+      2,
+    ])
+    expect([...log.minutes('other', at(13), 2)]).toEqual([Number.NaN, Number.NaN])
   })
 
   test.each([

@@ -55,6 +55,13 @@ export class MeasureLog {
     return ring.values(0, ...stepsOf(ring, fromMs, untilMs))
   }
 
+  /** Values of the last `count` minutes, the one of an instant included, oldest first; NaN where missing. */
+  minutes(series: string, nowMs: number, count: number): Float64Array {
+    const ring = this.#series.get(series)
+    if (ring === undefined) return new Float64Array(count).fill(Number.NaN)
+    return ring.upTo(0, ring.stepOf(nowMs), count)
+  }
+
   /** Rank of a value among those of {@link values}, 0 to 100, ties counted half; NaN for none. */
   percentile(series: string, fromMs: number, untilMs: number, value: number): number {
     const ring = this.#series.get(series)

@@ -103,6 +103,13 @@ export class StepRing {
     return values.subarray(0, count)
   }
 
+  /** Values of one field of the `count` steps up to one, oldest first; NaN for a missing row. */
+  upTo(field: number, toStep: number, count: number): Float64Array {
+    const values = new Float64Array(count)
+    for (let at = 0; at < count; at += 1) values[at] = this.at(toStep - count + 1 + at, field)
+    return values
+  }
+
   /**
    * Rank of a value among those of one field from one step to another, both included, as `percentileOf`. NaN for none.
    * A loop over the slots, because a sorted copy would be as large as the ring.

@@ -42,6 +42,8 @@ type CoinClaims = {
   /** End of the last closed bar that was handled; NaN before any. */
   seenUntilMs: number
   open: readonly Claim[]
+  /** When the first of them can be resolved: most closed bars resolve none. */
+  dueMs: number
   /** The open claims as numbers, kept until they change: a checkpoint is written every few seconds. */
   numbers: Float64Array | null
 }
@@ -122,7 +124,7 @@ export class ClaimKeeper implements MarketTracker {
     if (!(closedUntilMs > claims.seenUntilMs) && !Number.isNaN(claims.seenUntilMs)) return false
     if (Number.isNaN(closedUntilMs)) return false
     claims.seenUntilMs = closedUntilMs
-    if (claims.open.length > 0) this.#resolve(claims, coin, market, closedUntilMs)
+    if (claims.dueMs <= closedUntilMs) this.#resolve(claims, coin, market, closedUntilMs)
     if (isContinuous && market.venueMs - closedUntilMs <= LATE_MS_MAX)
       this.#make(claims, coin, market, nowMs)
     return true
@@ -166,15 +168,13 @@ export class ClaimKeeper implements MarketTracker {
       open.push(claim)
       record.made(claim)
     }
-    claims.open = open
-    claims.numbers = null
+    replaceOpen(claims, open)
   }
 
-  /** After the bar that follows the horizon: until then the last bar of the horizon may be revised. */
   #resolve(claims: CoinClaims, coin: CoinMarket, market: MarketState, atMs: number): void {
     const bars = coin.of(recentBars)
     keep(claims, (claim) => {
-      if (claim.madeAtMs + claim.horizonMs + QUARTER_MS > atMs) return true
+      if (dueMsOf(claim) > atMs) return true
       const outcome = ruleOf(claim.rule)?.outcome(claim, { coin, market, bars }) ?? null
       if (outcome === null) return true
       this.#add({ ...claim, resolvedAtMs: atMs, outcome }, market)
@@ -205,9 +205,25 @@ export class ClaimKeeper implements MarketTracker {
 
 function keep(claims: CoinClaims, isOpen: (claim: Claim) => boolean): void {
   const open = claims.open.filter(isOpen)
-  if (open.length === claims.open.length) return
+  if (open.length < claims.open.length) replaceOpen(claims, open)
+}
+
+function replaceOpen(claims: CoinClaims, open: readonly Claim[]): void {
   claims.open = open
+  claims.dueMs = firstDueMs(open)
   claims.numbers = null
+}
+
+function firstDueMs(open: readonly Claim[]): number {
+  return open.reduce(
+    (firstMs, claim) => Math.min(firstMs, dueMsOf(claim)),
+    Number.POSITIVE_INFINITY,
+  )
+}
+
+/** After the bar that follows the horizon: until then the last bar of the horizon may be revised. */
+function dueMsOf({ madeAtMs, horizonMs }: Claim): number {
+  return madeAtMs + horizonMs + QUARTER_MS
 }
 
 /** With six significant digits, which are what is recorded: more would fill the disk with digits that say nothing. */
@@ -244,7 +260,7 @@ function significant(value: number): number {
 
 function newClaims(name: string, seenUntilMs: number, open: readonly Claim[]): CoinClaims {
   const drawPrefixes = Uint32Array.from(rules, ({ id }) => drawPrefix(id, name))
-  return { drawPrefixes, seenUntilMs, open, numbers: null }
+  return { drawPrefixes, seenUntilMs, open, dueMs: firstDueMs(open), numbers: null }
 }
 
 /** The drawn item of a rule; null if it makes no claim about the coin in this quarter. */

@@ -2,7 +2,6 @@ import { HOUR_MINUTES_MIN } from '../../external/measures/minute-statistics.ts'
 import type { MeasureLog } from '../../market/measure-log.ts'
 import { studentQuantile95 } from '../../statistics/student-quantile.ts'
 
-const MINUTE_MS = 60_000
 const MINUTES = 60
 /** Independent readings that a confidence interval needs. */
 const EFFECTIVE_N_MIN = 5
@@ -28,10 +27,7 @@ export function windowMeanOf(
   publications: number,
   nowMs: number,
 ): WindowMean {
-  const lastMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
-  const minutes = Array.from({ length: MINUTES }, (_, at) =>
-    log.near(series, lastMs - (MINUTES - 1 - at) * MINUTE_MS, 0),
-  )
+  const minutes = log.minutes(series, nowMs, MINUTES)
   const values = minutes.filter((value) => !Number.isNaN(value))
   const n = values.length
   const meanBps = values.reduce((sum, value) => sum + value, 0) / n
@@ -47,7 +43,7 @@ export function windowMeanOf(
 }
 
 /** (1 - r) / (1 + r), r = lag-1 autocorrelation, corrected for small-sample bias (Marriott and Pope 1954). */
-function independentShare(minutes: readonly number[], mean: number, variance: number): number {
+function independentShare(minutes: Float64Array, mean: number, variance: number): number {
   let [pairs, products] = [0, 0]
   for (const [at, value] of minutes.entries()) {
     const product = (value - mean) * ((minutes[at - 1] ?? Number.NaN) - mean)

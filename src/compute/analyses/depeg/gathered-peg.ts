@@ -88,9 +88,7 @@ function historyOf(log: MarketState['log'], nowMs: number): PegHistory {
     pricesUsd: over(depegSeries.price, MEASURE_DAYS_MAX * 24 * HOUR_MS),
     day: rangeOver(24 * HOUR_MS),
     hour: rangeOver(HOUR_MS),
-    recentUsd: Float64Array.from({ length: SLOPE_MINUTES }, (_, at) =>
-      log.near(depegSeries.price, minuteOf(nowMs) - (SLOPE_MINUTES - 1 - at) * MINUTE_MS, 0),
-    ),
+    recentUsd: log.minutes(depegSeries.price, nowMs, SLOPE_MINUTES),
   }
 }
 

@@ -53,9 +53,7 @@ export function seriesSummary(log: MeasureLog, series: string, nowMs: number): S
     hour: window(HOUR_MINUTES, HOUR_MINUTES_MIN),
     day: window(DAY_MINUTES, DAY_MINUTES_MIN),
     week: { ...week, percentile: (value) => log.percentile(series, weekFromMs, nowMs, value) },
-    halfLifeSeconds: halfLifeSeconds(
-      minutesBefore(nowMs, DAY_MINUTES, (timeMs) => log.near(series, timeMs, 0)),
-    ),
+    halfLifeSeconds: halfLifeSeconds(log.minutes(series, nowMs, DAY_MINUTES)),
   }
 }
 
@@ -113,16 +111,4 @@ export function halfLifeSeconds(minutes: Float64Array): number {
   const slope = (n * sumXY - sumX * sumY) / (n * sumXX - sumX * sumX)
   const isReverting = slope > 0 && slope < 1
   return isReverting ? (Math.log(0.5) / Math.log(slope)) * 60 : Number.NaN
-}
-
-/** Minutes up to an instant, oldest first; NaN where missing. @param valueAt value of the minute of an instant */
-export function minutesBefore(
-  nowMs: number,
-  count: number,
-  valueAt: (timeMs: number) => number,
-): Float64Array {
-  const lastMs = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS
-  return Float64Array.from({ length: count }, (_, at) =>
-    valueAt(lastMs - (count - 1 - at) * MINUTE_MS),
-  )
 }

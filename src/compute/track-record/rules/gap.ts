@@ -8,7 +8,7 @@ import { majorAssets, PERSISTENT_SECONDS } from '../../external/arb/arb-model.ts
 import { readBasis } from '../../external/basis-reading.ts'
 import { dexName, isActionable, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
 import { gapSeries } from '../../external/measures/gap-series.ts'
-import { DAY_MINUTES, minutesBefore } from '../../external/measures/minute-statistics.ts'
+import { DAY_MINUTES } from '../../external/measures/minute-statistics.ts'
 import type { MeasureLog } from '../../market/measure-log.ts'
 import { bps } from '../../render/significance.ts'
 import { gapPersistence, REMAINING_SHARE } from '../gap-persistence.ts'
@@ -31,6 +31,9 @@ type Gap = {
   readonly legs: Legs
 }
 
+/** Where the measure log has a gap: the minutes of one series, less those of another one. */
+type GapSeries = { readonly of: string; readonly less?: string }
+
 /**
  * Whether a gap that an answer states beyond its noise is still there after 15 minutes: half of it on the same side. The
  * control is the share of the day's minutes with such a gap.
@@ -46,10 +49,9 @@ export const gapRules: readonly Rule[] = [
       if (bps(Math.abs(basisBps)) <= Math.max(bps(band.totalBps), 1)) return null
       return { gapBps: basisBps, structuralBps: 0, legs: [oracleNetworks.indexOf(oracle.network)] }
     },
-    valueAt(log, coin, [network = -1], timeMs, offMsMax) {
+    seriesOf(coin, [network = -1]) {
       const name = oracleNetworks[network]
-      if (name === undefined) return Number.NaN
-      return log.near(gapSeries.basis(coin, name), timeMs, offMsMax)
+      return name === undefined ? null : { of: gapSeries.basis(coin, name) }
     },
   }),
   gapRule('gap.cex_dex@2', {
@@ -60,22 +62,20 @@ export const gapRules: readonly Rule[] = [
       const dex = dexNames.indexOf(dexName(reading.dex))
       return { gapBps: reading.divergenceBps, structuralBps: 0, legs: [dex] }
     },
-    valueAt(log, coin, [dex = -1], timeMs, offMsMax) {
+    seriesOf(coin, [dex = -1]) {
       const name = dexNames[dex]
-      if (name === undefined) return Number.NaN
-      return log.near(gapSeries.cexDex(coin, name), timeMs, offMsMax)
+      return name === undefined ? null : { of: gapSeries.cexDex(coin, name) }
     },
   }),
   gapRule(
     'gap.arb@2',
     {
       gapOf: widestPair,
-      valueAt(log, coin, [buy = -1, sell = -1], timeMs, offMsMax) {
-        const gapAt = (chain: Chain | undefined) =>
-          chain === undefined
-            ? Number.NaN
-            : log.near(arbSeries.gap(coin as ArbAsset, chain), timeMs, offMsMax)
-        return gapAt(chains[sell]) - gapAt(chains[buy])
+      seriesOf(coin, legs) {
+        const [buy, sell] = legs.map((leg) => chains[leg])
+        if (buy === undefined || sell === undefined) return null
+        const gapOf = (chain: Chain) => arbSeries.gap(coin as ArbAsset, chain)
+        return { of: gapOf(sell), less: gapOf(buy) }
       },
     },
     majorAssets,
@@ -89,11 +89,11 @@ function gapRule(
   id: RuleId,
   {
     gapOf,
-    valueAt,
+    seriesOf,
   }: {
     gapOf(moment: Moment): Gap | null
-    /** Gap by the measure log, bps; NaN if unknown. */
-    valueAt(log: MeasureLog, coin: string, legs: Legs, timeMs: number, offMsMax: number): number
+    /** Of a gap in bps; null for legs of another version. */
+    seriesOf(coin: string, legs: Legs): GapSeries | null
   },
   coins?: readonly string[],
 ): Rule {
@@ -107,11 +107,9 @@ function gapRule(
       if (gap === null) return null
       const { gapBps, structuralBps, legs } = gap
       const { coin, market, nowMs } = moment
-      const minutes = minutesBefore(
-        nowMs,
-        DAY_MINUTES,
-        (timeMs) => valueAt(market.log, coin.listing.coin, legs, timeMs, 0) - structuralBps,
-      )
+      const series = seriesOf(coin.listing.coin, legs)
+      if (series === null) return null
+      const minutes = dayOf(market.log, series, nowMs).map((value) => value - structuralBps)
       const persistence = gapPersistence(minutes, gapBps, HORIZON_MS)
       if (persistence === null) return null
       const side = Math.sign(gapBps)
@@ -120,11 +118,27 @@ function gapRule(
     },
     outcome({ coin, madeAtMs, horizonMs, reference }, { market }) {
       const [side = 0, levelBps = 0, ...legs] = reference
-      const valueBps = valueAt(market.log, coin, legs, madeAtMs + horizonMs, NEAR_MS)
+      const series = seriesOf(coin, legs)
+      const valueBps =
+        series === null ? Number.NaN : valueAt(market.log, series, madeAtMs + horizonMs)
       if (Number.isNaN(valueBps)) return null
       return { kind: 'event', happened: side * valueBps >= levelBps, controlHappened: null }
     },
   }
+}
+
+/** Minutes of a day in bps, NaN where one is unknown. */
+function dayOf(log: MeasureLog, { of, less }: GapSeries, nowMs: number): Float64Array {
+  const minutes = log.minutes(of, nowMs, DAY_MINUTES)
+  if (less === undefined) return minutes
+  const others = log.minutes(less, nowMs, DAY_MINUTES)
+  return minutes.map((value, at) => value - (others[at] as number))
+}
+
+/** Bps at about an instant; NaN if unknown. */
+function valueAt(log: MeasureLog, { of, less }: GapSeries, timeMs: number): number {
+  const value = log.near(of, timeMs, NEAR_MS)
+  return less === undefined ? value : value - log.near(less, timeMs, NEAR_MS)
 }
 
 /** The pair of chains with the largest net of those that `/arb` states to persist. */

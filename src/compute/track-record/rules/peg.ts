@@ -1,11 +1,7 @@
 import { depegMeasure, depegSeries } from '../../external/depeg/depeg-measure.ts'
 import { pegLevels } from '../../external/depeg/peg-level.ts'
 import { deviationBpsOf } from '../../external/depeg/peg-price.ts'
-import {
-  DAY_MINUTES_MIN,
-  minutesBefore,
-  WEEK_MINUTES,
-} from '../../external/measures/minute-statistics.ts'
+import { DAY_MINUTES_MIN, WEEK_MINUTES } from '../../external/measures/minute-statistics.ts'
 import { shareOf } from '../gap-persistence.ts'
 import type { Rule } from '../rule.ts'
 import { HOUR_MS } from '../rule.ts'
@@ -33,9 +29,9 @@ export const pegRule: Rule = {
     const { level } = measure.level
     if (sample?.price == null || nowMs - sample.atMs > SAMPLE_MS_MAX) return null
     if (isAtLevel(level, sample.price.priceUsd) !== 1) return null
-    const holds = minutesBefore(nowMs, WEEK_MINUTES, (timeMs) =>
-      isAtLevel(level, market.log.near(depegSeries.price, timeMs, 0)),
-    )
+    const holds = market.log
+      .minutes(depegSeries.price, nowMs, WEEK_MINUTES)
+      .map((priceUsd) => isAtLevel(level, priceUsd))
     const known = holds.filter((held) => !Number.isNaN(held))
     if (known.length < DAY_MINUTES_MIN) return null
     const later = holds
