@@ -22,8 +22,11 @@ import { sharedTrackers } from './shared-trackers.ts'
 
 const SERIES_PER_COIN = 3
 
-/** `publish` is called this many times per period and renders another share of the coins each time. */
-export const PUBLISH_PHASES = 100
+/**
+ * `publish` is called this many times per period and renders another share of the coins each time: about one, because the
+ * second one of a call would wait for the first, in the engine and on its way to the gateways.
+ */
+export const PUBLISH_PHASES = 200
 export const PUBLISH_PERIOD_MS = 1_000
 
 /** The trackers of these kinds of documents, each once. */

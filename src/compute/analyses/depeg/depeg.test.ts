@@ -346,7 +346,7 @@ function gatheredFrom(seconds: readonly (readonly ExternalEvent[])[]): GatheredP
   const processor = new Processor({ coin: [], market: [depeg] }, '0.0.0')
   for (const [at, events] of seconds.entries()) {
     processor.process(events)
-    for (const _ of processor.publish(NOW_MS - (seconds.length - 1 - at) * SECOND_MS));
+    processor.advance(NOW_MS - (seconds.length - 1 - at) * SECOND_MS)
   }
   return processor.gather('depeg', NOW_MS).gathered as GatheredPeg
 }
