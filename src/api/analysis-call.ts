@@ -119,10 +119,11 @@ export function findAnswer(
   const document = engine.document(call.key)
   const view = document && viewOf(document, call.view)
   if (document === undefined || view === undefined) return notComputed(contract, call.coin)
-  if (view.kind !== 'answer') return noAnswer(contract, view, call.coin || 'the market', nowMs)
+  const subject = call.coin || 'the market'
+  if (view.kind !== 'answer') return noAnswer(contract, view, subject, nowMs)
   if (loadBearingAgeMs(document, view, nowMs) === Number.POSITIVE_INFINITY) return unknownAge()
   const late = overdue(document, view, contract.inputAgeMsMax, nowMs)
-  if (late !== null) return tooOld(late)
+  if (late !== null) return tooOld(late, subject)
   const { selection, requested } = call
   const absent = selection && absentFields(document, view, selection, { nowMs, requested })
   return absent ?? { kind: 'found', document, answer: view }

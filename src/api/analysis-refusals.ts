@@ -73,12 +73,11 @@ export function unknownAge(): Refusal {
   )
 }
 
-export function tooOld({ ageMs, ageMsMax }: Overdue): Refusal {
+/** @param subject as of {@link noAnswer} */
+export function tooOld({ input, ageMs, ageMsMax }: Overdue, subject: string): Refusal {
+  const what = input === null ? 'The answer' : `The input ${input} of ${subject}`
   const ageSeconds = Math.ceil(ageMs / 1000)
-  return passing(
-    'data_stale',
-    `An input is ${ageSeconds} s old; the limit is ${ageMsMax / 1000} s.`,
-  )
+  return passing('data_stale', `${what} is ${ageSeconds} s old; the limit is ${ageMsMax / 1000} s.`)
 }
 
 /** @param subject the coin, or words for the whole market */

@@ -122,6 +122,7 @@ describe('overdue inputs', () => {
   test('an input may be as old as the contract allows, not older', () => {
     expect(overdue(document, answerOf([input(300_000, true)]), 300_000, NOW_MS)).toBeNull()
     expect(overdue(document, answerOf([input(300_001, true)]), 300_000, NOW_MS)).toEqual({
+      input: 'any',
       ageMs: 300_001,
       ageMsMax: 300_000,
     })
@@ -132,13 +133,25 @@ describe('overdue inputs', () => {
     expect(overdue(document, answerOf(inputs), 300_000, NOW_MS)).toBeNull()
     const late = [input(299_000, true), strict(60_001)]
     expect(overdue(document, answerOf(late), 300_000, NOW_MS)).toEqual({
+      input: 'any',
       ageMs: 60_001,
       ageMsMax: 60_000,
     })
   })
 
   test('an input that is not load-bearing refuses nothing without its own limit', () => {
-    expect(overdue(document, answerOf([input(1e9, false)]), 300_000, NOW_MS)).toBeNull()
+    const inputs = [input(1e9, false), input(0, true)]
+    expect(overdue(document, answerOf(inputs), 300_000, NOW_MS)).toBeNull()
+  })
+
+  test('an answer without load-bearing inputs may be as old as the contract allows', () => {
+    const lateMs = document.renderedAtMs + 300_001
+    expect(overdue(document, answerOf([]), 300_000, lateMs - 1)).toBeNull()
+    expect(overdue(document, answerOf([]), 300_000, lateMs)).toEqual({
+      input: null,
+      ageMs: 300_001,
+      ageMsMax: 300_000,
+    })
   })
 })
 

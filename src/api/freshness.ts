@@ -69,23 +69,30 @@ export function loadBearingAgeMs(document: Document, answer: AnswerInputs, nowMs
   return Math.max(0, nowMs - oldestMs)
 }
 
-/** Age and age limit of an input. */
-export type Overdue = { readonly ageMs: number; readonly ageMsMax: number }
+/** `input`: null for an answer without load-bearing inputs, which is as old as its document. */
+export type Overdue = {
+  readonly input: string | null
+  readonly ageMs: number
+  readonly ageMsMax: number
+}
 
-/** The first input above its limit or the limit of the contract; null for none. */
+/** The first input above its own limit or, if it is load-bearing, the limit of the contract; null for none. */
 export function overdue(
-  document: Document,
-  answer: AnswerInputs,
+  { renderedAtMs }: Pick<Document, 'renderedAtMs'>,
+  { inputs }: Pick<AnswerInputs, 'inputs'>,
   ageMsMax: number,
   nowMs: number,
 ): Overdue | null {
-  const ageMs = loadBearingAgeMs(document, answer, nowMs)
-  if (ageMs > ageMsMax) return { ageMs, ageMsMax }
-  for (const { confirmedAtMs, ageMsMax: limitMs } of answer.inputs) {
-    if (limitMs !== undefined && nowMs - confirmedAtMs > limitMs)
-      return { ageMs: nowMs - confirmedAtMs, ageMsMax: limitMs }
-  }
-  return null
+  const limited = inputs.flatMap(({ name, confirmedAtMs, isLoadBearing, ageMsMax: ownMsMax }) => {
+    const limitMs = ownMsMax ?? (isLoadBearing ? ageMsMax : null)
+    return limitMs === null
+      ? []
+      : [{ input: name, ageMs: nowMs - confirmedAtMs, ageMsMax: limitMs }]
+  })
+  const whole = inputs.some(({ isLoadBearing }) => isLoadBearing)
+    ? []
+    : [{ input: null, ageMs: nowMs - renderedAtMs, ageMsMax }]
+  return [...whole, ...limited].find((one) => one.ageMs > one.ageMsMax) ?? null
 }
 
 function including(warnings: readonly Warning[], warning: Warning): readonly Warning[] {

@@ -129,7 +129,10 @@ describe('a refusal', () => {
       url: '/liquidations/ETH',
       status: 503,
       code: 'data_stale',
-      more: { detail: expect.stringContaining('the limit is 10 s'), retry_after: 5 },
+      more: {
+        detail: expect.stringMatching(/^The input mark of ETH is 11 s old; the limit is 10 s\./),
+        retry_after: 5,
+      },
       given: ({ clock, deliver }) => {
         const nowMs = clock.nowMs()
         const late = { name: 'mark', confirmedAtMs: nowMs - 10_001, cadenceMs: 5_000 }

@@ -157,7 +157,8 @@ export const errorGuide: Readonly<Record<ProblemCode, ErrorGuide>> = {
       'Current data are not available: an input is missing or too old, the engine is starting, or quality fell below the ' +
       'quote. Nothing was charged. Retry after retry_after.',
     example: {
-      detail: 'An input is 75 s old; the limit is 60 s. Nothing was charged. Retry in 5 s.',
+      detail:
+        'The input mark of BTC is 75 s old; the limit is 60 s. Nothing was charged. Retry in 5 s.',
       retryAfterSeconds: 5,
     },
   },
