@@ -183,6 +183,28 @@ describe('problems', () => {
     }
   })
 
+  test.each([
+    ['32 bytes in hexadecimal digits', KEY],
+    ['32 bytes without 0x', 'aB'.repeat(32)],
+    ['64 bytes in base58', 'z7'.repeat(44)],
+    ['a file of a Solana wallet', JSON.stringify(Array.from({ length: 64 }, (_, at) => at))],
+  ])('of another option do not show %s', (_what, key) => {
+    let shown = ''
+    const command = new SettingsCommand('x', { variables: {}, fileOptions: [] })
+    for (const option of serveOptions) command.addOption(option)
+    command.exitOverride().configureOutput({ writeErr: (text) => (shown += text) })
+    for (const flag of ['--pay-to', '--solana-pay-to', '--network', '--port'])
+      expect(() => command.parse([flag, key], { from: 'user' })).toThrow('looks like a private key')
+    const file = join(folder, 'pasted.toml')
+    writeFileSync(file, `pay-to = ${JSON.stringify(key)}\n`)
+    const { problems } = parsed(['--config', file], { PERPSCOPE_SOLANA_PAY_TO: key })
+    expect(problems).toEqual([
+      expect.stringContaining(`${file}:1: pay-to: the value looks like a private key`),
+      expect.stringContaining('PERPSCOPE_SOLANA_PAY_TO: the value looks like a private key'),
+    ])
+    expect(shown + problems.join()).not.toContain(key)
+  })
+
   test('are an empty path, which would be the working directory', () => {
     expect(parsed([], { PERPSCOPE_DATA_DIR: ' ', PERPSCOPE_CONFIG: '' }).problems).toEqual([
       'PERPSCOPE_CONFIG = : not a path',

@@ -84,10 +84,11 @@ export class SettingsCommand extends Command {
     } catch (cause) {
       if (!(cause instanceof InvalidArgumentError)) throw cause
       const isSecret = target instanceof SettingOption && target.mask !== null
-      const fault = isSecret
-        ? `error: the value of option '${target.flags}' is invalid.`
-        : invalidArgumentMessage
-      this.error(`${fault} ${cause.message}`, { exitCode: cause.exitCode, code: cause.code })
+      let fault = `${invalidArgumentMessage} ${cause.message}`
+      if (isSecret)
+        fault = `error: the value of option '${target.flags}' is invalid. ${cause.message}`
+      else if (resemblesKey(value)) fault = `error: a value ${KEY_IN_WRONG_PLACE}`
+      this.error(fault, { exitCode: cause.exitCode, code: cause.code })
     }
   }
 
@@ -162,10 +163,23 @@ function parsedValue(
       value = parseArg(text, value)
     } catch (cause) {
       if (!(cause instanceof InvalidArgumentError)) throw cause
+      const from = places[at] ?? place
+      if (mask === null && texts.some(resemblesKey))
+        throw new ConfigError(`${from}: the value ${KEY_IN_WRONG_PLACE}`)
       const shown = mask === null ? ` = ${shownText(texts.join(' '))}` : ''
-      throw new ConfigError(`${places[at] ?? place}${shown}: ${cause.message}`)
+      throw new ConfigError(`${from}${shown}: ${cause.message}`)
     }
   return value
+}
+
+const KEY_IN_WRONG_PLACE = 'looks like a private key, which is not wanted here; it is not shown'
+/** 32 bytes in hexadecimal digits; 64 bytes in base58, or as the list of numbers in a file of a Solana wallet. */
+const KEY =
+  /(?<![\da-f])[\da-f]{64}(?![\da-f])|(?<![\da-z])[1-9a-z]{86,88}(?![\da-z])|\[(\s*\d{1,3}\s*,){63}/i
+
+/** Whether a value may be a key that was pasted into an option without secrets. */
+function resemblesKey(text: string): boolean {
+  return KEY.test(text)
 }
 
 /** Control characters would be invisible, or would move the cursor. */
