@@ -3,7 +3,8 @@ import { NOTHING } from '../../components/format.ts'
 import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
 
-const amount = new Intl.NumberFormat('en', { maximumFractionDigits: 9 })
+/** Whole gwei and lamports would not fit a phone. */
+const amount = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 
 /** Accounts that pay for settlements. */
 export function GasPart({ gas }: Pick<SalesFigures, 'gas'>) {
