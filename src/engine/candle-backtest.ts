@@ -13,7 +13,7 @@ const HOUR_MS = timeframeMs['1h']
 const DAY_MS = 24 * HOUR_MS
 
 /** Bars of 15m before the first claim, as after a cold start. */
-const WARM_DAYS = 14
+export const WARM_DAYS = 14
 
 /** What the ladder waits after the end of a bar. */
 const AFTER_BAR_MS = 4_000

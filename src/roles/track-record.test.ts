@@ -142,6 +142,19 @@ describe('perpscope track-record', () => {
     ])
   })
 
+  test('says how many days of candles it needs', async () => {
+    const dir = join(folder, 'short')
+    mkdirSync(join(dir, 'coins', 'BTC'), { recursive: true })
+    const bars = Array.from({ length: 13 * 96 }, (_, at) => `${START_MS + at * 900_000},1,2,1,1,9`)
+    writeFileSync(
+      join(dir, 'coins', 'BTC', '15m.csv.gz'),
+      gzipSync(['t,o,h,l,c,v', ...bars].join('\n')),
+    )
+    await expect(printed({ candles: dir })).rejects.toThrow(
+      /no claim was resolved: claims begin 14 days after the first bar/,
+    )
+  })
+
   test('says where a recording is damaged', async () => {
     const path = join(folder, 'damaged')
     const writer = await FrameLogWriter.open(path, {

@@ -10,7 +10,7 @@ import type { ResolvedClaim } from '../domain/track-record.ts'
 import { claimName } from '../domain/track-record.ts'
 import type { ArchiveReport } from '../engine/archived-liquidations.ts'
 import { ArchivedLiquidations } from '../engine/archived-liquidations.ts'
-import { candleBacktest } from '../engine/candle-backtest.ts'
+import { candleBacktest, WARM_DAYS } from '../engine/candle-backtest.ts'
 import type { Recorded } from '../engine/recording.ts'
 import { Replay } from '../engine/replay.ts'
 import { readCandleFolder } from '../store/candle-folder.ts'
@@ -59,7 +59,7 @@ export async function printTrackRecord(
   } finally {
     progress.stop()
   }
-  if (claims.length === 0) throw new OperatingError('no_claims', 'no claim was resolved')
+  if (claims.length === 0) throw new OperatingError('no_claims', noClaims(options))
   if (options.write !== undefined) writeClaims(options.write, claims)
   const periods = periodsOf(claims, options.cells)
   const fills = archive?.report()
@@ -70,6 +70,15 @@ export async function printTrackRecord(
     if (fills !== undefined) write(`${renderedFills(fills)}\n\n`)
     write(periods.map(rendered).join('\n'))
   }
+}
+
+function noClaims({ candles, from, until }: TrackRecordOptions): string {
+  const when = from === undefined && until === undefined ? '' : ' from --from until --until'
+  const why =
+    candles === undefined
+      ? ''
+      : `: claims begin ${WARM_DAYS} days after the first bar of all coins, and end up to a day before the last one`
+  return `no claim was resolved${when}${why}`
 }
 
 function archiveOf(
