@@ -56,7 +56,7 @@ type TextPart = { readonly kind: 'text'; readonly start: number; readonly end: n
 type RunPart = { readonly kind: 'run'; readonly from: number; readonly to: number }
 
 /** One range of the bytes for each numbered view. */
-type ChoicePart = {
+export type ChoicePart = {
   readonly kind: 'choice'
   readonly starts: Uint32Array
   readonly ends: Uint32Array

@@ -5,13 +5,17 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Document } from '../domain/document.ts'
-import type { PackedDocument, PackedFacts } from '../domain/packed-document.ts'
+import type { PackedDocument } from '../domain/packed-document.ts'
 import { packDocument } from '../domain/packed-document.ts'
+import type { Facts } from '../domain/packed-facts.ts'
+import { packFacts } from '../domain/packed-facts.ts'
 import type { DocumentStoreOptions } from './document-store.ts'
 import { DocumentStore } from './document-store.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
+/** Before the facts of a stored document; their length is the last of it. */
+const HEAD_BYTES = 24
 
 describe('documents on disk', () => {
   let folder: string
@@ -128,29 +132,34 @@ describe('documents on disk', () => {
     expect(reloaded(), 'for good').toEqual([])
   })
 
-  const written = (change: Partial<Record<keyof PackedFacts, unknown>>, bytes?: Uint8Array) => {
-    const { bytes: own, ...facts } = plainDocument('BTC', 1)
-    const text = Buffer.from(JSON.stringify({ ...facts, ...change }))
-    return Buffer.concat([lengthOf(text.length), text, bytes ?? own])
+  const written = (content: Buffer, facts: Uint8Array | Partial<Facts>, bytes?: Uint8Array) => {
+    const { bytes: own, ...rest } = plainDocument('BTC', 1)
+    const packed = facts instanceof Uint8Array ? facts : packFacts({ ...rest, ...facts })
+    content.writeUInt32LE(packed.length, HEAD_BYTES - 4)
+    return Buffer.concat([content.subarray(0, HEAD_BYTES), packed, bytes ?? own])
   }
+  const text = (text: string) => new TextEncoder().encode(text)
 
   test.each<readonly [string, (content: Buffer) => Buffer, boolean]>([
     ['flipped bits', (content) => content.fill(0xff, 20, 24), false],
-    ['a length beyond its end', (content) => content.fill(0xff, 0, 4), true],
-    ['half a length', (content) => content.subarray(0, 2), true],
-    ['facts that are not JSON', (content) => content.fill(0xfe, 4, 5), true],
-    ['no bytes', () => written({}, new Uint8Array()), true],
-    ['no parts', () => written({ parts: undefined }), true],
-    ['no views', () => written({ views: undefined }), true],
-    ['no version', () => written({ version: 'new' }), true],
-    ['the key of another one', () => written({ key: 'pulse/ETH' }), true],
+    ['a length beyond its end', (content) => content.fill(0xff, HEAD_BYTES - 4, HEAD_BYTES), true],
+    ['half a head', (content) => content.subarray(0, HEAD_BYTES / 2), true],
+    ['facts that are not JSON', (content) => content.fill(0xfe, HEAD_BYTES, HEAD_BYTES + 1), true],
+    ['no bytes', (content) => written(content, {}, new Uint8Array()), true],
+    ['no parts', (content) => written(content, text('[]\n[[]]')), true],
+    ['no views', (content) => written(content, text('[]\n[[],[]]')), true],
+    ['the key of another one', (content) => content.fill(crc32Of('pulse/ETH'), 16, 20), true],
     [
       'text beyond its bytes',
-      () => written({ parts: [{ kind: 'text', start: 0, end: 99 }] }),
+      (content) => written(content, { parts: [{ kind: 'text', start: 0, end: 99 }] }),
       true,
     ],
-    ['parts that are none', () => written({ parts: [null] }), true],
-    ['more than a document may have', () => written({}, new Uint8Array(20e6)), true],
+    ['parts that are none', (content) => written(content, text('[]\n[[],[null],[]]')), true],
+    [
+      'more than a document may have',
+      (content) => written(content, {}, new Uint8Array(20e6)),
+      true,
+    ],
   ])('with %s are left out with a report, and only they', (_, change, isWritten) => {
     saved([document('BTC', 1), document('ETH', 1)])
     const raw = new Database(path)
@@ -201,10 +210,10 @@ describe('documents on disk', () => {
   }
 })
 
-function lengthOf(length: number): Buffer {
-  const head = Buffer.alloc(4)
-  head.writeUInt32LE(length)
-  return head
+function crc32Of(key: string): Buffer {
+  const checksum = Buffer.alloc(4)
+  checksum.writeUInt32LE(crc32(key))
+  return checksum
 }
 
 function long(coin: string): PackedDocument {

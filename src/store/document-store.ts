@@ -3,8 +3,8 @@ import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { DocumentKey, Part } from '../domain/document.ts'
 import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
-import type { PackedFacts } from '../domain/packed-document.ts'
-import { factsFrom, PackedDocument } from '../domain/packed-document.ts'
+import { PackedDocument } from '../domain/packed-document.ts'
+import { factsFrom } from '../domain/packed-facts.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import {
   checkTable,
@@ -21,14 +21,14 @@ const SCHEMA = `
 `
 export const documentMigrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
-/** Increased with every incompatible change of `domain/document.ts` and `domain/packed-document.ts`. */
-const FORMAT = 4
+/** Increased with every incompatible change of the content, `domain/document.ts` and `domain/packed-facts.ts`. */
+const FORMAT = 5
 /** The largest document, `screener`, has 82 kB. */
 const CONTENT_BYTES_MAX = 4 * 1024 * 1024
 /** Documents written in one turn of the event loop. */
 const PER_SLICE = 4
-/** Length of the facts, before facts and bytes. */
-const HEAD_BYTES = 4
+/** Version (8), rendering instant (8), checksum of the key (4) and length of the facts (4), before facts and bytes. */
+const HEAD_BYTES = 24
 /** Usual corrections of a clock are smaller. */
 const AHEAD_MS_MAX = 5_000
 
@@ -110,13 +110,13 @@ export class DocumentStore {
    */
   *load(onLeftOut: (key: string) => void = () => {}): Generator<PackedDocument> {
     const rows = this.#db
-      .prepare<[string], { key: string; content: Buffer | null; crc: number }>(
+      .prepare<[string], { key: DocumentKey; content: Buffer | null; crc: number }>(
         `SELECT key, iif(length(content) <= ${CONTENT_BYTES_MAX}, content, NULL) AS content, crc FROM document WHERE maker = ?`,
       )
       .iterate(this.#maker)
     for (const { key, content, crc } of rows) {
       const isWritten = content !== null && crc32(content) === crc
-      const document = isWritten ? documentFrom(content, key) : null
+      const document = isWritten ? documentFrom(key, content) : null
       if (content !== null) releaseBlob(content)
       if (document === null) onLeftOut(key)
       else yield document
@@ -182,11 +182,14 @@ export class DocumentStore {
   }
 
   /** Valid until the next call. */
-  #contentOf({ facts, head, end }: PackedDocument): Buffer {
+  #contentOf({ key, version, renderedAtMs, facts, head, end }: PackedDocument): Buffer {
     const endAt = HEAD_BYTES + facts.length + head.length
     const length = endAt + (end?.length ?? 0)
     if (this.#content.length < length) this.#content = Buffer.alloc(length)
-    this.#content.writeUInt32LE(facts.length)
+    this.#content.writeDoubleLE(version, 0)
+    this.#content.writeDoubleLE(renderedAtMs, 8)
+    this.#content.writeUInt32LE(crc32(key), 16)
+    this.#content.writeUInt32LE(facts.length, 20)
     this.#content.set(facts, HEAD_BYTES)
     this.#content.set(head, HEAD_BYTES + facts.length)
     if (end !== undefined) this.#content.set(end, endAt)
@@ -208,21 +211,19 @@ function removeFiles(path: string): void {
 }
 
 /** @returns null for another form than {@link PackedDocument} */
-function documentFrom(content: Buffer, key: string): PackedDocument | null {
-  if (content.length < HEAD_BYTES) return null
-  const bytesAt = HEAD_BYTES + content.readUInt32LE()
+function documentFrom(key: DocumentKey, content: Buffer): PackedDocument | null {
+  if (content.length < HEAD_BYTES || content.readUInt32LE(16) !== crc32(key)) return null
+  const [version, renderedAtMs] = [content.readDoubleLE(0), content.readDoubleLE(8)]
+  const bytesAt = HEAD_BYTES + content.readUInt32LE(20)
   if (bytesAt > content.length) return null
   const [facts, bytes] = [content.subarray(HEAD_BYTES, bytesAt), content.subarray(bytesAt)]
-  let read: PackedFacts
   try {
-    read = factsFrom(facts)
+    if (!factsFrom(facts).parts.every((part) => isPartOf(part, bytes.length))) return null
   } catch {
     return null
   }
-  if (!isFactsOf(read, key, bytes.length)) return null
-  const { version, renderedAtMs } = read
   const memory = { facts: shared(facts), head: shared(bytes), end: undefined }
-  return new PackedDocument({ key: read.key, version, renderedAtMs, ...memory })
+  return new PackedDocument({ key, version, renderedAtMs, ...memory })
 }
 
 function shared(bytes: Buffer): Uint8Array {
@@ -231,19 +232,6 @@ function shared(bytes: Buffer): Uint8Array {
   return copy
 }
 
-function isFactsOf(read: PackedFacts, key: string, length: number): boolean {
-  const { key: ownKey, version, renderedAtMs, parts, views } = read
-  return (
-    ownKey === key &&
-    typeof version === 'number' &&
-    typeof renderedAtMs === 'number' &&
-    typeof views === 'object' &&
-    views !== null &&
-    parts.every((part) => isPartOf(part, length))
-  )
-}
-
-function isPartOf(part: Part | null, bytes: number): boolean {
-  if (typeof part !== 'object' || part === null) return false
+function isPartOf(part: Part, bytes: number): boolean {
   return part.kind !== 'text' || (part.start >= 0 && part.end <= bytes)
 }

@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { concatMap, map, timer } from 'rxjs'
 import type { Document } from '../../src/domain/document.ts'
-import { factsFrom, PackedDocument } from '../../src/domain/packed-document.ts'
+import { bytesOf, snapshotIdOf } from '../../src/domain/document.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
 import { recorderOf } from '../../src/engine/recording.ts'
@@ -24,6 +23,7 @@ const SEED = 11
 /** Enough for two slices of a checkpoint; each costs CPU as long as it runs, in every replay too. */
 export const RECORDED_COINS = 6
 const SLICE_MS = 1_000
+const VERSION = '1.2.3'
 const LOG_BYTES_MAX = 1e9
 
 /** Our engine and the simulated venue in virtual time, recorded into a real file. */
@@ -97,7 +97,7 @@ export class RecordedEngine {
           weightPerMinute: 1_000,
           dexes: [],
           dataDir: join(this.#folder, 'data'),
-          version: '1.2.3',
+          version: VERSION,
         },
         {
           clock,
@@ -148,8 +148,10 @@ export class RecordedEngine {
   }
 }
 
-/** As it was rendered: a checksum covers the members that a packed document reads from its facts. */
+/** As it was rendered: a checksum covers members that a published document lacks. */
 function plain(document: Document): Document {
-  assert(document instanceof PackedDocument, 'an engine packs its documents')
-  return { ...factsFrom(document.facts), bytes: document.bytes }
+  const { key, version, renderedAtMs, nextUpdateMs, parts, views, numbered } = document
+  const rendering = { snapshotId: snapshotIdOf(renderedAtMs), engineVersion: VERSION }
+  const identity = { key, version, renderedAtMs, ...rendering, nextUpdateMs }
+  return { ...identity, bytes: bytesOf(document), parts, views, numbered }
 }

@@ -1,6 +1,6 @@
 import type { DocumentKey } from '../../domain/document.ts'
 import type { PackedDocument } from '../../domain/packed-document.ts'
-import { answeredLineOf } from '../../domain/packed-document.ts'
+import { answeredLineOf } from '../../domain/packed-facts.ts'
 import type { ByteReader } from './byte-reader.ts'
 import type { ByteWriter } from './byte-writer.ts'
 import { contentOf } from './document-content.ts'

@@ -1,5 +1,6 @@
 import type { Document, DocumentKey, NumberedViews, Part, View } from '../../domain/document.ts'
-import { answeredOf, PackedDocument } from '../../domain/packed-document.ts'
+import { PackedDocument } from '../../domain/packed-document.ts'
+import { answeredOf } from '../../domain/packed-facts.ts'
 import type { DocumentContent } from './document-content.ts'
 import { readContent } from './document-content.ts'
 
