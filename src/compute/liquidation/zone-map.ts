@@ -176,7 +176,8 @@ export class ZoneMap {
           tier * BUCKETS + this.#gridUntil(side),
         )
         const first = sizes.findIndex((size) => size !== 0)
-        const held = first < 0 ? sizes.subarray(0, 0) : sizes.subarray(first, lastHeld(sizes) + 1)
+        const last = sizes.findLastIndex((size) => size !== 0)
+        const held = first < 0 ? sizes.subarray(0, 0) : sizes.subarray(first, last + 1)
         numbers.push(start + Math.max(first, 0), held.length, ...held)
       }
     }
@@ -326,8 +327,4 @@ export class ZoneMap {
       }
     this.#scale = 1
   }
-}
-
-function lastHeld(sizes: Float64Array): number {
-  return sizes.findLastIndex((size) => size !== 0)
 }

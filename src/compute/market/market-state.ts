@@ -183,7 +183,7 @@ export class MarketState {
           name,
           new CoinMarket(
             listing,
-            this.#newLadder(),
+            this.#spareLadders.pop() ?? new CandleLadder(this.#pool),
             this.#coinTrackers,
             this.#newestBar,
             this.#collaterals,
@@ -197,9 +197,5 @@ export class MarketState {
       if (made !== null && (name === made.asset || !this.#coinOfAsset.has(made.asset)))
         this.#coinOfAsset.set(made.asset, name)
     }
-  }
-
-  #newLadder(): CandleLadder {
-    return this.#spareLadders.pop() ?? new CandleLadder(this.#pool)
   }
 }

@@ -54,8 +54,9 @@ export function statisticsOf(values: Float64Array): SeriesStatistics {
  * that most share is thus in the middle, not at an end.
  */
 export function percentileOf(ascending: Ascending, value: number): number {
-  const below = countBelow(ascending, value)
-  return (100 * (below + countUpTo(ascending, value))) / (2 * ascending.length)
+  const below = firstWhere(ascending, (other) => other >= value)
+  const upTo = firstWhere(ascending, (other) => other > value)
+  return (100 * (below + upTo)) / (2 * ascending.length)
 }
 
 /** Value below which this share lies, by linear interpolation (type 7 of Hyndman and Fan, 1996). NaN for none. */
@@ -88,14 +89,6 @@ function flipsOf(values: Float64Array): number {
     lastSign = sign
   }
   return flips
-}
-
-function countBelow(ascending: Ascending, value: number): number {
-  return firstWhere(ascending, (other) => other >= value)
-}
-
-function countUpTo(ascending: Ascending, value: number): number {
-  return firstWhere(ascending, (other) => other > value)
 }
 
 /** By bisection; the length where it holds for none. */

@@ -128,7 +128,7 @@ export function rollingForecasts(
     const fitted = regression.fit(penalty)
     if (fitted === null) continue
     const forecastPct = volatilityPct(Math.exp(predicted(fitted, present)))
-    if (isLast) [nextPct, fit] = [finiteOrNull(forecastPct), fitted]
+    if (isLast) [nextPct, fit] = [Number.isFinite(forecastPct) ? forecastPct : null, fitted]
     else
       forecasts.push({ hour, forecastPct, naivePct: dayVolatilityPct(series, hour), realisedPct })
   }
@@ -181,8 +181,4 @@ function medianErrorPct(
     (origin) => (100 * Math.abs(read(origin) - origin.realisedPct)) / origin.realisedPct,
   )
   return medianOfSorted(Float64Array.from(errors).sort())
-}
-
-function finiteOrNull(value: number): number | null {
-  return Number.isFinite(value) ? value : null
 }

@@ -85,7 +85,7 @@ export const arb: MarketAnalysis<GatheredArb> = {
       const chains = { have: fresh, need: measurement.chains.length }
       return {
         members,
-        sources: sourcesOf(inputs),
+        sources: inputs.map(({ name }) => sourceNames[name] ?? name),
         nextUpdateMs,
         inputs,
         coveragePct: coveragePct(chains),
@@ -139,8 +139,4 @@ const sourceNames: Readonly<Record<string, string>> = {
   dex: 'chain_pools',
   stablecoins: 'stablecoin_rates',
   exchange: 'exchanges',
-}
-
-function sourcesOf(inputs: readonly Input[]): string[] {
-  return inputs.map(({ name }) => sourceNames[name] ?? name)
 }

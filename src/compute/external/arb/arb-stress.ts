@@ -63,7 +63,9 @@ export function stressIndex(
   scores: readonly number[],
   correlation: readonly (readonly number[])[],
 ): StressIndex {
-  const weighted = scores.map((score, at) => stressRules[nameAt(at)].weight * score)
+  const weighted = scores.map(
+    (score, at) => stressRules[stressNames[at] as StressName].weight * score,
+  )
   const pulls = correlation.map((row) =>
     row.reduce((sum, entry, at) => sum + entry * (weighted[at] as number), 0),
   )
@@ -76,10 +78,6 @@ export function stressIndex(
       root === 0 ? 0 : (100 * each * (pulls[at] as number)) / root,
     ),
   }
-}
-
-function nameAt(at: number): StressName {
-  return stressNames[at] as StressName
 }
 
 /** Exponentially weighted correlation of the scores about 0.5; negative correlation counts as none. */
