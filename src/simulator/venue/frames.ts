@@ -1,4 +1,4 @@
-import type { Instrument, Market, Trade } from '../market/market.ts'
+import type { Instrument, Trade } from '../market/market.ts'
 import { BOOK_LEVELS, bookData } from './coin-info.ts'
 import type { Dexes } from './dexes.ts'
 import { allMids } from './info.ts'
@@ -80,7 +80,8 @@ export function stateFrame(
     }
     case 'assetCtxs': {
       const { dex = '' } = subscription
-      return frame('assetCtxs', { dex, ctxs: contextsWire(marketNamed(dexes, dex), atMs) })
+      const { market } = dexes.named(dex) ?? dexes.main
+      return frame('assetCtxs', { dex, ctxs: contextsWire(market, atMs) })
     }
     case 'allMids': {
       const { dex } = subscription
@@ -118,10 +119,6 @@ export function firstUserFrame({ type, user }: UserSubscription): string | undef
 
 function frame(channel: string, data: unknown): string {
   return JSON.stringify({ channel, data })
-}
-
-function marketNamed(dexes: Dexes, name: string): Market {
-  return (dexes.named(name) ?? dexes.main).market
 }
 
 function listed(dexes: Dexes, coin: string): Instrument {

@@ -30,8 +30,8 @@ type Garbling = (text: string, key: number) => string
 const garblings: readonly Garbling[] = [
   truncated,
   flipped,
-  retyped,
-  absurd,
+  (text, key) => withOtherLeaf(text, key, otherTypes),
+  (text, key) => withOtherLeaf(text, key, absurdNumbers),
   shifted,
   longLeaf,
   manyRows,
@@ -58,14 +58,6 @@ function flipped(text: string, key: number): string {
   return text.slice(0, at) + String.fromCharCode(code) + text.slice(at + 1)
 }
 
-function retyped(text: string, key: number): string {
-  return withOtherLeaf(text, key, otherTypes)
-}
-
-function absurd(text: string, key: number): string {
-  return withOtherLeaf(text, key, absurdNumbers)
-}
-
 /** Well-formed, and thousands of times too much. */
 function shifted(text: string, key: number): string {
   const decimals = [...text.matchAll(/"(\d+)\.(\d+)"/g)]
@@ -86,7 +78,7 @@ function manyRows(text: string, key: number): string {
   const copies = Math.max(2, Math.floor(OVERSIZED_BYTES / text.length))
   let isRepeated = false
   const long = JSON.stringify(json, (_, value: unknown) => {
-    if (isRepeated || !Array.isArray(value) || !value.some(isRow)) return value
+    if (isRepeated || !Array.isArray(value) || value.every(isLeaf)) return value
     isRepeated = true
     return Array.from({ length: copies }, () => value).flat()
   })
@@ -117,8 +109,4 @@ function withOtherLeaf(text: string, key: number, jsons: readonly string[]): str
 
 function isLeaf(value: unknown): boolean {
   return typeof value !== 'object' || value === null
-}
-
-function isRow(value: unknown): boolean {
-  return typeof value === 'object' && value !== null
 }

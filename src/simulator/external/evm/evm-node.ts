@@ -59,7 +59,8 @@ function contractsOf(chain: SimulatedChain, reference: ReferencePrices): Contrac
     )
   for (const [factory, pools] of Map.groupBy(chain.pools, ({ factory }) => factory))
     add(factory, factoryContract(pools, pools[0]?.dex.endsWith('slipstream') ?? false))
-  for (const token of tokensOf(chain)) add(token.address, tokenContract(token, chain, reference))
+  const tokens = new Set(chain.pools.flatMap(({ base, quote }) => [base, quote]))
+  for (const token of tokens) add(token.address, tokenContract(token, chain, reference))
   for (const [index, address] of chain.feeds.entries()) {
     const asset = feedAssets[index]
     if (asset !== undefined) add(address, chainlinkOf(reference).feed(asset))
@@ -116,8 +117,4 @@ function unitsHeld(
 ): number {
   if (token.address === quote.address) return balanceQuote
   return token.address === base.address ? balanceQuote / (price() ?? Number.POSITIVE_INFINITY) : 0
-}
-
-function tokensOf({ pools }: SimulatedChain): readonly SimulatedToken[] {
-  return [...new Set(pools.flatMap(({ base, quote }) => [base, quote]))]
 }

@@ -71,7 +71,8 @@ export class ExchangeMarket {
     if (product === undefined) return undefined
     const seenMs = this.#reference.seenMs(this.#exchange, atMs)
     const usd = this.#reference.seenUsd(this.#exchange, product.asset, atMs)
-    const unitUsd = this.#unitUsd(product.currency, seenMs)
+    const unitUsd =
+      product.currency === 'USD' ? 1 : this.#reference.priceUsd(product.currency, seenMs)
     if (usd === undefined || unitUsd === undefined) return undefined
     const mid = usd / unitUsd
     const worse = Math.min(1, product.rank / RANK_MAX)
@@ -85,10 +86,6 @@ export class ExchangeMarket {
   /** Now, or the start of a halt. */
   newestMs(atMs: number): number {
     return this.#reference.newestMs(this.#exchange, atMs)
-  }
-
-  #unitUsd(currency: Currency, atMs: number): number | undefined {
-    return currency === 'USD' ? 1 : this.#reference.priceUsd(currency, atMs)
   }
 }
 
