@@ -139,7 +139,8 @@ export function place(
   timeMs: number,
   row: ArrayLike<number>,
 ): void {
-  const at = (timeMs / kind.stepMs - firstSlot(kind, timeMs)) * kind.fields
+  const startMs = blockNumber(kind, timeMs) * blockSpanMs(kind)
+  const at = ((timeMs - startMs) / kind.stepMs) * kind.fields
   if (kind.code === blockKinds.fundings.code && block[at + 2] === 1 && row[2] !== 1) return
   block.set(row, at)
 }
@@ -168,8 +169,4 @@ export function eachRow(
   const startMs = number * blockSpanMs(kind)
   for (let at = 0; at < BLOCK_NUMBERS; at += kind.fields)
     if (!Number.isNaN(block[at])) take(startMs + (at / kind.fields) * kind.stepMs, at)
-}
-
-function firstSlot(kind: BlockKind, timeMs: number): number {
-  return (blockNumber(kind, timeMs) * blockSpanMs(kind)) / kind.stepMs
 }

@@ -64,7 +64,7 @@ export class AnalysisAgent implements AgentExecutor {
       this.#end(context, bus, TaskState.TASK_STATE_CANCELED, 'Payment declined.', metadata, url)
       return
     }
-    const payment = paymentIn(userMessage)
+    const payment = userMessage.metadata?.['x402.payment.payload'] ?? null
     const address = String(context.context.state.get(ADDRESS) ?? 'unknown')
     const result = await this.#options.call({ url, payment, address })
     switch (result.kind) {
@@ -166,7 +166,8 @@ export class AnalysisAgent implements AgentExecutor {
     metadata: Metadata,
     url: string,
   ): Task {
-    const history = [...(task?.history ?? []).filter(isNot(userMessage)), userMessage]
+    const before = (task?.history ?? []).filter((one) => one.messageId !== userMessage.messageId)
+    const history = [...before, userMessage]
     const messages = messagesOf(task) + 1
     const message: Message = {
       messageId: `${taskId}-${messages}`,
@@ -196,10 +197,6 @@ export class AnalysisAgent implements AgentExecutor {
   }
 }
 
-function isNot({ messageId }: Message) {
-  return (other: Message) => other.messageId !== messageId
-}
-
 function urlOf(task: Task | undefined): string | null {
   const url: unknown = task?.metadata?.[URL]
   return typeof url === 'string' && url !== '' ? url : null
@@ -218,10 +215,6 @@ function receiptsIn(task: Task | undefined): Metadata {
 /** Receipts of all payments of the task, failed ones included. */
 function receiptsOf(task: Task | undefined): readonly SettleResponse[] {
   return (task?.metadata?.[RECEIPTS] as readonly SettleResponse[] | undefined) ?? []
-}
-
-function paymentIn({ metadata }: Message): unknown {
-  return metadata?.['x402.payment.payload'] ?? null
 }
 
 /** Metadata of a failed payment, as the x402 extension defines. */

@@ -34,7 +34,8 @@ export class AccountRanking {
     const weight = Math.max(notionalUsd, COUNTED_USD) * this.#growth(nowMs)
     this.#add(buyer, weight)
     this.#add(seller, weight)
-    if (this.#weights.size > 2 * ACCOUNTS_KEPT) this.#removeSmall()
+    if (this.#weights.size <= 2 * ACCOUNTS_KEPT) return
+    for (const [account] of this.#ranked().slice(ACCOUNTS_KEPT)) this.#weights.delete(account)
   }
 
   /** The largest first. */
@@ -58,10 +59,6 @@ export class AccountRanking {
     for (const known of this.#weights.values()) known.weight *= 2 ** -exponent
     this.#originMs = nowMs
     return 1
-  }
-
-  #removeSmall(): void {
-    for (const [account] of this.#ranked().slice(ACCOUNTS_KEPT)) this.#weights.delete(account)
   }
 
   #ranked(): (readonly [account: string, known: { readonly weight: number }])[] {

@@ -84,7 +84,7 @@ export class UniverseCache {
       return rejected('universe_changed')
     }
     const before = this.#byDex.get(dex)
-    const isNew = !isSame(universe, before)
+    const isNew = JSON.stringify(universe) !== JSON.stringify(before)
     if (isNew) {
       this.#byDex.set(dex, universe)
       this.#noteCollateral()
@@ -158,8 +158,4 @@ function hasSamePlaces(one: Universe, other: Universe): boolean {
         listing?.coin === other[place]?.coin && listing?.isDelisted === other[place]?.isDelisted,
     )
   )
-}
-
-function isSame(one: Universe, other: Universe | undefined): boolean {
-  return JSON.stringify(one) === JSON.stringify(other)
 }
