@@ -19,7 +19,7 @@ export const CHART_BARS = 240
 /** One more, because the last one may be forming again. */
 const BARS_KEPT = CHART_BARS + 1
 
-const [OPEN, HIGH, LOW, CLOSE, VOLUME] = [0, 1, 2, 3, 4]
+const CLOSE = 3
 const FIELDS = 5
 /** First hour, and whether it is preceded by all bars of the coin. */
 const HEADER_FIELDS = 2
@@ -96,8 +96,7 @@ export class ChartBars implements CoinTracker {
     saved.set([this.#firstHour, Number(this.#isWhole)])
     saved.set(this.#series.save(), HEADER_FIELDS)
     for (let at = 0; at < count; at += 1)
-      for (let field = 0; field < FIELDS; field += 1)
-        saved[BARS_AT + at * FIELDS + field] = this.#bars.at(this.#firstHour + at, field)
+      saved.set(this.#bars.row(this.#firstHour + at), BARS_AT + at * FIELDS)
     return saved
   }
 
@@ -169,14 +168,8 @@ export class ChartBars implements CoinTracker {
   }
 
   #bar(hour: number): Bar {
-    return {
-      openTimeMs: hour * HOUR_MS,
-      open: this.#bars.at(hour, OPEN),
-      high: this.#bars.at(hour, HIGH),
-      low: this.#bars.at(hour, LOW),
-      close: this.#bars.at(hour, CLOSE),
-      volumeBase: this.#bars.at(hour, VOLUME),
-    }
+    const [open, high, low, close, volumeBase] = this.#bars.row(hour)
+    return { openTimeMs: hour * HOUR_MS, open, high, low, close, volumeBase } as Bar
   }
 
   #load({ high, low, close, volumeBase }: Bar): void {

@@ -12,7 +12,6 @@ const TIMES_MAX = 2
 const ROUNDING = 1e-9
 const SIZES = ORDER_NOTIONALS_USD.length
 const FIELDS = 2 * SIZES
-const NONE = Array<number>(FIELDS).fill(Number.NaN)
 
 /**
  * Cost of the first execution of each size and direction in each quarter of an hour, bps. NaN for none, Infinity where
@@ -20,15 +19,14 @@ const NONE = Array<number>(FIELDS).fill(Number.NaN)
  */
 export class FirstCosts {
   readonly #quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, FIELDS)
-  #newest = Number.NaN
 
   add(timeMs: number, direction: 1 | -1, notional: number, paidBps: number): void {
     const size = sizeOf(notional)
     const step = this.#quarters.stepOf(timeMs)
     if (size < 0 || timeMs - step * QUARTER_MS < SKIPPED_MS) return
     const field = fieldOf(direction, size)
-    const row = this.#row(step)
-    if (Number.isNaN(row[field])) this.#set(step, row.with(field, paidBps))
+    const row = this.#quarters.row(step)
+    if (Number.isNaN(row[field])) this.#quarters.set(step, row.with(field, paidBps))
   }
 
   /** Trades between two instants are missing. */
@@ -36,16 +34,16 @@ export class FirstCosts {
     const last = this.#quarters.stepOf(toMs)
     const first = Math.max(this.#quarters.stepOf(fromMs), last - QUARTERS_KEPT + 1)
     for (let step = first; step <= last; step += 1)
-      this.#set(
+      this.#quarters.set(
         step,
-        this.#row(step).map((bps) => (Number.isNaN(bps) ? Number.POSITIVE_INFINITY : bps)),
+        this.#quarters.row(step).map((bps) => (Number.isNaN(bps) ? Number.POSITIVE_INFINITY : bps)),
       )
   }
 
   /** Of the quarter that begins at an instant. @param size position in {@link ORDER_NOTIONALS_USD} */
   at(fromMs: number, direction: 1 | -1, size: number): number {
     const step = this.#quarters.stepOf(fromMs)
-    const isForgotten = step <= this.#newest - QUARTERS_KEPT
+    const isForgotten = step <= this.#quarters.newestStep - QUARTERS_KEPT
     return isForgotten
       ? Number.POSITIVE_INFINITY
       : this.#quarters.at(step, fieldOf(direction, size))
@@ -55,7 +53,7 @@ export class FirstCosts {
   sizesSeen(direction: 1 | -1, untilMs: number): readonly number[] {
     // Without executions since, the kept quarters may be of days ago.
     const from = this.#quarters.stepOf(untilMs) - QUARTERS_KEPT
-    const steps = this.#steps().filter((step) => step >= from)
+    const steps = this.#quarters.steps(from)
     return ORDER_NOTIONALS_USD.flatMap((_, size) => {
       const field = fieldOf(direction, size)
       return steps.some((step) => Number.isFinite(this.#quarters.at(step, field))) ? [size] : []
@@ -64,31 +62,13 @@ export class FirstCosts {
 
   /** Each quarter with its costs. */
   save(): readonly number[] {
-    return this.#steps().flatMap((step) => [step, ...this.#row(step)])
+    return this.#quarters.steps().flatMap((step) => [step, ...this.#quarters.row(step)])
   }
 
   restore(saved: ArrayLike<number>): void {
     const numbers = Array.from(saved)
     for (let at = 0; at + FIELDS < numbers.length; at += 1 + FIELDS)
-      this.#set(numbers[at] as number, numbers.slice(at + 1, at + 1 + FIELDS))
-  }
-
-  #steps(): readonly number[] {
-    if (Number.isNaN(this.#newest)) return []
-    return Array.from(
-      { length: QUARTERS_KEPT },
-      (_, at) => this.#newest - QUARTERS_KEPT + 1 + at,
-    ).filter((step) => this.#quarters.has(step))
-  }
-
-  #row(step: number): readonly number[] {
-    if (!this.#quarters.has(step)) return NONE
-    return NONE.map((_, field) => this.#quarters.at(step, field))
-  }
-
-  #set(step: number, row: readonly number[]): void {
-    this.#quarters.set(step, row)
-    if (!(step <= this.#newest)) this.#newest = step
+      this.#quarters.set(numbers[at] as number, numbers.slice(at + 1, at + 1 + FIELDS))
   }
 }
 

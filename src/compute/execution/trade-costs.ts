@@ -223,7 +223,7 @@ export class TradeCosts implements CoinTracker {
   save(): Float64Array {
     return joinSections([
       [LAYOUT, this.#newestTradeMs, this.#newestMs, this.#calibratedAtMs, this.#lostUntilMs],
-      this.#stepsOfWindow().flatMap((step) => [step, ...this.#minute(step)]),
+      this.#stepsOfWindow().flatMap((step) => [step, ...this.#minutes.row(step)]),
       this.#errors.save(),
       this.#ratios.save(),
       this.#pending.flatMap(pendingFields),
@@ -409,14 +409,7 @@ export class TradeCosts implements CoinTracker {
   /** Minutes with executions, oldest first. */
   #stepsOfWindow(): number[] {
     const newest = this.#minutes.stepOf(this.#newestMs)
-    const steps: number[] = []
-    for (let ago = WINDOW_MINUTES - 1; ago >= 0; ago -= 1)
-      if (this.#minutes.has(newest - ago)) steps.push(newest - ago)
-    return steps
-  }
-
-  #minute(step: number): readonly number[] {
-    return Array.from({ length: MINUTE_FIELDS }, (_, field) => this.#minutes.at(step, field))
+    return this.#minutes.steps(newest - WINDOW_MINUTES + 1, newest)
   }
 }
 

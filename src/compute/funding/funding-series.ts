@@ -105,24 +105,20 @@ export class FundingSeries implements CoinTracker {
   }
 
   #week(lastHour: number): readonly FundingHour[] {
-    const records: FundingHour[] = []
-    for (let hour = lastHour - WEEK_HOURS + 1; hour <= lastHour; hour += 1) {
-      if (!this.#hours.has(hour)) continue
+    return this.#hours.steps(lastHour - WEEK_HOURS + 1, lastHour).map((hour) => {
       const premium = this.#hours.at(hour, PREMIUM)
-      records.push({
+      return {
         timeMs: hour * FUNDING_STEP_MS,
         rateHourly: this.#hours.at(hour, RATE),
         premium: Number.isNaN(premium) ? null : premium,
         isSettled: this.#isSettled(hour),
-      })
-    }
-    return records
+      }
+    })
   }
 
   #spanHours(lastHour: number): number {
-    for (let hours = MONTH_HOURS; hours > 0; hours -= 1)
-      if (this.#hours.has(lastHour - hours + 1)) return hours
-    return 0
+    const [oldestHour = lastHour + 1] = this.#hours.steps(lastHour - MONTH_HOURS + 1, lastHour)
+    return lastHour - oldestHour + 1
   }
 
   #streak(lastHour: number): FundingStreak {

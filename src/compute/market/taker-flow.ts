@@ -45,14 +45,15 @@ export class TakerFlow implements CoinTracker {
   volume(atMs: number): TakerVolume {
     const last = this.#volumes.stepOf(atMs)
     const first = last - TAKER_WINDOW_STEPS + 1
-    let [buyUsd, sellUsd, steps] = [0, 0, 0]
-    for (let step = first; step <= last; step += 1) {
-      if (!this.#volumes.has(step)) continue
-      buyUsd += this.#volumes.at(step, BUY_USD)
-      sellUsd += this.#volumes.at(step, SELL_USD)
-      steps += 1
+    const steps = this.#volumes.steps(first, last)
+    const sumOf = (field: number) =>
+      steps.reduce((sum, step) => sum + this.#volumes.at(step, field), 0)
+    return {
+      buyUsd: sumOf(BUY_USD),
+      sellUsd: sumOf(SELL_USD),
+      steps: steps.length,
+      isWhole: this.#unknownUntilMs < first * STEP_MS,
     }
-    return { buyUsd, sellUsd, steps, isWhole: this.#unknownUntilMs < first * STEP_MS }
   }
 
   apply(event: CoinEvent): void {
@@ -64,13 +65,7 @@ export class TakerFlow implements CoinTracker {
   }
 
   save(): Float64Array {
-    const newest = this.#volumes.stepOf(this.#newestTradeMs)
-    const rows: number[] = []
-    for (let ago = STEPS_KEPT - 1; ago >= 0; ago -= 1) {
-      const step = newest - ago
-      if (this.#volumes.has(step))
-        rows.push(step, this.#volumes.at(step, BUY_USD), this.#volumes.at(step, SELL_USD))
-    }
+    const rows = this.#volumes.steps().flatMap((step) => [step, ...this.#volumes.row(step)])
     const header = [LAYOUT, this.#newestTradeMs, this.#countedUntilMs, this.#unknownUntilMs]
     return joinSections([header, rows])
   }

@@ -106,22 +106,19 @@ export class InterestSeries implements CoinTracker {
   /** Contracts at the last whole hours, oldest first; missing hours are left out. */
   hourly(atMs: number, hours: number): { readonly timeMs: number; readonly contracts: number }[] {
     const lastHour = this.#hours.stepOf(atMs)
-    const readings: { timeMs: number; contracts: number }[] = []
-    for (let hour = lastHour - hours + 1; hour <= lastHour; hour += 1) {
-      if (this.#hours.has(hour))
-        readings.push({ timeMs: hour * HOUR_MS, contracts: this.#hours.at(hour, INTEREST) })
-    }
-    return readings
+    return this.#hours.steps(lastHour - hours + 1, lastHour).map((hour) => ({
+      timeMs: hour * HOUR_MS,
+      contracts: this.#hours.at(hour, INTEREST),
+    }))
   }
 
   #windowTo(lastHour: number): InterestWindow {
     const firstHour = lastHour - INTEREST_WINDOW_HOURS + 1
-    let spanHours = INTEREST_WINDOW_HOURS
-    while (spanHours > 0 && !this.#hours.has(lastHour - spanHours + 1)) spanHours -= 1
+    const [oldestHour = lastHour + 1] = this.#hours.steps(firstHour, lastHour)
     return {
       lastHour,
       contracts: statisticsOf(this.#hours.values(INTEREST, firstHour, lastHour)),
-      spanHours,
+      spanHours: lastHour - oldestHour + 1,
       moves: statisticsOf(this.#movesPct(firstHour, lastHour)),
     }
   }

@@ -22,8 +22,13 @@ describe('step ring', () => {
       for (let step = newest - LENGTH + 1; step <= newest; step += 1) {
         expect(ring.has(step)).toBe(known.has(step))
         expect(ring.at(step, 0)).toBe(known.get(step) ?? Number.NaN)
+        expect(ring.row(step)).toEqual([known.get(step) ?? Number.NaN])
       }
+      expect(ring.newestStep).toBe(newest)
       const window = [...known].filter(([step]) => step > newest - LENGTH)
+      const steps = window.map(([step]) => step).sort((one, other) => one - other)
+      expect(ring.steps()).toEqual(steps)
+      expect(ring.steps(20, 25)).toEqual(steps.filter((step) => step >= 20 && step <= 25))
       const ascending = window.sort(([one], [other]) => one - other).map(([, value]) => value)
       expect([...ring.values(0, newest - LENGTH + 1, newest)]).toEqual(ascending)
     },

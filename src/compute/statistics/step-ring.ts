@@ -29,6 +29,11 @@ export class StepRing {
     this.#filled = new Uint8Array(buffer, fields * fieldBytes)
   }
 
+  /** Step of the newest row; -1 before any. */
+  get newestStep(): number {
+    return this.#newestStep
+  }
+
   /** Number of the step of an instant. */
   stepOf(timeMs: number): number {
     return Math.floor(timeMs / this.stepMs)
@@ -44,6 +49,24 @@ export class StepRing {
   /** @returns NaN for a missing row */
   at(step: number, field: number): number {
     return this.has(step) ? (this.#fields[field]?.[step % this.#length] as number) : Number.NaN
+  }
+
+  /** Values of the row of a step; NaN for a missing one. */
+  row(step: number): number[] {
+    return this.#fields.map((_, field) => this.at(step, field))
+  }
+
+  /** Steps with a row from one to another, both included, oldest first. */
+  steps(fromStep = Number.NEGATIVE_INFINITY, toStep = Number.POSITIVE_INFINITY): number[] {
+    const steps: number[] = []
+    const last = Math.min(toStep, this.#newestStep)
+    for (
+      let step = Math.max(fromStep, this.#newestStep - this.#length + 1);
+      step <= last;
+      step += 1
+    )
+      if (this.has(step)) steps.push(step)
+    return steps
   }
 
   /** Replaces the row of a step. Ignores steps older than the ring. */

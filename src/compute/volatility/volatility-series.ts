@@ -22,7 +22,6 @@ const HOURS_KEPT = VOLATILITY_WINDOW_HOURS + WARM_UP_HOURS + 3
 const QUARTERS_KEPT = 2 * QUARTERS_PER_HOUR
 
 const [HIGH, LOW, CLOSE] = [0, 1, 2]
-const VOLUME = 3
 const SAVED_FIELDS = 5
 /** Equal ranges summed from another first hour may differ by this share. */
 const SUMMATION_OFF_MAX = 1e-9
@@ -39,7 +38,6 @@ export class VolatilitySeries implements CoinTracker {
   readonly inputs = ['hourly-history', 'history', 'candle', 'context'] as const
   readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 3)
   #quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
-  #newestQuarter = -1
   /** From here on a missing 15m bar had no trades. */
   #knownFromQuarter = Number.POSITIVE_INFINITY
   /** Newest state of the forming 15m bar, which is added when its hour is over or a reader asks. */
@@ -87,7 +85,9 @@ export class VolatilitySeries implements CoinTracker {
       if (event.timeframe === '15m') this.#hear(event.bar)
     } else if (event.kind !== 'context') {
       this.#takeForming()
-      if (event.kind === 'hourly-history') for (const bar of event.bars) this.#takeHour(bar)
+      if (event.kind === 'hourly-history')
+        for (const { openTimeMs, high, low, close } of event.bars)
+          this.#setHour(this.#hours.stepOf(openTimeMs), high, low, close)
       else if (event.kind === 'history' && event.timeframe === '15m') this.#takeHistory(event.bars)
     }
     this.#close(coin)
@@ -97,13 +97,7 @@ export class VolatilitySeries implements CoinTracker {
   save(): Float64Array {
     this.#takeForming()
     return Float64Array.from(
-      this.#keptQuarters().flatMap((bar) => [
-        bar.openTimeMs,
-        bar.high,
-        bar.low,
-        bar.close,
-        bar.volumeBase,
-      ]),
+      this.#quarters.steps().flatMap((step) => [step * QUARTER_MS, ...this.#quarters.row(step)]),
     )
   }
 
@@ -129,10 +123,6 @@ export class VolatilitySeries implements CoinTracker {
     this.#forming = null
   }
 
-  #takeHour({ openTimeMs, high, low, close }: Bar): void {
-    this.#setHour(this.#hours.stepOf(openTimeMs), high, low, close)
-  }
-
   /**
    * The gap may be longer than the kept 15m bars, so they are replaced: by those before the history, the history, and
    * those received since the request.
@@ -142,7 +132,6 @@ export class VolatilitySeries implements CoinTracker {
     if (first === undefined || last === undefined) return
     const kept = this.#keptQuarters()
     this.#quarters = new StepRing(QUARTER_MS, QUARTERS_KEPT, 4)
-    this.#newestQuarter = -1
     this.#knownFromQuarter = Number.POSITIVE_INFINITY
     for (const bar of kept) if (bar.openTimeMs < first.openTimeMs) this.#takeQuarter(bar)
     for (const bar of bars) this.#takeQuarter(bar)
@@ -155,33 +144,23 @@ export class VolatilitySeries implements CoinTracker {
   }
 
   #keptQuarters(): readonly Quarter[] {
-    const kept: Quarter[] = []
-    for (let back = QUARTERS_KEPT - 1; back >= 0; back -= 1) {
-      const quarter = this.#newestQuarter - back
-      if (!this.#quarters.has(quarter)) continue
-      const field = (at: number) => this.#quarters.at(quarter, at)
-      kept.push({
-        openTimeMs: quarter * QUARTER_MS,
-        high: field(HIGH),
-        low: field(LOW),
-        close: field(CLOSE),
-        volumeBase: field(VOLUME),
-      })
-    }
-    return kept
+    return this.#quarters.steps().map((quarter) => {
+      const [high, low, close, volumeBase] = this.#quarters.row(quarter)
+      return { openTimeMs: quarter * QUARTER_MS, high, low, close, volumeBase } as Quarter
+    })
   }
 
   /** Sets one 15m bar and rebuilds its hour. */
   #takeQuarter({ openTimeMs, high, low, close, volumeBase }: Quarter): void {
     const quarter = this.#quarters.stepOf(openTimeMs)
-    if (quarter <= this.#newestQuarter - QUARTERS_KEPT) return
-    this.#newestQuarter = Math.max(this.#newestQuarter, quarter)
+    if (quarter <= this.#quarters.newestStep - QUARTERS_KEPT) return
     this.#quarters.set(quarter, [high, low, close, volumeBase])
     this.#knownFromQuarter = Math.min(this.#knownFromQuarter, quarter)
     const hour = this.#hours.stepOf(openTimeMs)
     const firstQuarter = hour * QUARTERS_PER_HOUR
     const isWhole =
-      firstQuarter >= this.#knownFromQuarter && firstQuarter > this.#newestQuarter - QUARTERS_KEPT
+      firstQuarter >= this.#knownFromQuarter &&
+      firstQuarter > this.#quarters.newestStep - QUARTERS_KEPT
     if (isWhole) this.#join(hour)
   }
 
@@ -191,8 +170,7 @@ export class VolatilitySeries implements CoinTracker {
     let low = Number.POSITIVE_INFINITY
     let close = Number.NaN
     const first = hour * QUARTERS_PER_HOUR
-    for (let quarter = first; quarter < first + QUARTERS_PER_HOUR; quarter += 1) {
-      if (!this.#quarters.has(quarter)) continue
+    for (const quarter of this.#quarters.steps(first, first + QUARTERS_PER_HOUR - 1)) {
       high = Math.max(high, this.#quarters.at(quarter, HIGH))
       low = Math.min(low, this.#quarters.at(quarter, LOW))
       close = this.#quarters.at(quarter, CLOSE)

@@ -25,7 +25,6 @@ export class VolatilityBars implements CoinTracker {
     '15m': new StepRing(timeframeMs['15m'], KEPT['15m'], 4),
     '1h': new StepRing(timeframeMs['1h'], KEPT['1h'], 4),
   }
-  readonly #newest: Record<BarLength, number> = { '15m': Number.NaN, '1h': Number.NaN }
 
   /** Realised volatility of the last closed bars of each window. */
   realised(): Readonly<Record<VolatilityWindow, RealisedVolatility>> {
@@ -49,17 +48,7 @@ export class VolatilityBars implements CoinTracker {
 
   save(): Float64Array {
     const ring = this.#rings['15m']
-    const saved: number[] = []
-    for (const step of this.#steps('15m'))
-      if (ring.has(step))
-        saved.push(
-          step,
-          ring.at(step, OPEN),
-          ring.at(step, HIGH),
-          ring.at(step, LOW),
-          ring.at(step, CLOSE),
-        )
-    return Float64Array.from(saved)
+    return Float64Array.from(ring.steps().flatMap((step) => [step, ...ring.row(step)]))
   }
 
   /** A bar that the restored candles have not closed is closed again by them. */
@@ -79,22 +68,17 @@ export class VolatilityBars implements CoinTracker {
 
   #set(length: BarLength, { openTimeMs, open, high, low, close }: Omit<Bar, 'volumeBase'>): void {
     const ring = this.#rings[length]
-    const step = ring.stepOf(openTimeMs)
-    ring.set(step, [open, high, low, close])
-    if (!(step <= this.#newest[length])) this.#newest[length] = step
-  }
-
-  /** Numbers of the bars that are kept, oldest first; none before any bar. */
-  #steps(length: BarLength): readonly number[] {
-    const newest = this.#newest[length]
-    if (Number.isNaN(newest)) return []
-    return Array.from({ length: KEPT[length] }, (_, at) => newest - KEPT[length] + 1 + at)
+    ring.set(ring.stepOf(openTimeMs), [open, high, low, close])
   }
 
   #bars(length: BarLength): PriceBars {
     const ring = this.#rings[length]
-    const steps = this.#steps(length)
-    const column = (field: number) => Float64Array.from(steps, (step) => ring.at(step, field))
+    const newest = ring.newestStep
+    const first = newest - KEPT[length] + 1
+    const column = (field: number) =>
+      Float64Array.from({ length: newest < 0 ? 0 : KEPT[length] }, (_, at) =>
+        ring.at(first + at, field),
+      )
     return {
       barMs: timeframeMs[length],
       open: column(OPEN),
