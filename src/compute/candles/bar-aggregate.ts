@@ -9,13 +9,8 @@ import { barOpenTimeMs, timeframeMs } from '../../domain/timeframe.ts'
  */
 export class BarAggregate {
   readonly #timeframe: Timeframe
-  #openTimeMs = Number.NaN
+  #bar: Bar = { openTimeMs: Number.NaN, open: 0, high: 0, low: 0, close: 0, volumeBase: 0 }
   #nextQuarterMs = Number.NaN
-  #open = 0
-  #high = 0
-  #low = 0
-  #close = 0
-  #volumeBase = 0
 
   constructor(timeframe: Timeframe) {
     this.#timeframe = timeframe
@@ -23,9 +18,9 @@ export class BarAggregate {
 
   /** Starts with the coin's first 15m bar: the longer bar that holds it has no earlier part. */
   beginWith(first: Bar): void {
-    this.#openTimeMs = barOpenTimeMs(first.openTimeMs, this.#timeframe)
+    const openTimeMs = barOpenTimeMs(first.openTimeMs, this.#timeframe)
+    this.#bar = { ...this.#bar, openTimeMs, volumeBase: 0 }
     this.#nextQuarterMs = first.openTimeMs
-    this.#volumeBase = 0
   }
 
   /**
@@ -34,27 +29,23 @@ export class BarAggregate {
    */
   add(bar: Bar): Bar | null {
     const openTimeMs = barOpenTimeMs(bar.openTimeMs, this.#timeframe)
-    if (bar.openTimeMs === openTimeMs) this.#start(bar)
-    else if (bar.openTimeMs === this.#nextQuarterMs) this.#extend(bar)
-    else this.#nextQuarterMs = Number.NaN
-    if (Number.isNaN(this.#nextQuarterMs)) return null
-    const endMs = openTimeMs + timeframeMs[this.#timeframe]
-    return this.#nextQuarterMs === endMs ? this.#complete() : null
+    if (bar.openTimeMs === openTimeMs) this.#bar = bar
+    else if (bar.openTimeMs === this.#nextQuarterMs) this.#bar = joined(this.#bar, bar)
+    else {
+      this.#nextQuarterMs = Number.NaN
+      return null
+    }
+    this.#nextQuarterMs = bar.openTimeMs + timeframeMs['15m']
+    if (this.#nextQuarterMs !== openTimeMs + timeframeMs[this.#timeframe]) return null
+    this.#nextQuarterMs = Number.NaN
+    return this.#bar
   }
 
   /** The forming longer bar when `open` is its forming 15m bar, or null when its start is unknown. */
   merged(open: Bar): Bar | null {
     if (open.openTimeMs === barOpenTimeMs(open.openTimeMs, this.#timeframe)) return open
     if (open.openTimeMs !== this.#nextQuarterMs) return null
-    if (this.#volumeBase === 0) return { ...open, openTimeMs: this.#openTimeMs }
-    return {
-      openTimeMs: this.#openTimeMs,
-      open: this.#open,
-      high: Math.max(this.#high, open.high),
-      low: Math.min(this.#low, open.low),
-      close: open.close,
-      volumeBase: this.#volumeBase + open.volumeBase,
-    }
+    return joined(this.#bar, open)
   }
 
   /** Removes all bars. */
@@ -63,66 +54,27 @@ export class BarAggregate {
   }
 
   save(): number[] {
-    return [
-      this.#openTimeMs,
-      this.#nextQuarterMs,
-      this.#open,
-      this.#high,
-      this.#low,
-      this.#close,
-      this.#volumeBase,
-    ]
+    const { openTimeMs, open, high, low, close, volumeBase } = this.#bar
+    return [openTimeMs, this.#nextQuarterMs, open, high, low, close, volumeBase]
   }
 
   restore(saved: Float64Array): void {
     assert.equal(saved.length, AGGREGATE_FIELDS, 'a saved aggregate has seven fields')
     const [openTimeMs, nextQuarterMs, open, high, low, close, volumeBase] = saved
-    this.#openTimeMs = openTimeMs as number
+    this.#bar = { openTimeMs, open, high, low, close, volumeBase } as Bar
     this.#nextQuarterMs = nextQuarterMs as number
-    this.#open = open as number
-    this.#high = high as number
-    this.#low = low as number
-    this.#close = close as number
-    this.#volumeBase = volumeBase as number
   }
+}
 
-  #start(bar: Bar): void {
-    this.#openTimeMs = bar.openTimeMs
-    this.#nextQuarterMs = bar.openTimeMs + timeframeMs['15m']
-    this.#take(bar)
-  }
-
-  #take(bar: Bar): void {
-    this.#open = bar.open
-    this.#high = bar.high
-    this.#low = bar.low
-    this.#close = bar.close
-    this.#volumeBase = bar.volumeBase
-  }
-
-  #extend(bar: Bar): void {
-    this.#nextQuarterMs += timeframeMs['15m']
-    // A bar opens with its first trade: a 15m bar without trades only repeats the last close.
-    if (this.#volumeBase === 0) {
-      this.#take(bar)
-      return
-    }
-    this.#high = Math.max(this.#high, bar.high)
-    this.#low = Math.min(this.#low, bar.low)
-    this.#close = bar.close
-    this.#volumeBase += bar.volumeBase
-  }
-
-  #complete(): Bar {
-    this.#nextQuarterMs = Number.NaN
-    return {
-      openTimeMs: this.#openTimeMs,
-      open: this.#open,
-      high: this.#high,
-      low: this.#low,
-      close: this.#close,
-      volumeBase: this.#volumeBase,
-    }
+/** A bar opens with its first trade: a 15m bar without trades only repeats the last close. */
+function joined(longer: Bar, bar: Bar): Bar {
+  if (longer.volumeBase === 0) return { ...bar, openTimeMs: longer.openTimeMs }
+  return {
+    ...longer,
+    high: Math.max(longer.high, bar.high),
+    low: Math.min(longer.low, bar.low),
+    close: bar.close,
+    volumeBase: longer.volumeBase + bar.volumeBase,
   }
 }
 
