@@ -25,7 +25,6 @@ const RATIO_MAX = 1.5
 const LAYOUT = 2
 /** Followed every reading. A volume profile that is not restored is never rebuilt. */
 const FIRST_LAYOUT = 1
-const HEADER_FIELDS = 14
 
 /**
  * Estimates where the open interest of one coin is liquidated, from intervals between two readings of it. Growth was
@@ -49,26 +48,29 @@ export class LiquidationFlow implements CoinTracker {
   readonly observed = new ObservedPositions()
   #ladder: readonly LeverageTier[] = []
   #listing: Listing | null = null
-  /** Last reading, by the venue's clock. NaN before any. */
-  #readAtMs = Number.NaN
-  #openInterestBase = Number.NaN
-  /** Open interest that the flow follows: not the last reading while that one waits for the next. */
-  #confirmedBase = Number.NaN
-  #markPrice = Number.NaN
-  #firstReadAtMs = Number.NaN
-  /** Trades of the current interval, in the coin's unit and in USD. */
-  #buysBase = 0
-  #sellsBase = 0
-  #turnoverUsd = 0
-  /** 1 if trades of the interval were lost, so their average and sides are unknown. */
-  #isTorn = 0
-  /** Start of a time without marks: older positions may have been liquidated in it. NaN for none. */
-  #unsweptFromMs = Number.NaN
-  /** Start of a time without trades, at first -Infinity. NaN for none. */
-  #untradedFromMs = Number.NEGATIVE_INFINITY
-  /** End of both. */
-  #unseenUntilMs = Number.POSITIVE_INFINITY
-  #isApproximate = 0
+  /** Numbers of a checkpoint, in its order. */
+  readonly #state = {
+    /** Last reading, by the venue's clock. NaN before any. */
+    readAtMs: Number.NaN,
+    openInterestBase: Number.NaN,
+    markPrice: Number.NaN,
+    firstReadAtMs: Number.NaN,
+    /** Trades of the current interval, in the coin's unit and in USD. */
+    buysBase: 0,
+    sellsBase: 0,
+    turnoverUsd: 0,
+    /** 1 if trades of the interval were lost, so their average and sides are unknown. */
+    isTorn: 0,
+    /** Start of a time without marks: older positions may have been liquidated in it. NaN for none. */
+    unsweptFromMs: Number.NaN,
+    /** Start of a time without trades, at first -Infinity. NaN for none. */
+    untradedFromMs: Number.NEGATIVE_INFINITY,
+    /** End of both. */
+    unseenUntilMs: Number.POSITIVE_INFINITY,
+    isApproximate: 0,
+    /** Open interest that the flow follows: not the last reading while that one waits for the next. */
+    confirmedBase: Number.NaN,
+  }
 
   /** Five tiers, lowest leverage first; empty before the first event. */
   get ladder(): readonly LeverageTier[] {
@@ -77,22 +79,22 @@ export class LiquidationFlow implements CoinTracker {
 
   /** In the coin's unit. NaN before any. */
   get openInterestBase(): number {
-    return this.#openInterestBase
+    return this.#state.openInterestBase
   }
 
   /** NaN before any. */
   get markPrice(): number {
-    return this.#markPrice
+    return this.#state.markPrice
   }
 
   /** First recorded reading. NaN before any. */
   get firstReadAtMs(): number {
-    return this.#firstReadAtMs
+    return this.#state.firstReadAtMs
   }
 
   /** Whether marks were missing for a while, which candles may have replaced. */
   get isApproximate(): boolean {
-    return this.#isApproximate === 1
+    return this.#state.isApproximate === 1
   }
 
   apply(event: CoinEvent, { listing }: TrackedCoin): void {
@@ -109,7 +111,7 @@ export class LiquidationFlow implements CoinTracker {
         if (event.markPrice !== undefined) this.#mark(event.markPrice)
         break
       case 'trade-gap':
-        this.#isTorn = 1
+        this.#state.isTorn = 1
         break
       case 'history':
         if (event.timeframe === '15m') this.#unseen(event.bars, event.timeExchangeMs)
@@ -125,46 +127,20 @@ export class LiquidationFlow implements CoinTracker {
   }
 
   save(): Float64Array {
-    const header = [
-      LAYOUT,
-      this.#readAtMs,
-      this.#openInterestBase,
-      this.#markPrice,
-      this.#firstReadAtMs,
-      this.#buysBase,
-      this.#sellsBase,
-      this.#turnoverUsd,
-      this.#isTorn,
-      this.#unsweptFromMs,
-      this.#untradedFromMs,
-      this.#unseenUntilMs,
-      this.#isApproximate,
-      this.#confirmedBase,
-    ]
+    const header = [LAYOUT, ...Object.values(this.#state)]
     return joinSections([header, this.flow.save(), this.profile.save()])
   }
 
   restore(saved: Float64Array, { listing }: TrackedCoin): boolean {
     const [header, flow, profile] = splitSections(saved) ?? []
     if (header === undefined || flow === undefined || profile === undefined) return false
-    const isFirst = header[0] === FIRST_LAYOUT && header.length === HEADER_FIELDS - 1
-    if (!isFirst && (header[0] !== LAYOUT || header.length !== HEADER_FIELDS)) return false
+    const names = Object.keys(this.#state)
+    const isFirst = header[0] === FIRST_LAYOUT && header.length === names.length
+    if (!isFirst && (header[0] !== LAYOUT || header.length !== 1 + names.length)) return false
     if (!this.flow.restore(flow) || !this.profile.restore(profile)) return false
-    const field = (at: number) => header[at] as number
     this.#adopt(listing)
-    this.#readAtMs = field(1)
-    this.#openInterestBase = field(2)
-    this.#markPrice = field(3)
-    this.#firstReadAtMs = field(4)
-    this.#buysBase = field(5)
-    this.#sellsBase = field(6)
-    this.#turnoverUsd = field(7)
-    this.#isTorn = field(8)
-    this.#unsweptFromMs = field(9)
-    this.#untradedFromMs = field(10)
-    this.#unseenUntilMs = field(11)
-    this.#isApproximate = field(12)
-    this.#confirmedBase = field(isFirst ? 2 : 13)
+    Object.assign(this.#state, Object.fromEntries(names.map((name, at) => [name, header[at + 1]])))
+    if (isFirst) this.#state.confirmedBase = this.#state.openInterestBase
     return true
   }
 
@@ -185,44 +161,45 @@ export class LiquidationFlow implements CoinTracker {
   }
 
   #mark(price: number): void {
-    this.#markPrice = price
+    this.#state.markPrice = price
     this.flow.mark(price)
     this.profile.mark(price)
     this.observed.mark(price)
   }
 
   #trade({ timeExchangeMs, takerSide, price, sizeBase }: TradeEvent): void {
-    if (!(timeExchangeMs > this.#readAtMs - TRADE_LATE_MS_MAX)) return
-    if (takerSide === 'buy') this.#buysBase += sizeBase
-    else this.#sellsBase += sizeBase
-    this.#turnoverUsd += sizeBase * price
+    if (!(timeExchangeMs > this.#state.readAtMs - TRADE_LATE_MS_MAX)) return
+    if (takerSide === 'buy') this.#state.buysBase += sizeBase
+    else this.#state.sellsBase += sizeBase
+    this.#state.turnoverUsd += sizeBase * price
   }
 
   /** Adds a live reading; after a longer pause, marks and trades are missing. */
   #live(timeMs: number, openInterestBase: number): void {
-    if (Number.isNaN(this.#readAtMs)) this.#unseenUntilMs = timeMs
+    if (Number.isNaN(this.#state.readAtMs)) this.#state.unseenUntilMs = timeMs
     else if (this.#isPaused(timeMs)) this.#noteUnseen(timeMs)
-    else if (this.#unseenUntilMs === Number.POSITIVE_INFINITY) this.#unseenUntilMs = timeMs
+    else if (this.#state.unseenUntilMs === Number.POSITIVE_INFINITY)
+      this.#state.unseenUntilMs = timeMs
     this.#read(timeMs, openInterestBase)
   }
 
   #isPaused(timeMs: number): boolean {
-    return timeMs - this.#readAtMs > INTERVAL_MS_MAX
+    return timeMs - this.#state.readAtMs > INTERVAL_MS_MAX
   }
 
   /** Marks and trades are missing since the last reading. */
   #noteUnseen(untilMs: number): void {
-    if (Number.isNaN(this.#unsweptFromMs)) this.#unsweptFromMs = this.#readAtMs
-    if (Number.isNaN(this.#untradedFromMs)) this.#untradedFromMs = this.#readAtMs
-    this.#unseenUntilMs = untilMs
+    if (Number.isNaN(this.#state.unsweptFromMs)) this.#state.unsweptFromMs = this.#state.readAtMs
+    if (Number.isNaN(this.#state.untradedFromMs)) this.#state.untradedFromMs = this.#state.readAtMs
+    this.#state.unseenUntilMs = untilMs
   }
 
   /** Candles of a pause may arrive before the reading that would show it. */
   #endPause(untilMs: number): void {
     this.#noteUnseen(untilMs)
-    this.#isApproximate = 1
-    this.#decay(untilMs - this.#readAtMs)
-    this.#readAtMs = untilMs
+    this.#state.isApproximate = 1
+    this.#decay(untilMs - this.#state.readAtMs)
+    this.#state.readAtMs = untilMs
   }
 
   #decay(elapsedMs: number): void {
@@ -233,34 +210,34 @@ export class LiquidationFlow implements CoinTracker {
 
   /** Adds a stored reading from before the first live one: its mark is all that is known of the interval. */
   #remember({ timeMs, markPrice, openInterestBase }: MarketSample): void {
-    if (timeMs <= this.#readAtMs) return
+    if (timeMs <= this.#state.readAtMs) return
     this.#mark(markPrice)
     this.#read(timeMs, openInterestBase)
   }
 
   #read(timeMs: number, openInterestBase: number): void {
-    const elapsedMs = timeMs - this.#readAtMs
+    const elapsedMs = timeMs - this.#state.readAtMs
     if (elapsedMs < 0 && elapsedMs > -OVERTAKEN_MS_MAX) return
-    if (elapsedMs > INTERVAL_MS_MAX) this.#isApproximate = 1
+    if (elapsedMs > INTERVAL_MS_MAX) this.#state.isApproximate = 1
     if (Number.isNaN(elapsedMs)) {
-      this.#firstReadAtMs = timeMs
-      this.#confirmedBase = openInterestBase
+      this.#state.firstReadAtMs = timeMs
+      this.#state.confirmedBase = openInterestBase
     } else this.#endInterval(elapsedMs, openInterestBase)
-    this.#readAtMs = timeMs
-    this.#openInterestBase = openInterestBase
-    this.#buysBase = 0
-    this.#sellsBase = 0
-    this.#turnoverUsd = 0
-    this.#isTorn = 0
+    this.#state.readAtMs = timeMs
+    this.#state.openInterestBase = openInterestBase
+    this.#state.buysBase = 0
+    this.#state.sellsBase = 0
+    this.#state.turnoverUsd = 0
+    this.#state.isTorn = 0
     this.observed.expire(timeMs)
   }
 
   #endInterval(elapsedMs: number, openInterestBase: number): void {
     this.#decay(elapsedMs)
-    const volumeBase = this.#buysBase + this.#sellsBase
-    const isKnown = volumeBase > 0 && this.#isTorn === 0
-    const entryPrice = isKnown ? this.#turnoverUsd / volumeBase : this.#markPrice
-    const tilt = isKnown ? (this.#buysBase - this.#sellsBase) / volumeBase : 0
+    const volumeBase = this.#state.buysBase + this.#state.sellsBase
+    const isKnown = volumeBase > 0 && this.#state.isTorn === 0
+    const entryPrice = isKnown ? this.#state.turnoverUsd / volumeBase : this.#state.markPrice
+    const tilt = isKnown ? (this.#state.buysBase - this.#state.sellsBase) / volumeBase : 0
     if (volumeBase > 0) this.#open(this.profile, entryPrice, volumeBase, 0)
     const grownBase = this.#confirm(openInterestBase)
     if (grownBase > 0) this.#open(this.flow, entryPrice, grownBase, tilt)
@@ -272,20 +249,20 @@ export class LiquidationFlow implements CoinTracker {
    * @returns what was opened since the confirmed reading, in the coin's unit
    */
   #confirm(openInterestBase: number): number {
-    const lastBase = this.#openInterestBase
-    if (isJump(this.#confirmedBase, openInterestBase)) {
-      if (lastBase === this.#confirmedBase || isJump(lastBase, openInterestBase)) return 0
+    const lastBase = this.#state.openInterestBase
+    if (isJump(this.#state.confirmedBase, openInterestBase)) {
+      if (lastBase === this.#state.confirmedBase || isJump(lastBase, openInterestBase)) return 0
       this.#follow(lastBase)
     }
-    const grownBase = openInterestBase - this.#confirmedBase
+    const grownBase = openInterestBase - this.#state.confirmedBase
     this.#follow(openInterestBase)
     return Math.max(0, grownBase)
   }
 
   #follow(openInterestBase: number): void {
-    const before = this.#confirmedBase
+    const before = this.#state.confirmedBase
     if (openInterestBase < before) this.flow.shrink(openInterestBase / before)
-    this.#confirmedBase = openInterestBase
+    this.#state.confirmedBase = openInterestBase
   }
 
   /** @param tilt -1 where all takers sold, 1 where all bought */
@@ -308,30 +285,32 @@ export class LiquidationFlow implements CoinTracker {
     if (last === undefined) return
     if (!this.profile.isPlaced) this.#mark(last.close)
     if (this.#isPaused(askedAtMs)) this.#endPause(askedAtMs)
-    const untilMs = Math.min(this.#unseenUntilMs, endOf(last), askedAtMs)
+    const untilMs = Math.min(this.#state.unseenUntilMs, endOf(last), askedAtMs)
     // The profile is of the last reading, even where the last bars had no trades and are missing.
-    const heldAtMs = Number.isNaN(this.#readAtMs) ? untilMs : this.#readAtMs
+    const heldAtMs = Number.isNaN(this.#state.readAtMs) ? untilMs : this.#state.readAtMs
     this.#sweepUnseen(bars, untilMs)
-    let low = this.#markPrice
-    let high = this.#markPrice
+    let low = this.#state.markPrice
+    let high = this.#state.markPrice
     for (let at = bars.length - 1; at >= 0; at -= 1) {
       const bar = bars[at] as Bar
-      if (bar.openTimeMs >= this.#untradedFromMs && endOf(bar) <= untilMs)
+      if (bar.openTimeMs >= this.#state.untradedFromMs && endOf(bar) <= untilMs)
         this.#openUnseen(bar, heldAtMs, low, high)
       low = Math.min(low, bar.low)
       high = Math.max(high, bar.high)
     }
     // A bar without trades may be missing at the end.
-    const isAll = untilMs > this.#unseenUntilMs - timeframeMs['15m']
-    if (this.#untradedFromMs < untilMs) this.#untradedFromMs = isAll ? Number.NaN : untilMs
-    if (this.#unsweptFromMs < untilMs) this.#unsweptFromMs = isAll ? Number.NaN : untilMs
+    const isAll = untilMs > this.#state.unseenUntilMs - timeframeMs['15m']
+    if (this.#state.untradedFromMs < untilMs)
+      this.#state.untradedFromMs = isAll ? Number.NaN : untilMs
+    if (this.#state.unsweptFromMs < untilMs)
+      this.#state.unsweptFromMs = isAll ? Number.NaN : untilMs
   }
 
   #sweepUnseen(bars: readonly Bar[], untilMs: number): void {
     let low = Number.POSITIVE_INFINITY
     let high = 0
     for (const bar of bars) {
-      if (!(endOf(bar) > this.#unsweptFromMs) || bar.openTimeMs >= untilMs) continue
+      if (!(endOf(bar) > this.#state.unsweptFromMs) || bar.openTimeMs >= untilMs) continue
       low = Math.min(low, bar.low)
       high = Math.max(high, bar.high)
     }
