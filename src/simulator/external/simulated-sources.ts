@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { WebSocket } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
 import type { SourceId } from '../../domain/external.ts'
+import { bodyOf } from '../http-server.ts'
 import { evmNode } from './evm/evm-node.ts'
 import { pythNode } from './evm/pyth-node.ts'
 import { simulatedBinance } from './exchanges/binance.ts'
@@ -68,7 +69,7 @@ export class SimulatedSources {
     return [...this.#upstreams.keys()]
   }
 
-  serve(url: URL, request: IncomingMessage, response: ServerResponse): void {
+  async serve(url: URL, request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { id, path } = addressOf(url)
     const upstream = this.#upstreams.get(id)
     if (upstream === undefined) {
@@ -79,22 +80,14 @@ export class SimulatedSources {
       request.socket.destroy()
       return
     }
-    const chunks: Buffer[] = []
-    let bytes = 0
-    request.on('data', (chunk: Buffer) => {
-      bytes += chunk.length
-      if (bytes <= REQUEST_BYTES_MAX) chunks.push(chunk)
+    const reply = upstream.request?.({
+      method: request.method ?? 'GET',
+      path,
+      query: url.searchParams,
+      headers: request.headers,
+      body: (await bodyOf(request, REQUEST_BYTES_MAX)) ?? '',
     })
-    request.on('end', () => {
-      const reply = upstream.request?.({
-        method: request.method ?? 'GET',
-        path,
-        query: url.searchParams,
-        headers: request.headers,
-        body: Buffer.concat(chunks).toString('utf8'),
-      })
-      this.#reply(id, reply ?? null, response)
-    })
+    this.#reply(id, reply ?? null, response)
   }
 
   attach(url: URL, webSocket: WebSocket): void {

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { bodyOf, close, listen } from '../http-server.ts'
 import type { RpcMethods } from '../json-rpc.ts'
 import { rpcReply } from '../json-rpc.ts'
 import type { RpcMethod } from './rpc-methods.ts'
@@ -21,18 +21,8 @@ export async function startNode(
     // The body of an aborted upload cannot be read.
     serve(answer, request, response).catch(() => response.destroy())
   })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', resolve)
-  })
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  const url = `http://127.0.0.1:${await listen(server, '127.0.0.1', port)}`
+  return { url, close: () => close(server) }
 }
 
 async function serve(
@@ -40,23 +30,11 @@ async function serve(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  const body = request.method === 'POST' ? await bodyOf(request) : null
+  const body = request.method === 'POST' ? await bodyOf(request, BODY_BYTES_MAX) : null
   if (body === null) {
     response.writeHead(request.method === 'POST' ? 413 : 405).end()
     return
   }
   const reply = JSON.stringify(rpcReply(answer, body))
   response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(reply)
-}
-
-/** Null where it is too long. */
-async function bodyOf(request: IncomingMessage): Promise<string | null> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    if (bytes > BODY_BYTES_MAX) return null
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import type { WebSocket } from 'ws'
@@ -6,6 +5,7 @@ import { WebSocketServer } from 'ws'
 import type { Clock } from '../../domain/clock.ts'
 import type { SimulatedSources } from '../external/simulated-sources.ts'
 import { EXTERNAL_PATH } from '../external/simulated-sources.ts'
+import { bodyOf, close, listen } from '../http-server.ts'
 import type { BuilderDex } from '../market/builder-dexes.ts'
 import type { Market, NewListing } from '../market/market.ts'
 import type { VenueFault } from './fault.ts'
@@ -69,9 +69,12 @@ export async function startSimulatedVenue(options: {
   const sockets = serveSockets(server, venue, external)
   server.on('request', (request, response) => {
     const url = urlOf(request)
-    if (external !== undefined && url.pathname.startsWith(EXTERNAL_PATH))
-      external.serve(url, request, response)
-    else serveInfo(request, response, venue)
+    const isExternal = external !== undefined && url.pathname.startsWith(EXTERNAL_PATH)
+    const served = isExternal
+      ? external.serve(url, request, response)
+      : serveInfo(request, response, venue)
+    // The body of an aborted upload cannot be read.
+    served.catch(() => response.destroy())
   })
   return {
     wsUrl: `ws://${host}:${port}/ws`,
@@ -86,22 +89,9 @@ export async function startSimulatedVenue(options: {
       venue.close()
       external?.close()
       sockets.close()
-      server.closeAllConnections()
-      await new Promise<void>((resolve) => {
-        server.close(() => resolve())
-      })
+      await close(server)
     },
   }
-}
-
-async function listen(server: Server, host: string, port: number): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, host, resolve)
-  })
-  const address = server.address()
-  assert(address !== null && typeof address === 'object', 'the server listens on a port')
-  return address.port
 }
 
 function serveSockets(
@@ -151,28 +141,23 @@ function attach(webSocket: WebSocket, address: string, venue: Venue): void {
   webSocket.on('close', () => session.close())
 }
 
-function serveInfo(request: IncomingMessage, response: ServerResponse, venue: Venue): void {
+async function serveInfo(
+  request: IncomingMessage,
+  response: ServerResponse,
+  venue: Venue,
+): Promise<void> {
   const refused = refusedBeforeBody(request)
   if (refused !== undefined) {
     answer(response, refused)
     return
   }
-  const chunks: Buffer[] = []
-  let bytes = 0
-  request.on('data', (chunk: Buffer) => {
-    bytes += chunk.length
-    if (bytes <= REQUEST_BYTES_MAX) chunks.push(chunk)
-  })
-  request.on('end', () => {
-    const text = Buffer.concat(chunks).toString('utf8')
-    const isTooLarge = bytes > REQUEST_BYTES_MAX
-    answer(
-      response,
-      isTooLarge
-        ? plainAnswer(413, 'Payload Too Large')
-        : venue.info(request.socket.remoteAddress ?? '', text),
-    )
-  })
+  const text = await bodyOf(request, REQUEST_BYTES_MAX)
+  answer(
+    response,
+    text === null
+      ? plainAnswer(413, 'Payload Too Large')
+      : venue.info(request.socket.remoteAddress ?? '', text),
+  )
 }
 
 function refusedBeforeBody(request: IncomingMessage): HttpAnswer | undefined {
