@@ -1,4 +1,5 @@
 import type { ConfigurationEntry } from '../domain/desk-reports.ts'
+import { percentDecoded } from '../domain/percent-decoded.ts'
 import { SettingOption } from './option.ts'
 import type { SettingsCommand } from './settings-command.ts'
 
@@ -67,14 +68,5 @@ function secretsOfUrl(url: string): readonly string[] {
   const parts = WEB_PROTOCOL.test(protocol)
     ? [`${pathname}${search}`, username, password]
     : [search, password]
-  return parts.flatMap((part) => [part, decoded(part)])
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A percent sign that encodes nothing.
-    return text
-  }
+  return parts.flatMap((part) => [part, percentDecoded(part)])
 }

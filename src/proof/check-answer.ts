@@ -1,6 +1,7 @@
 import { recoverTypedDataAddress, sha256, stringToBytes } from 'viem'
 import { isRecord } from '../domain/json.ts'
 import { TickerIndex, unscaledToken } from '../domain/listing.ts'
+import { percentDecoded } from '../domain/percent-decoded.ts'
 import { printable } from '../domain/printable.ts'
 import { contentReceiptTypes, receiptDomain, receiptTypes } from '../domain/receipt-types.ts'
 import type { AnswerFile } from './answer-file.ts'
@@ -186,12 +187,7 @@ function isShownToModel({ content = [], ...file }: AnswerFile): boolean {
 
 /** The last part of a path: the coin of a per-coin call. The service ignores a slash at the end. */
 export function coinOf(pathname: string): string {
-  const coin = pathname.replace(/\/$/, '').split('/').at(-1) ?? ''
-  try {
-    return decodeURIComponent(coin)
-  } catch {
-    return coin
-  }
+  return percentDecoded(pathname.replace(/\/$/, '').split('/').at(-1) ?? '')
 }
 
 /** The whole URL that the receipt of an answer is about; null without a signed receipt, or if the URL is cut. */

@@ -3,6 +3,7 @@ import type { Clock } from '../../domain/clock.ts'
 import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
 import { keyOf } from '../../domain/contract.ts'
 import { viewOf } from '../../domain/document.ts'
+import { percentDecoded } from '../../domain/percent-decoded.ts'
 import { isRetryable } from '../../domain/problem.ts'
 import type { EngineReader } from '../../link/engine-replica.ts'
 import type { FoundAnswer } from '../analysis-call.ts'
@@ -49,7 +50,7 @@ export class LiveDocuments implements LiveSource {
       return refusal('not_found', { detail: 'No document has this name.', param: 'document' })
     return read({
       query: Object.fromEntries(url.searchParams),
-      params: { coin: decoded(coin) },
+      params: { coin: percentDecoded(coin) },
       headers: {},
     })
   }
@@ -124,13 +125,5 @@ function wholeReader({ wholeView }: AnalysisContract, read: ReturnType<typeof ca
     if (view !== 'all') return read(parts, nowMs)
     const call = read({ ...parts, query: others }, nowMs)
     return call.kind === 'refusal' ? call : { ...call, view: wholeView }
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }

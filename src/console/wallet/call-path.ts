@@ -1,4 +1,5 @@
 import type { ConsoleOffer } from '../../domain/console-protocol.ts'
+import { percentDecoded } from '../../domain/percent-decoded.ts'
 
 /** A call as its parts, so that a page can change one. */
 export type Call = {
@@ -14,7 +15,7 @@ export type Call = {
 export function callOf(path: string): Call {
   const [pathname = '', ...query] = path.split('?')
   const [, analysis = '', coin = ''] = pathname.split('/')
-  return { analysis, coin: decoded(coin), search: ['', ...query].join('?') }
+  return { analysis, coin: percentDecoded(coin), search: ['', ...query].join('?') }
 }
 
 export function pathOfCall({ analysis, coin, search }: Call): string {
@@ -35,12 +36,4 @@ export function pathOfOffer(
 ): string {
   const search = searches.get(id) ?? ''
   return pathOfCall({ analysis: id, coin: scope === 'coin' ? coin : '', search })
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
