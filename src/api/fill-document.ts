@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { BoundedMap } from '../domain/bounded-map.ts'
 import type { Answer, AnswerInputs, Document, Input, Slot } from '../domain/document.ts'
 import { bytesOf, rangeOf } from '../domain/document.ts'
 import type { Members } from './answer-members.ts'
@@ -73,7 +74,7 @@ type Template = {
   facts: FillFacts
   filled: Buffer | null
   /** Recent selections, by their key. */
-  selected?: Map<string, Template>
+  selected?: BoundedMap<string, Template>
 }
 
 const SELECTED_MAX = 8
@@ -122,14 +123,12 @@ function textOf(document: Document): string {
 
 /** Computed once per rendering and selection. */
 function selectedTemplate(whole: Template, selection: Selection): Template {
-  whole.selected ??= new Map()
+  whole.selected ??= new BoundedMap(SELECTED_MAX)
   const { selected } = whole
   const held = selected.get(selection.key)
   if (held !== undefined) return held
   const pieces = selectPieces(whole.pieces, selection)
   const template: Template = { pieces, facts: noFacts, filled: null }
-  const [oldest] = selected.keys()
-  if (selected.size >= SELECTED_MAX && oldest !== undefined) selected.delete(oldest)
   selected.set(selection.key, template)
   return template
 }

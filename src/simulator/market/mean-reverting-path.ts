@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import { drift, gaussian } from './noise.ts'
 
 const STEPS_A_CHUNK = 96
@@ -25,7 +26,7 @@ export class MeanRevertingPath {
   /** Values at chunk boundaries: 0, 1, 2, … and 0, -1, -2, … */
   readonly #ahead: number[] = [0]
   readonly #behind: number[] = [0]
-  readonly #chunks = new Map<number, Chunk>()
+  readonly #chunks = new BoundedMap<number, Chunk>(CHUNKS_KEPT_MAX)
   /** The chunk asked for last: histories are read step by step. */
   #recent: { readonly index: number; readonly chunk: Chunk } | undefined
 
@@ -100,7 +101,9 @@ export class MeanRevertingPath {
       }
       if (this.#behind.length === -index) this.#behind.push(value)
     }
-    return this.#kept(index, { values, deviations })
+    const chunk = { values, deviations }
+    this.#chunks.set(index, chunk)
+    return chunk
   }
 
   #moved(value: number, step: number, deviation = 0): number {
@@ -114,12 +117,5 @@ export class MeanRevertingPath {
       0.25 * drift(this.#key ^ 0x33, step / 4)
     const shared = this.#common === null ? 1 : Math.sqrt(this.#common.burst(step))
     return this.#deviation * Math.exp(own) * shared
-  }
-
-  #kept(index: number, chunk: Chunk): Chunk {
-    const oldest = this.#chunks.size >= CHUNKS_KEPT_MAX ? this.#chunks.keys().next() : undefined
-    if (oldest?.done === false) this.#chunks.delete(oldest.value)
-    this.#chunks.set(index, chunk)
-    return chunk
   }
 }

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatingError } from '../../domain/errors.ts'
+import { countThrough } from './count-through.ts'
 import { csvRows } from './csv-file.ts'
 import type { Book, Level, Trade } from './market.ts'
 import { bits, noiseKey } from './noise.ts'
@@ -92,7 +93,7 @@ export class TapeLoop {
 
   book(atMs: number, levels: number): Book {
     const { snapshots } = this.#tape
-    const index = Math.max(0, firstAfter(snapshots, this.recordedMs(atMs)) - 1)
+    const index = Math.max(0, countThrough(snapshots, this.recordedMs(atMs)) - 1)
     const book = snapshots[index]?.book() ?? { bids: [], asks: [] }
     return { bids: book.bids.slice(0, levels), asks: book.asks.slice(0, levels) }
   }
@@ -104,7 +105,7 @@ export class TapeLoop {
     const { trades } = this.#tape
     for (let lap = this.#lap(fromMs + 1); lap <= this.#lap(throughMs); lap++) {
       const shiftMs = this.#joinMs + lap * this.#lengthMs - this.#startMs
-      for (let i = firstAfter(trades, fromMs - shiftMs); i < trades.length; i++) {
+      for (let i = countThrough(trades, fromMs - shiftMs); i < trades.length; i++) {
         const trade = trades[i]
         if (trade === undefined || trade.timeMs + shiftMs > throughMs) break
         if (trade.timeMs >= this.#startMs + this.#lengthMs) break
@@ -118,18 +119,6 @@ export class TapeLoop {
   #lap(atMs: number): number {
     return Math.max(0, Math.floor((atMs - this.#joinMs) / this.#lengthMs))
   }
-}
-
-/** Index of the first entry after an instant. */
-function firstAfter(entries: readonly { readonly timeMs: number }[], timeMs: number): number {
-  let low = 0
-  let high = entries.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if ((entries[middle]?.timeMs ?? 0) > timeMs) high = middle
-    else low = middle + 1
-  }
-  return low
 }
 
 function bookOf(cells: readonly string[]): Book {

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { BoundedMap } from '../../domain/bounded-map.ts'
+import { countThrough } from './count-through.ts'
 import type { Basis, FundingRule } from './funding.ts'
 import {
   averagePremium,
@@ -65,8 +67,8 @@ export class SimulatedCoin {
   /** Hourly open-interest swing as a fraction, bounded by what trading can turn over. */
   readonly #openInterestSwing: number
   #delistedAtMs: number
-  readonly #minutes = new Map<number, readonly LotBar[]>()
-  readonly #trades = new Map<number, readonly Trade[]>()
+  readonly #minutes = new BoundedMap<number, readonly LotBar[]>(QUARTERS_KEPT_MAX)
+  readonly #trades = new BoundedMap<number, readonly Trade[]>(MINUTES_KEPT_MAX)
   #day: DayTotals | undefined
   /** The closed minutes of the open bar, by interval, as a cache. */
   readonly #closedParts = new Map<number, Span & { readonly bar: LotBar | undefined }>()
@@ -417,7 +419,7 @@ export class SimulatedCoin {
     const recorded = this.#source.minute(index)
     if (recorded !== undefined) return recorded
     const quarter = Math.floor(index / MINUTES_A_QUARTER)
-    const minutes = kept(this.#minutes, quarter, QUARTERS_KEPT_MAX, () =>
+    const minutes = kept(this.#minutes, quarter, () =>
       minutesOf(
         this.#source.quarter(quarter),
         bits(this.#key ^ 0x0f, quarter),
@@ -431,7 +433,7 @@ export class SimulatedCoin {
 
   #tradesOfMinute(index: number): readonly Trade[] {
     if (index < this.#source.firstQuarter * MINUTES_A_QUARTER) return []
-    return kept(this.#trades, index, MINUTES_KEPT_MAX, () =>
+    return kept(this.#trades, index, () =>
       tradesOf(
         this.#minute(index),
         index * MINUTE_MS,
@@ -448,24 +450,10 @@ export class SimulatedCoin {
   }
 }
 
-/** How many of the trades, oldest first, had happened by then. */
-function countThrough(trades: readonly Trade[], timeMs: number): number {
-  let [from, until] = [0, trades.length]
-  while (from < until) {
-    const middle = (from + until) >>> 1
-    if ((trades[middle]?.timeMs ?? Number.POSITIVE_INFINITY) <= timeMs) from = middle + 1
-    else until = middle
-  }
-  return from
-}
-
-/** Value from a bounded memory that forgets its oldest entry. */
-function kept<T>(memory: Map<number, T>, index: number, entriesMax: number, make: () => T): T {
+function kept<T>(memory: BoundedMap<number, T>, index: number, make: () => T): T {
   const known = memory.get(index)
   if (known !== undefined) return known
   const made = make()
-  const oldest = memory.size >= entriesMax ? memory.keys().next() : undefined
-  if (oldest?.done === false) memory.delete(oldest.value)
   memory.set(index, made)
   return made
 }

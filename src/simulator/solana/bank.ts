@@ -2,6 +2,7 @@ import type { Address, EncodedAccount, Transaction } from '@solana/kit'
 import { address, getBase58Decoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
 import { sha256, stringToBytes } from 'viem'
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import type { Clock } from '../../domain/clock.ts'
 import type { CompiledMessage } from './compiled-message.ts'
 import { compiledMessage } from './compiled-message.ts'
@@ -57,10 +58,10 @@ export class Bank {
   readonly #confirmationMs: number
   readonly #startedMs: number
   /** The slot of each blockhash that a client received. */
-  readonly #blockhashes = new Map<string, number>()
-  readonly #landed = new Map<string, Landed>()
+  readonly #blockhashes = new BoundedMap<string, number>(REMEMBERED_MAX)
+  readonly #landed = new BoundedMap<string, Landed>(REMEMBERED_MAX)
   /** Their messages, which identify a duplicate independently of its signer. */
-  readonly #messages = new Map<string, Landed>()
+  readonly #messages = new BoundedMap<string, Landed>(REMEMBERED_MAX)
   readonly #held: Uint8Array[] = []
   #isHolding = false
   #skippedSlots = 0
@@ -89,7 +90,7 @@ export class Bank {
   latestBlockhash(commitment: Commitment): { blockhash: string; lastValidBlockHeight: number } {
     const slot = this.slot(commitment)
     const blockhash = getBase58Decoder().decode(sha256(stringToBytes(`block ${slot}`), 'bytes'))
-    remember(this.#blockhashes, blockhash, slot)
+    this.#blockhashes.set(blockhash, slot)
     return { blockhash, lastValidBlockHeight: this.blockHeight(slot) + BLOCKHASH_SLOTS_MAX }
   }
 
@@ -232,8 +233,8 @@ export class Bank {
       unitsConsumed: Number(meta.computeUnitsConsumed()),
       after: accounts.map((key) => this.account(key)),
     }
-    remember(this.#landed, signature, landed)
-    remember(this.#messages, messageKey(transaction), landed)
+    this.#landed.set(signature, landed)
+    this.#messages.set(messageKey(transaction), landed)
   }
 }
 
@@ -258,10 +259,4 @@ function messageKey({ messageBytes }: Transaction): string {
 /** The first one names a transaction. */
 export function signatureOf(bytes: Uint8Array): string {
   return getBase58Decoder().decode(bytes.subarray(1, 65))
-}
-
-function remember<T>(map: Map<string, T>, key: string, value: T): void {
-  map.set(key, value)
-  const [oldest] = map.keys()
-  if (map.size > REMEMBERED_MAX && oldest !== undefined) map.delete(oldest)
 }

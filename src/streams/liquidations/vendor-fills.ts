@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../domain/bounded-map.ts'
 import { OperatingError } from '../../domain/errors.ts'
 import type { LiquidationEvent } from '../../domain/event.ts'
 import { parsedJson } from '../../domain/json.ts'
@@ -49,7 +50,7 @@ export type ReadFills = {
 export class VendorFills {
   readonly #options: VendorFillsOptions
   /** The figures of each trade, by coin and identifier. */
-  readonly #trades = new Map<string, string>()
+  readonly #trades = new BoundedMap<string, string>(TRADES_KEPT_MAX)
 
   constructor(options: VendorFillsOptions) {
     this.#options = options
@@ -121,10 +122,6 @@ export class VendorFills {
     const key = keyOf(fill)
     if (this.#trades.has(key)) return false
     this.#trades.set(key, figuresText(fill))
-    if (this.#trades.size > TRADES_KEPT_MAX) {
-      const [oldest] = this.#trades.keys()
-      if (oldest !== undefined) this.#trades.delete(oldest)
-    }
     return true
   }
 }

@@ -1,4 +1,5 @@
 import { backOffMs } from '../../../domain/back-off.ts'
+import { BoundedMap } from '../../../domain/bounded-map.ts'
 import { ACCOUNT_WEIGHT } from './weight-budget.ts'
 
 /** Each account is requested once per round. */
@@ -29,7 +30,7 @@ export class AccountRotation {
   readonly #spacingMs: number
   /** Accounts of one round. */
   readonly #places: number
-  readonly #requested = new Map<string, Requested>()
+  readonly #requested = new BoundedMap<string, Requested>(ASKED_MAX)
   #nextMs: number
   #failures = 0
 
@@ -50,7 +51,7 @@ export class AccountRotation {
     const account = this.#leastRecent(traders, nowMs)
     if (account === undefined) return undefined
     const heldUsd = this.#requested.get(account)?.heldUsd ?? null
-    this.#note(account, { atMs: nowMs, heldUsd, dueMs: nowMs + ROUND_MS })
+    this.#requested.set(account, { atMs: nowMs, heldUsd, dueMs: nowMs + ROUND_MS })
     return account
   }
 
@@ -58,7 +59,7 @@ export class AccountRotation {
   answered(account: string, heldUsd: number, nowMs: number): void {
     this.#failures = 0
     const pauseMs = heldUsd > 0 ? ROUND_MS : EMPTY_MS
-    this.#note(account, { atMs: nowMs, heldUsd, dueMs: nowMs + pauseMs })
+    this.#requested.set(account, { atMs: nowMs, heldUsd, dueMs: nowMs + pauseMs })
   }
 
   /**
@@ -101,12 +102,5 @@ export class AccountRotation {
 
   #isDue(account: string, nowMs: number): boolean {
     return (this.#requested.get(account)?.dueMs ?? Number.NEGATIVE_INFINITY) <= nowMs
-  }
-
-  #note(account: string, requested: Requested): void {
-    this.#requested.delete(account)
-    this.#requested.set(account, requested)
-    const [oldest] = this.#requested.keys()
-    if (this.#requested.size > ASKED_MAX && oldest !== undefined) this.#requested.delete(oldest)
   }
 }

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../../../domain/bounded-map.ts'
 import type { BookEvent, ContextEvent, MarkEvent, TopOfBookEvent } from '../../../domain/event.ts'
 import { dexOf } from '../wire/universe.ts'
 
@@ -14,6 +15,7 @@ const UNLISTED_MAX = 1_000
 const UNLISTED_AGE_MS_MAX = 60_000
 
 type Named = { mark: number; mid: number; midMs: number }
+type Unlisted = { readonly mark: number; readonly receivedMs: number }
 
 /**
  * Prices from channels that name their coins. Contexts of all coins are joined by place; these prices show whether a row
@@ -21,7 +23,7 @@ type Named = { mark: number; mid: number; midMs: number }
  */
 export class NamedPrices {
   readonly #byDex = new Map<string, Map<string, Named>>()
-  readonly #unlisted = new Map<string, { readonly mark: number; readonly receivedMs: number }>()
+  readonly #unlisted = new BoundedMap<string, Unlisted>(UNLISTED_MAX)
   /** The connection and time of the last marks. */
   #marksSocket = -1
   #marksMs = Number.NaN
@@ -72,11 +74,9 @@ export class NamedPrices {
 
   /** Notes a coin that no universe lists. @returns whether it is new */
   unlisted({ coin, markPrice = Number.NaN }: MarkEvent, nowMs: number): boolean {
-    const isKnown = this.#unlisted.delete(coin)
+    const isNew = !this.#unlisted.has(coin)
     this.#unlisted.set(coin, { mark: markPrice, receivedMs: nowMs })
-    const [oldest] = this.#unlisted.keys()
-    if (this.#unlisted.size > UNLISTED_MAX && oldest !== undefined) this.#unlisted.delete(oldest)
-    return !isKnown
+    return isNew
   }
 
   /** Whether a row is 2 % off the price of its coin, or 0.25 % off it and within 0.25 % of another's. */
