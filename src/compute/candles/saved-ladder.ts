@@ -6,7 +6,8 @@ import { AGGREGATE_FIELDS } from './bar-aggregate.ts'
 /** Closed 15m bars that are kept for comparison with the venue's history. */
 export const AUDITED_BARS_MAX = 8
 
-const BAR_FIELDS = 6
+const barFields = ['openTimeMs', 'open', 'high', 'low', 'close', 'volumeBase'] as const
+const BAR_FIELDS = barFields.length
 const RECENT_AT = 12
 const AGGREGATES_AT = RECENT_AT + AUDITED_BARS_MAX * BAR_FIELDS
 const SERIES_AT = AGGREGATES_AT + 2 * AGGREGATE_FIELDS
@@ -37,23 +38,11 @@ export function savedRecent(saved: Float64Array): readonly Bar[] {
 
 /** NaN in every field: no bar. */
 export function saveBar(bar: Bar | null, saved: Float64Array, at: number): void {
-  saved[at] = bar?.openTimeMs ?? Number.NaN
-  saved[at + 1] = bar?.open ?? Number.NaN
-  saved[at + 2] = bar?.high ?? Number.NaN
-  saved[at + 3] = bar?.low ?? Number.NaN
-  saved[at + 4] = bar?.close ?? Number.NaN
-  saved[at + 5] = bar?.volumeBase ?? Number.NaN
+  for (const [field, name] of barFields.entries()) saved[at + field] = bar?.[name] ?? Number.NaN
 }
 
 export function savedBar(saved: Float64Array, at: number): Bar | null {
-  const field = (index: number) => saved[at + index] as number
-  if (Number.isNaN(field(0))) return null
-  return {
-    openTimeMs: field(0),
-    open: field(1),
-    high: field(2),
-    low: field(3),
-    close: field(4),
-    volumeBase: field(5),
-  }
+  const [openTimeMs, open, high, low, close, volumeBase] = saved.subarray(at, at + BAR_FIELDS)
+  if (Number.isNaN(openTimeMs)) return null
+  return { openTimeMs, open, high, low, close, volumeBase } as Bar
 }

@@ -10,7 +10,11 @@ export type Figures = {
 
 /** Levels a side; the venue sends 20. */
 const LEVELS_MAX = 20
-const CONTEXT_FIELDS = 12
+const contextFields = [
+  ...(['timeExchangeMs', 'timeReceivedMs', 'markPrice', 'oraclePrice', 'midPrice'] as const),
+  ...(['premium', 'impactBid', 'impactAsk', 'fundingRateHourly', 'openInterestBase'] as const),
+  ...(['dayNotional', 'prevDayPrice'] as const),
+]
 const TOP_FIELDS = 6
 const BOOK_HEADER_FIELDS = 4
 
@@ -25,7 +29,7 @@ export function figuresFromNumbers(coin: string, numbers: Float64Array): Figures
   if (context === undefined || book === undefined || top === undefined || others.length > 0)
     return null
   const isWhole =
-    [0, CONTEXT_FIELDS].includes(context.length) &&
+    [0, contextFields.length].includes(context.length) &&
     [0, TOP_FIELDS].includes(top.length) &&
     (book.length === 0 || book.length === bookFields(book))
   if (!isWhole) return null
@@ -37,42 +41,13 @@ export function figuresFromNumbers(coin: string, numbers: Float64Array): Figures
 }
 
 function contextToNumbers(context: ContextEvent | null): readonly number[] {
-  if (context === null) return []
-  return [
-    context.timeExchangeMs,
-    context.timeReceivedMs,
-    context.markPrice,
-    context.oraclePrice,
-    orNaN(context.midPrice),
-    orNaN(context.premium),
-    orNaN(context.impactBid),
-    orNaN(context.impactAsk),
-    context.fundingRateHourly,
-    context.openInterestBase,
-    context.dayNotional,
-    orNaN(context.prevDayPrice),
-  ]
+  return context === null ? [] : contextFields.map((name) => context[name] ?? Number.NaN)
 }
 
 function contextFromNumbers(coin: string, numbers: Float64Array): ContextEvent | null {
   if (numbers.length === 0) return null
-  const field = (at: number) => numbers[at] as number
-  return {
-    kind: 'context',
-    coin,
-    timeExchangeMs: field(0),
-    timeReceivedMs: field(1),
-    markPrice: field(2),
-    oraclePrice: field(3),
-    midPrice: orNull(field(4)),
-    premium: orNull(field(5)),
-    impactBid: orNull(field(6)),
-    impactAsk: orNull(field(7)),
-    fundingRateHourly: field(8),
-    openInterestBase: field(9),
-    dayNotional: field(10),
-    prevDayPrice: orNull(field(11)),
-  }
+  const figures = contextFields.map((name, at) => [name, orNull(numbers[at] as number)])
+  return { kind: 'context', coin, ...Object.fromEntries(figures) } as ContextEvent
 }
 
 function bookToNumbers(book: BookEvent | null): readonly number[] {
@@ -125,10 +100,6 @@ function topFromNumbers(coin: string, numbers: Float64Array): TopOfBookEvent | n
 
 function levelToNumbers(level: BookLevel | null): readonly number[] {
   return level === null ? [Number.NaN, Number.NaN] : [level.price, level.sizeBase]
-}
-
-function orNaN(value: number | null): number {
-  return value ?? Number.NaN
 }
 
 function orNull(value: number): number | null {
