@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
+import { parsedJson } from '../domain/json.ts'
 import { callerKey } from '../payment/rate-limit.ts'
 import type { FairQueue } from './fair-queue.ts'
 
@@ -64,12 +65,9 @@ export function jsonRpcScope(
 export function parsedMessage(
   text: unknown,
 ): { readonly message: JsonRpcMessage } | { readonly error: object } {
-  let message: unknown
-  try {
-    message = JSON.parse(String(text ?? ''))
-  } catch {
+  const message = parsedJson(String(text ?? ''))
+  if (message === undefined)
     return { error: jsonRpcError(PARSE_ERROR, 'The message is not valid JSON.') }
-  }
   if (Array.isArray(message)) {
     const detail =
       'Batches are not supported (MCP removed them in 2025-06-18). Send one message per request.'

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { createReadStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { OperatingError } from '../domain/errors.ts'
+import { parsedJson } from '../domain/json.ts'
 
 export type BackupFile = {
   readonly name: string
@@ -38,7 +39,7 @@ export function manifestIn(folder: string): BackupManifest | null {
       return null
     throw new OperatingError('backup_unreadable', `${path} cannot be read`, { cause })
   }
-  const manifest = parsed(text)
+  const manifest = parsedJson(text) as Partial<BackupManifest> | null | undefined
   // Before its members, which another format may have changed.
   if (Number(manifest?.format) > MANIFEST_FORMAT)
     throw new OperatingError(
@@ -72,16 +73,9 @@ export async function checkFingerprint(path: string, expected: BackupFile): Prom
   )
 }
 
-/** null if it is not JSON. */
-function parsed(text: string): Partial<BackupManifest> | null {
-  try {
-    return JSON.parse(text) as Partial<BackupManifest> | null
-  } catch {
-    return null
-  }
-}
-
-function isManifest(manifest: Partial<BackupManifest> | null): manifest is BackupManifest {
+function isManifest(
+  manifest: Partial<BackupManifest> | null | undefined,
+): manifest is BackupManifest {
   const { format, files, ledger_at } = manifest ?? {}
   return (
     format === MANIFEST_FORMAT &&

@@ -1,6 +1,7 @@
 import { getBase58Decoder, isAddress } from '@solana/kit'
 import type { RpcAnswer } from '../../json-rpc.ts'
 import { rpcFailure } from '../../json-rpc.ts'
+import { configOf } from '../../solana/rpc-methods.ts'
 import { jsonRpcServer } from '../json-rpc-upstream.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StoredAccount } from './account-layouts.ts'
@@ -28,8 +29,6 @@ export type SolanaRpcOptions = {
   /** The accounts as of a block. */
   readonly accountsAt: (atMs: number) => (key: string) => StoredAccount | null
 }
-
-type Config = Readonly<Record<string, unknown>>
 
 export function slotAt(atMs: number): number {
   return Math.floor((atMs - GENESIS_MS) / SLOT_MS)
@@ -87,7 +86,7 @@ function accountsAnswer(
   usualEncoding: string,
   shape: (accounts: readonly unknown[]) => unknown,
 ): RpcAnswer {
-  const { encoding = usualEncoding, dataSlice } = objectOf(config)
+  const { encoding = usualEncoding, dataSlice } = configOf(config)
   if (encoding !== 'base64' && encoding !== 'base58')
     return rpcFailure(-32602, `Invalid params: unknown variant \`${String(encoding)}\``)
   return atContext(options, config, (slot) => {
@@ -107,7 +106,7 @@ function encode(
   encoding: 'base64' | 'base58',
   dataSlice: unknown,
 ): object | 'too long' {
-  const { offset = 0, length = data.length } = objectOf(dataSlice)
+  const { offset = 0, length = data.length } = configOf(dataSlice)
   const part = data.slice(Number(offset), Number(offset) + Number(length))
   if (encoding === 'base58' && part.length > BASE58_BYTES_MAX) return 'too long'
   const text =
@@ -128,7 +127,7 @@ function atContext(
   config: unknown,
   answerAt: (slot: number) => RpcAnswer,
 ): RpcAnswer {
-  const { commitment = 'finalized', minContextSlot = 0 } = objectOf(config)
+  const { commitment = 'finalized', minContextSlot = 0 } = configOf(config)
   if (!['processed', 'confirmed', 'finalized'].includes(String(commitment)))
     return rpcFailure(-32602, `Invalid params: unknown variant \`${String(commitment)}\``)
   const slot = slotAt(newestMs()) - (commitment === 'finalized' ? FINALIZED_BEHIND : 0)
@@ -154,8 +153,4 @@ function health({ nowMs, newestMs }: SolanaRpcOptions): RpcAnswer {
   const numSlotsBehind = slotAt(nowMs()) - slotAt(newestMs())
   if (numSlotsBehind <= HEALTHY_BEHIND_MAX) return { result: 'ok' }
   return rpcFailure(-32005, `Node is behind by ${numSlotsBehind} slots`, { numSlotsBehind })
-}
-
-function objectOf(value: unknown): Config {
-  return typeof value === 'object' && value !== null ? (value as Config) : {}
 }

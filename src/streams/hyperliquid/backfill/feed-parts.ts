@@ -96,12 +96,9 @@ export type FeedParts = FeedOptions & {
 export const PATIENT_BACK_OFF = { minMs: 5_000, maxMs: 300_000 }
 
 export function accepted<Reply extends object>(reply: Reply | Rejected): Reply {
-  if (isRejected(reply)) throw new OperatingError('reply_rejected', reply.reason)
-  return reply
-}
-
-function isRejected(reply: object): reply is Rejected {
-  return 'kind' in reply && reply.kind === 'rejected'
+  if ('kind' in reply && reply.kind === 'rejected')
+    throw new OperatingError('reply_rejected', reply.reason)
+  return reply as Reply
 }
 
 /** Reports a failure of the venue; rethrows a defect, which no retry repairs. */
