@@ -5,6 +5,7 @@ import { tradableOf } from '../domain/listing.ts'
 import type { HistoryNeed } from './candles/candle-ladder.ts'
 import { liquidationCandidates } from './liquidation/liquidation-candidates.ts'
 import type { MarketState } from './market/market-state.ts'
+import { realisedLiquidations } from './liquidation/realised-liquidations.ts'
 import { takerFlow } from './market/taker-flow.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
 
@@ -67,8 +68,12 @@ export class MarketView {
     return this.#market.coin(coin)?.context
   }
 
-  /** Exchange time of the newest trade of a coin that was counted; NaN for none. */
-  newestTradeMs(coin: string): number {
-    return this.#market.coin(coin)?.of(takerFlow).newestTradeMs ?? Number.NaN
+  /** By the venue's clock: the newest trade of a coin that was counted, and since when the coin is observed; NaN for none. */
+  knownTrades(name: string): { readonly newestMs: number; readonly observedFromMs: number } {
+    const coin = this.#market.coin(name)
+    return {
+      newestMs: coin?.of(takerFlow).newestTradeMs ?? Number.NaN,
+      observedFromMs: coin?.of(realisedLiquidations).observedFromMs ?? Number.NaN,
+    }
   }
 }

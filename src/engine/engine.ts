@@ -249,7 +249,7 @@ export class Engine {
         hourlyOf: (coin, nowMs) => view.missingHoursFromMs(coin, nowMs),
         loadHistory: (coin, series, nowMs) => storedSeries(this.#history, coin, series, nowMs),
         known: view.listings,
-        tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
+        knownTrades: (coin) => view.knownTrades(coin),
         ...(dexPeriodMs !== undefined && { dexPeriodMs }),
         ...(subscriptionsMax !== undefined && { subscriptionsMax }),
         ...(liquidatorVaults && { vaults: liquidatorVaults }),

@@ -188,7 +188,7 @@ export class Replay {
     const ingest = new Ingest({
       sockets,
       known: processor.view.listings,
-      tradesKnownUntilMs: (coin) => processor.view.newestTradeMs(coin),
+      knownTrades: (coin) => processor.view.knownTrades(coin),
     })
     this.#run = { ingest, processor, jobs: new Map(), fromMs: atMs, toMs: atMs, isWhole: true }
   }

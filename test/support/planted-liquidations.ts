@@ -93,7 +93,7 @@ export function plantedRun(
         historyOf: () => [],
         fillsToRead: (venueMs, isDeferred) => view.fillsToRead(venueMs, isDeferred),
         known: view.listings,
-        tradesKnownUntilMs: (coin) => view.newestTradeMs(coin),
+        knownTrades: (coin) => view.knownTrades(coin),
         onFeedEvent: (notice) => notices.push(notice),
       },
       unreliable(virtual, chance, weights),

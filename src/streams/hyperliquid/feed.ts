@@ -73,7 +73,7 @@ export function hyperliquidFeed(options: FeedOptions, runtime: Runtime): Observa
       ingest: new Ingest({
         ...{ sockets, onFeedEvent, known: options.known ?? [] },
         ...(options.channels && { channels: options.channels }),
-        ...(options.tradesKnownUntilMs && { tradesKnownUntilMs: options.tradesKnownUntilMs }),
+        ...(options.knownTrades && { knownTrades: options.knownTrades }),
         ...(onArrival && { onArrival }),
       }),
       names: new ConfirmedSymbols(options.known?.map(({ coin }) => coin) ?? []),

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { LISTINGS_MAX } from '../../../domain/listing.ts'
+import type { IngestOptions } from './ingest.ts'
 import { Ingest } from './ingest.ts'
 
 const START_MS = Date.UTC(2026, 0, 1)
@@ -419,6 +420,57 @@ describe('the first frame of trades after a subscription', () => {
   function silentAfter(nowMs: number) {
     return ingest.process({ kind: 'tick' }, nowMs).silent
   }
+})
+
+describe('the trades of a coin that had none', () => {
+  const told = (tid: number) => ({
+    ...{ coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` },
+    ...{
+      tid,
+      time: START_MS + 60_000 + tid,
+      users: [`0x${'1'.repeat(40)}`, `0x${'2'.repeat(40)}`],
+    },
+  })
+  const body = JSON.stringify({ universe: [{ name: 'BTC', szDecimals: 5, maxLeverage: 40 }] })
+
+  /** Of the 30 trades that the venue repeats over a new connection. */
+  function gapsOf(known: IngestOptions['known'], isLost: boolean) {
+    const ingest = new Ingest({
+      sockets: 1,
+      ...(known && { known }),
+      knownTrades: () => ({ newestMs: Number.NaN, observedFromMs: START_MS }),
+    })
+    ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
+    const hear = (channel: string, data: unknown, nowMs: number) =>
+      ingest.process({ kind: 'frame', socket: 0, text: JSON.stringify({ channel, data }) }, nowMs)
+    const subscription = { type: 'trades', coin: 'BTC' }
+    const acknowledge = (nowMs: number) =>
+      hear('subscriptionResponse', { method: 'subscribe', subscription }, nowMs)
+    acknowledge(START_MS)
+    if (isLost) {
+      const lost = { kind: 'lost', socket: 0, reason: 'socket_closed', coins: ['BTC'] } as const
+      ingest.process(lost, START_MS + 30_000)
+      acknowledge(START_MS + 70_000)
+    }
+    const trades = Array.from({ length: 30 }, (_, tid) => told(tid))
+    const { batch } = hear('trades', trades, START_MS + 70_100)
+    return batch.filter(({ kind }) => kind === 'trade-gap')
+  }
+
+  const gap = { fromMs: START_MS, toMs: START_MS + 60_000 }
+  const btc = { coin: 'BTC', sizeDecimals: 5, maxLeverage: 40, isDelisted: false, marginTiers: [] }
+
+  test('lack those before the replay after a lost connection', () => {
+    expect(gapsOf(undefined, true)).toMatchObject([gap])
+  })
+
+  test('lack them after a restart', () => {
+    expect(gapsOf([btc], false)).toMatchObject([gap])
+  })
+
+  test('begin with the first replay', () => {
+    expect(gapsOf(undefined, false)).toEqual([])
+  })
 })
 
 describe('a trade that is told once', () => {

@@ -12,7 +12,7 @@ import { CoinMonitor } from './coin-monitor.ts'
 import type { OnFeedEvent } from './feed-event.ts'
 import type { IngestState } from './frame-processor.ts'
 import { FrameProcessor, silences } from './frame-processor.ts'
-import type { KnownUntil } from './recent-trades.ts'
+import type { KnownTrades } from './recent-trades.ts'
 import { ReplyProcessor } from './reply-processor.ts'
 import { SocketHealth } from './socket-health.ts'
 import { TradeStream } from './trade-stream.ts'
@@ -24,8 +24,7 @@ export type IngestOptions = {
   readonly channels?: readonly VenueChannel[]
   /** Listings that the engine knows. Their local history is loaded at once; they hold for a dex until its first universe. */
   readonly known?: readonly Listing[]
-  /** Exchange time of the newest known trade of a coin; NaN for none. */
-  readonly tradesKnownUntilMs?: KnownUntil
+  readonly knownTrades?: KnownTrades
   readonly onFeedEvent?: OnFeedEvent
   /** Receives every arrival before it is processed. */
   readonly onArrival?: OnArrival
@@ -47,7 +46,7 @@ export class Ingest {
   readonly #processors: Processors
 
   constructor(options: IngestOptions) {
-    const { sockets, channels, known = [], tradesKnownUntilMs, onArrival } = options
+    const { sockets, channels, known = [], knownTrades, onArrival } = options
     const { onFeedEvent = () => {} } = options
     const times = new ReceiveTimes()
     const universes = new UniverseCache(known)
@@ -56,11 +55,13 @@ export class Ingest {
       onFeedEvent({ kind: 'value-dropped', ...one }),
     )
     const parts = { plausibility, monitor, times, onFeedEvent }
+    const trades = new TradeStream(parts, knownTrades)
+    for (const { coin } of known) trades.interrupted(coin)
     this.#state = {
       ...parts,
       universes,
       decoder: new FrameDecoder(channels),
-      trades: new TradeStream(parts, tradesKnownUntilMs),
+      trades,
       health: new SocketHealth(sockets, times),
     }
     this.#processors = processorsOf(this.#state)
@@ -151,8 +152,7 @@ function lost(
   plausibility.lost(socket)
   for (const coin of coins) {
     monitor.lost(coin)
-    // The next connection begins with a replay, whether or not its acknowledgement arrives.
-    trades.expectReplay(coin)
+    trades.interrupted(coin)
   }
   return { batch: [health.lost(socket, reason, coins, nowMs)] }
 }

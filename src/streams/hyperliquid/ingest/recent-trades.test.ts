@@ -84,7 +84,7 @@ describe('a replay after an interruption', () => {
   ])(
     'is held against what an engine knew until $knownMs before it began anew',
     ({ knownMs, lost }) => {
-      const memory = new TradeMemory(() => knownMs)
+      const memory = new TradeMemory(() => ({ newestMs: knownMs, observedFromMs: 1_000 }))
       const { gap, fresh } = memory.accept('BTC', [trade(10), trade(11)], true)
       expect(fresh).toHaveLength(2)
       if (lost === null) expect(gap).toBeNull()
@@ -92,6 +92,28 @@ describe('a replay after an interruption', () => {
       expect(memory.accept('BTC', [trade(11), trade(12)], true).gap, 'once').toBeNull()
     },
   )
+
+  describe('of a coin that had no trade since it is observed', () => {
+    const gapOf = (count: number, isInterrupted = true) => {
+      const memory = new TradeMemory(() => ({ newestMs: Number.NaN, observedFromMs: 1_000 }))
+      if (isInterrupted) memory.interrupted('BTC')
+      const replayed = Array.from({ length: count }, (_, index) => trade(10 + index))
+      return memory.accept('BTC', replayed, true).gap
+    }
+
+    test('has lost what came before the 30 that the venue repeats', () => {
+      const lost = { kind: 'trade-gap', coin: 'BTC', fromMs: 1_000, toMs: 10_000 }
+      expect(gapOf(30)).toMatchObject(lost)
+    })
+
+    test('has lost nothing where fewer than 30 are all that there ever were', () => {
+      expect(gapOf(29)).toBeNull()
+    })
+
+    test('has lost nothing without an interruption: with it the trades begin', () => {
+      expect(gapOf(30, false)).toBeNull()
+    })
+  })
 
   test('is told from live trades, which follow one another', () => {
     const memory = new TradeMemory()

@@ -1,6 +1,9 @@
 import type { TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
 
-/** The venue replays 30 trades; a generation holds many more. At 1,024, 230 coins took 7 MB. */
+/** The venue replays so many, or all trades of a coin with fewer. */
+const REPLAYED_TRADES = 30
+
+/** A generation holds many more than a replay. At 1,024, 230 coins took 7 MB. */
 const TRADES_PER_GENERATION = 256
 
 /** A hash table of trade identifiers with a fixed size, at most half full. */
@@ -70,17 +73,31 @@ export type AcceptedTrades = {
   readonly gap: TradeGapEvent | null
 }
 
-/** Time of the newest known trade of a coin; NaN for none. */
-export type KnownUntil = (coin: string) => number
+/** What the engine knows of the trades of a coin. */
+export type KnownTrades = (coin: string) => {
+  /** Exchange time of the newest one; NaN for none. */
+  readonly newestMs: number
+  /** Since when the coin is observed, with or without a trade; NaN for not yet. */
+  readonly observedFromMs: number
+}
+
+const NOTHING_KNOWN = { newestMs: Number.NaN, observedFromMs: Number.NaN }
 
 /** Recent trades of every coin. Only listed coins occur, so their number is bounded. */
 export class TradeMemory {
   readonly #byCoin = new Map<string, RecentTrades>()
-  readonly #knownUntilMs: KnownUntil
+  /** Coins whose connection was lost, by this run or the one before it, until the next replay. */
+  readonly #interrupted = new Set<string>()
+  readonly #known: KnownTrades
 
-  /** @param knownUntilMs what the engine knew before this memory began */
-  constructor(knownUntilMs: KnownUntil = () => Number.NaN) {
-    this.#knownUntilMs = knownUntilMs
+  /** @param known what the engine knew before this memory began */
+  constructor(known: KnownTrades = () => NOTHING_KNOWN) {
+    this.#known = known
+  }
+
+  /** The connection of the coin was lost: its next replay may lack trades, also of a coin that had none. */
+  interrupted(coin: string): void {
+    this.#interrupted.add(coin)
   }
 
   /**
@@ -89,11 +106,20 @@ export class TradeMemory {
    */
   accept(coin: string, trades: readonly TradeEvent[], isReplay: boolean): AcceptedTrades {
     const recent = this.#of(coin)
-    const knownMs = Number.isNaN(recent.newestMs) ? this.#knownUntilMs(coin) : recent.newestMs
+    const knownMs = isReplay ? this.#knownMs(coin, recent.newestMs, trades.length) : Number.NaN
     const fresh = trades.filter((trade) => recent.accept(trade))
     const repeated = trades.length - fresh.length
     const gap = isReplay && repeated === 0 ? gapAfter(knownMs, trades) : null
     return { fresh, repeated, gap }
+  }
+
+  /** The trades until then are known. A whole replay after an interruption may be preceded by the coin's first trades. */
+  #knownMs(coin: string, newestMs: number, replayed: number): number {
+    const isInterrupted = this.#interrupted.delete(coin)
+    if (!Number.isNaN(newestMs)) return newestMs
+    const known = this.#known(coin)
+    const canLack = isInterrupted && replayed >= REPLAYED_TRADES
+    return Number.isNaN(known.newestMs) && canLack ? known.observedFromMs : known.newestMs
   }
 
   #of(coin: string): RecentTrades {

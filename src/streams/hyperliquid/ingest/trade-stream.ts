@@ -3,7 +3,7 @@ import type { Plausibility } from '../plausibility/plausibility.ts'
 import type { ReceiveTimes } from '../timing/receive-times.ts'
 import type { CoinMonitor } from './coin-monitor.ts'
 import type { OnFeedEvent } from './feed-event.ts'
-import type { KnownUntil } from './recent-trades.ts'
+import type { KnownTrades } from './recent-trades.ts'
 import { TradeMemory } from './recent-trades.ts'
 
 /** Older trades belong to the replay that follows a subscription. */
@@ -29,9 +29,9 @@ export class TradeStream {
       readonly times: ReceiveTimes
       readonly onFeedEvent: OnFeedEvent
     },
-    knownUntilMs?: KnownUntil,
+    known?: KnownTrades,
   ) {
-    this.#memory = new TradeMemory(knownUntilMs)
+    this.#memory = new TradeMemory(known)
     this.#plausibility = parts.plausibility
     this.#monitor = parts.monitor
     this.#times = parts.times
@@ -41,6 +41,12 @@ export class TradeStream {
   /** The next trades of the coin are a replay. */
   expectReplay(coin: string): void {
     this.#replayed.add(coin)
+  }
+
+  /** The connection of the coin was lost. The next one begins with a replay, whether or not its acknowledgement arrives. */
+  interrupted(coin: string): void {
+    this.#memory.interrupted(coin)
+    this.expectReplay(coin)
   }
 
   /** Whether these are the first trades after a subscription. Clears the expectation. */
