@@ -108,7 +108,7 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
     }
     const priced = [...spots.keys()]
     const fresh = chains.filter((chain) => priced.some((name) => name.endsWith(` ${chain}`)))
-    if (fresh.length < 5 || assets.every((asset) => Number.isNaN(references[asset]))) {
+    if (fresh.length < 5 || net.size === 0) {
       results.push(null)
       continue
     }
@@ -135,7 +135,7 @@ export function naiveArb(samples: readonly NaiveSample[]): (NaiveResult | null)[
         }),
       ),
       Math.max(0, ...over),
-      over.length === 0 ? 0 : over.filter((bps) => bps > 0).length / over.length,
+      over.filter((bps) => bps > 0).length / over.length,
       Math.max(0, ...opportunities.map(({ ageMs }) => ageMs)) / 1_000,
       chains.filter((chain) => !fresh.includes(chain) || gasTrouble.includes(chain)).length / 8,
     ]

@@ -245,6 +245,21 @@ describe('missing data', () => {
     })
   })
 
+  test('without a known gas cost no gap can be judged, and there is no answer', () => {
+    const market = newMarket(new PulsePool(3))
+    const pools = poolEvents(START_MS, (asset, chain) =>
+      asset === 'ETH' && chain === 'base' ? 40 : 0,
+    )
+    const known = [...rateEvents(START_MS), ...pools].filter(({ kind }) => kind !== 'chain')
+    apply(market, START_MS, known)
+    expect(documentOf(market).views['']).toEqual({
+      kind: 'low-coverage',
+      missing: 'pairs of chains with known gas costs',
+      have: 0,
+      need: 1,
+    })
+  })
+
   test('before the first sample there is no answer', () => {
     expect(documentOf(newMarket(new PulsePool(3))).views['']?.kind).toBe('low-coverage')
   })

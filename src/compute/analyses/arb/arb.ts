@@ -69,13 +69,9 @@ export const arb: MarketAnalysis<GatheredArb> = {
     oneAnswer(arb.contract, rendering, (builder) => {
       const fresh = measurement?.chains.filter(({ isFresh }) => isFresh).length ?? 0
       if (fresh < CHAINS_MIN) return lowCoverage(arb.contract, { have: fresh, need: CHAINS_MIN })
-      // Enough chains may still have no asset in common: then there is no price to compare.
+      // Enough chains may still have no asset in common, or no known gas cost: then there is nothing to compare.
       if (measurement?.stress == null)
-        return lowCoverage(arb.contract, {
-          have: 0,
-          need: 1,
-          missing: `assets with fresh prices on ${CHAINS_PER_ASSET_MIN} chains`,
-        })
+        return lowCoverage(arb.contract, { have: 0, need: 1, missing: missingIn(measurement) })
       const inputs = inputsOf(measurement)
       const nextUpdateMs = measurement.sampledAtMs + ARB_STEP_MS
       const members = {
@@ -99,6 +95,13 @@ export const arb: MarketAnalysis<GatheredArb> = {
         ],
       }
     }),
+}
+
+function missingIn(measurement: ArbMeasurement | null): string {
+  const isMeasured = measurement?.assets.some(({ referenceUsd }) => !Number.isNaN(referenceUsd))
+  return isMeasured
+    ? 'pairs of chains with known gas costs'
+    : `assets with fresh prices on ${CHAINS_PER_ASSET_MIN} chains`
 }
 
 /** Number of prices if every chain had every asset. */

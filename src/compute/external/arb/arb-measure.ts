@@ -71,7 +71,11 @@ class ArbMeasure implements MarketTracker {
       .filter(({ at }) => this.#paying.isConfirmed(at, sampleMs))
       .map((pair) => opportunityOf(pair, this.#paying.ageMs(pair.at, sampleMs), nowMs))
       .toSorted((one, other) => other.netBps - one.netBps)
-    const stress = this.#stressOf({ scanned, assets, opportunities, history }, sampleMs)
+    // Without a pair of known cost no gap can be judged, and none is not the same as no gap.
+    const stress =
+      pairs.length === 0
+        ? null
+        : this.#stressOf({ scanned, assets, opportunities, history }, sampleMs)
     if (stress !== null) recordSample(market.log, sampleMs, { assets, scanned, stress })
     this.#latest = {
       sampledAtMs: sampleMs,
@@ -144,7 +148,6 @@ class ArbMeasure implements MarketTracker {
   ): Stress | null {
     const { scanned, assets, opportunities, history } = sample
     if (scanned.filter(({ isFresh }) => isFresh).length < CHAINS_MIN) return null
-    if (assets.every(({ referenceUsd }) => Number.isNaN(referenceUsd))) return null
     const components = stressComponents(scanned, assets, opportunities)
     const raw = stressNames.map((name) => components[name])
     const scores = stressNames.map((name) =>

@@ -30,7 +30,7 @@ export type ArbMeasurement = {
   /** Every pair of chains that is wide enough, largest net first. */
   readonly dislocations: readonly Dislocation[]
   readonly opportunities: readonly Opportunity[]
-  /** null with fewer than five fresh chains, or without an asset on three of them. */
+  /** null with fewer than five fresh chains, without an asset on three of them, or without a known gas cost on two. */
   readonly stress: Stress | null
   readonly history: StressHistory
   readonly asOfMs: {
@@ -53,7 +53,7 @@ export function scannedChains(
   }))
 }
 
-/** Values of the components of the stress index. */
+/** Values of the components of the stress index, of at least one price whose band is known. */
 export function stressComponents(
   scanned: readonly ScannedChain[],
   assets: readonly AssetGaps[],
@@ -69,7 +69,7 @@ export function stressComponents(
   return {
     dispersion: Math.max(0, ...dispersions),
     band_excess: Math.max(0, ...beyond),
-    breadth: judged.length === 0 ? 0 : beyond.length / judged.length,
+    breadth: beyond.length / judged.length,
     persistence: Math.max(0, ...opportunities.map(({ ageMs }) => ageMs)) / 1_000,
     plumbing: troubled.length / scanned.length,
   }
