@@ -27,6 +27,19 @@ export function midOf(quote: BestQuote | null): number | null {
   return (quote.bid.price + quote.ask.price) / 2
 }
 
+/** Further apart than this share of their mean, one of both sides is not of the market, and the mean is no price. */
+const MID_SPREAD_BPS_MAX = 500
+
+/** Whether both sides exist, too far apart for a price between them. */
+export function isWide(quote: BestQuote | null): boolean {
+  return (spreadBpsOf(quote) ?? 0) > MID_SPREAD_BPS_MAX
+}
+
+/** The mid as a price of the coin; null on a one-sided book and on a wide one. */
+export function quotedPrice(quote: BestQuote | null): number | null {
+  return isWide(quote) ? null : midOf(quote)
+}
+
 /** (ask - bid) / mid; null on a one-sided book. */
 export function spreadBpsOf(quote: BestQuote | null): number | null {
   const mid = midOf(quote)

@@ -1,6 +1,6 @@
 import type { ContextEvent } from '../../domain/event.ts'
 import { assetOf } from '../../domain/external.ts'
-import { midOf } from '../book/best-quote.ts'
+import { quotedPrice } from '../book/best-quote.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
 import { bps } from '../render/significance.ts'
@@ -73,7 +73,7 @@ export function readBasis(
     usdAdjustedBps: aboveBps(oraclePrice * (usdt?.priceUsd ?? Number.NaN), spotPrice),
     usdt,
     markBps: aboveBps(markPrice, spotPrice),
-    midBps: aboveBps(midOf(coin.quote) ?? Number.NaN, spotPrice),
+    midBps: aboveBps(quotedPrice(coin.quote) ?? Number.NaN, spotPrice),
     premiumBps: aboveBps(markPrice, oraclePrice),
     skewMs,
     band: bandOf(oracle, context, driftBpsPerRootSecond(coin)),

@@ -49,6 +49,22 @@ describe('coin market', () => {
     expect(coin.midPrice).toBe(77)
   })
 
+  test.each([
+    { ask: 104.99, price: 102.495, isKnown: true },
+    { ask: 106, price: 101, isKnown: false },
+    { ask: 130, price: 101, isKnown: false },
+  ])(
+    'takes the mark price if asks begin only at $ask over a bid of 100: $price',
+    ({ ask, price, isKnown }) => {
+      const midPrice = (100 + ask) / 2
+      coin.apply(context('BTC', { midPrice, markPrice: 101 }))
+      const [bids, asks] = [100, ask].map((best) => [{ price: best, sizeBase: 1 }])
+      coin.apply(book('BTC', { bids: bids ?? [], asks: asks ?? [] }))
+      expect(coin.midPrice).toBeCloseTo(price, 9)
+      expect(coin.isMidKnown).toBe(isKnown)
+    },
+  )
+
   test('a price that did not change is that of the last mark, whatever a context had in between', () => {
     const mark = { kind: 'mark', coin: 'BTC' } as const
     coin.apply({ ...mark, markPrice: 100, midPrice: 101, ...at(NOW_MS + 1_000) })

@@ -10,7 +10,7 @@ import type {
 import type { FundingRow, MarketSample } from '../../domain/history.ts'
 import type { Listing } from '../../domain/listing.ts'
 import type { BestQuote } from '../book/best-quote.ts'
-import { midOf, newerQuote } from '../book/best-quote.ts'
+import { isWide, midOf, newerQuote } from '../book/best-quote.ts'
 import type { CandleLadder } from '../candles/candle-ladder.ts'
 import { NewestBar } from '../candles/newest-bar.ts'
 import { BOOK_CADENCE_MS } from './cadence.ts'
@@ -110,7 +110,7 @@ export class CoinMarket {
     return isLate ? null : quote
   }
 
-  /** Mid of the quote, else the venue's mid, else the mark price: a book may be one-sided or late. */
+  /** Mid of the quote, else the venue's mid, else the mark price: a book may be one-sided, wide or late. */
   get midPrice(): number {
     return this.#knownMidPrice ?? this.#markPrice
   }
@@ -192,7 +192,10 @@ export class CoinMarket {
   }
 
   get #knownMidPrice(): number | null {
-    return midOf(this.quote) ?? (Number.isNaN(this.#venueMidPrice) ? null : this.#venueMidPrice)
+    const { quote } = this
+    // The venue's mid is of the same book.
+    if (isWide(quote)) return null
+    return midOf(quote) ?? (Number.isNaN(this.#venueMidPrice) ? null : this.#venueMidPrice)
   }
 
   #take(event: CoinEvent): void {

@@ -81,7 +81,9 @@ export const BasisAnswer = Type.Object({
     perp_premium_bps: Bps('(venue_mark_price - venue_oracle_price) / venue_oracle_price'),
     total_basis_bps: Bps('(venue_mark_price - spot_price) / spot_price'),
     mid_basis_bps: nullable(
-      Bps('(mid price of the venue - spot_price) / spot_price; null without a mid price'),
+      Bps(
+        '(mid price of the venue - spot_price) / spot_price; null without a two-sided quote at most 5 % wide',
+      ),
     ),
     confidence_bps: nullable(
       Spread('spot_confidence / spot_price; null if spot_confidence is null'),

@@ -1,5 +1,5 @@
 import { oracleNetworks } from '../../../domain/external.ts'
-import { midOf } from '../../book/best-quote.ts'
+import { quotedPrice } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexReading } from '../../external/cex-dex-reading.ts'
 import { actionableSide, dexName, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
@@ -101,7 +101,7 @@ class CexDexMeasure implements MarketTracker {
     }
     const isRead = typeof reading !== 'string'
     const cexUsd = isRead ? reading.cex.midUsd : Number.NaN
-    watched.seconds.add(nowMs, cexUsd, midOf(coin.quote) ?? Number.NaN)
+    watched.seconds.add(nowMs, cexUsd, quotedPrice(coin.quote) ?? Number.NaN)
     const side = isRead ? actionableSide(reading) : 0
     if (side === watched.side) return
     watched.side = side

@@ -160,7 +160,7 @@ export const CexDexAnswer = Type.Object({
   }),
   perp: Type.Object(
     {
-      mid: nullable(Price('Mid price; null without a two-sided quote')),
+      mid: nullable(Price('Mid price; null without a two-sided quote at most 5 % wide')),
       mark: Price('Mark price'),
       oracle: Price('Oracle price of the venue'),
       usdt_price: nullable(

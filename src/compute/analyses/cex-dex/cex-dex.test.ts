@@ -267,6 +267,25 @@ describe('executable edges', () => {
   })
 })
 
+describe('a book whose sides are far apart', () => {
+  const wide = book('BTC', {
+    bids: [{ price: 100, sizeBase: 10 }],
+    asks: [{ price: 130, sizeBase: 10 }],
+  })
+
+  test('has no mid to compare the exchanges with, and can still be traded', () => {
+    const { cex_vs_perp_bps, executable, perp } = read([
+      wide,
+      at100,
+      usdt,
+      ...exchangesAt(100),
+      network(100),
+    ])
+    expect([perp.mid, cex_vs_perp_bps]).toEqual([null, null])
+    expect(executable.edges.length).toBeGreaterThan(0)
+  })
+})
+
 describe('no divergence', () => {
   test('of a coin without venue data', () => {
     expect(render([...exchangesAt(100), network(100)]).views['']).toMatchObject({

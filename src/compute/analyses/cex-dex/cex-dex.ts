@@ -2,7 +2,7 @@ import type { Input, NoAnswer, Warning } from '../../../domain/document.ts'
 import { assetOf } from '../../../domain/external.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis } from '../../analysis.ts'
-import { midOf } from '../../book/best-quote.ts'
+import { quotedPrice } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexLack, CexDexReading } from '../../external/cex-dex-reading.ts'
 import {
@@ -230,7 +230,7 @@ function legs(
       venues: reading.legs.map((leg) => exchange(builder, leg, scale)),
     },
     perp: {
-      mid: orNull(midOf(coin.quote), price),
+      mid: orNull(quotedPrice(coin.quote), price),
       mark: price(context.markPrice),
       oracle: price(context.oraclePrice),
       usdt_price: orNull(usdtUsd, price),
@@ -293,7 +293,7 @@ function versus({ cex, scale, context, choice, dex }: CexDexReading, coin: CoinM
   const against = (other: number | null | undefined) =>
     orNull(aboveBps(cexPrice, other ?? Number.NaN), bps)
   return {
-    cex_vs_perp_bps: against(midOf(coin.quote)),
+    cex_vs_perp_bps: against(quotedPrice(coin.quote)),
     cex_vs_venue_oracle_bps: bps(aboveBps(cexPrice, context.oraclePrice)),
     cex_vs_oracle_network_bps: against(choice.best && choice.best.priceUsd * scale),
     cex_vs_pool_bps: against(dex.source === 'dex_pool' ? dex.priceUsd * scale : null),

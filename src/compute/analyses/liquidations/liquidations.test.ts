@@ -192,6 +192,25 @@ describe('liquidations', () => {
     },
   )
 
+  test('a side of the book that is far away moves no distance', () => {
+    const given = { markPrice: 100, openInterestBase: 1_000 }
+    const account = position('0xa', -900, { liquidationPrice: 114, leverage: 50 })
+    const answerWith = (bestAsk: number) =>
+      answer(50, [
+        context('BTC', { ...given, midPrice: (99.99 + bestAsk) / 2 }),
+        book('BTC', {
+          bids: [{ price: 99.99, sizeBase: 9 }],
+          asks: [{ price: bestAsk, sizeBase: 9 }],
+        }),
+        flatAtHundred(),
+        account,
+      ])
+    const [narrow, wide] = [answerWith(100.01), answerWith(130)]
+    expect(wide.price).toBe(100)
+    expect(wide.total_at_risk_usd).toEqual(narrow.total_at_risk_usd)
+    expect(wide.clusters.shorts).toEqual(narrow.clusters.shorts)
+  })
+
   test('score and level follow from the published components and weights', () => {
     const { cascade_risk: risk } = answer(40, [...busy()])
     const { proximity, size, leverage_skew, volatility } = risk.components
