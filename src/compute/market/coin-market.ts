@@ -32,6 +32,8 @@ const OVERTAKEN_MS_MAX = 3_000
 const LAYOUT = 5
 /** Section of a saved coin for its own figures. */
 const FIGURES = 'figures'
+/** The same for the time of its listing, if it was listed again. */
+const LISTED_AGAIN = 'listed-again'
 const HEADER_FIELDS = 6
 const SAVED_AT = 1
 /** Smaller corrections of the clock are normal. */
@@ -52,6 +54,7 @@ export class CoinMarket {
   #markPrice = Number.NaN
   #venueMidPrice = Number.NaN
   #priceConfirmedAtMs = Number.NaN
+  #listedAgainMs: number | undefined
 
   /**
    * @param newestBar of all coins of the venue
@@ -82,6 +85,16 @@ export class CoinMarket {
   /** Unit of its prices and notionals. */
   get collateral(): Collateral {
     return this.#collaterals.of(this.listing.collateralToken)
+  }
+
+  /** By the venue's clock, of a coin that was delisted before; undefined for another. */
+  get listedAgainMs(): number | undefined {
+    return this.#listedAgainMs
+  }
+
+  /** Own history from before is that of another listing: all positions were closed, and the terms may differ. */
+  listedAgain(atVenueMs: number): void {
+    this.#listedAgainMs = atVenueMs
   }
 
   get context(): ContextEvent | null {
@@ -121,7 +134,7 @@ export class CoinMarket {
   }
 
   apply(event: CoinEvent): void {
-    const whole = event.kind === 'mark' ? this.#wholeMark(event) : event
+    const whole = event.kind === 'mark' ? this.#wholeMark(event) : this.#ofThisListing(event)
     this.#take(whole)
     for (const tracker of this.#trackers.takingInput(whole.kind)) tracker.apply?.(whole, this)
   }
@@ -156,8 +169,11 @@ export class CoinMarket {
       this.#venueMidPrice,
       ...this.ladder.save(),
       ...joinNamed(
-        new Map([
+        new Map<string, ArrayLike<number>>([
           [FIGURES, figuresToNumbers({ context: this.#context, book: this.#book, top: this.#top })],
+          ...(this.#listedAgainMs === undefined
+            ? []
+            : [[LISTED_AGAIN, [this.#listedAgainMs]] as const]),
           ...this.#trackers.saved(),
         ]),
       ),
@@ -178,6 +194,7 @@ export class CoinMarket {
     const figures = savedFigures && figuresFromNumbers(this.listing.coin, savedFigures)
     if (!sections || !figures) return false
     this.ladder.restore(saved.subarray(HEADER_FIELDS, ladderEnd))
+    this.#listedAgainMs = sections.get(LISTED_AGAIN)?.[0]
     this.#trackers.restore(sections, (tracker, numbers) => tracker.restore?.(numbers, this))
     const isDated = (saved[SAVED_AT] as number) <= nowMs + CLOCK_BACK_MS_MAX
     this.#candles.restore(isDated ? (saved[2] as number) : null)
@@ -239,6 +256,19 @@ export class CoinMarket {
       default:
         event satisfies never
     }
+  }
+
+  /** Without own history from before the listing. */
+  #ofThisListing(event: CoinEvent): CoinEvent {
+    const fromMs = this.#listedAgainMs
+    if (fromMs === undefined) return event
+    if (event.kind === 'sample-history')
+      return { ...event, samples: event.samples.filter(({ timeMs }) => timeMs >= fromMs) }
+    if (event.kind === 'funding-history' && event.isRemembered)
+      return { ...event, rows: event.rows.filter(({ timeMs }) => timeMs >= fromMs) }
+    if (event.kind === 'hourly-history' && event.isRemembered)
+      return { ...event, bars: event.bars.filter(({ openTimeMs }) => openTimeMs >= fromMs) }
+    return event
   }
 
   /** Fills in the figures that did not change since the last mark. */

@@ -10,7 +10,7 @@ import { CoinMarket } from './coin-market.ts'
 import type { CoinTrackerKind } from './coin-tracker.ts'
 import { Collaterals } from './collaterals.ts'
 import { ExternalState } from './external-state.ts'
-import { MeasureLog } from './measure-log.ts'
+import { coinOfMeasure, MeasureLog } from './measure-log.ts'
 import { joinNamed, splitNamed } from './saved-sections.ts'
 import type { TrackerKind } from './tracker-kind.ts'
 import { TrackerSet } from './tracker-set.ts'
@@ -135,7 +135,8 @@ export class MarketState {
   }
 
   #applyExternal(event: ExternalEvent): CoinMarket | null {
-    if (event.kind === 'measure-history') this.log.load(event)
+    if (event.kind === 'measure-history')
+      this.log.load(event, this.#coins.get(coinOfMeasure(event.series) ?? '')?.listedAgainMs)
     else this.external.apply(event)
     return 'asset' in event ? (this.coinOf(event.asset) ?? null) : null
   }
@@ -146,7 +147,7 @@ export class MarketState {
       this.#heardMs = event.timeReceivedMs
     }
     if (event.kind === 'universe') {
-      this.#list(event.listings)
+      this.#list(event.listings, event.timeExchangeMs)
       return null
     }
     if (event.kind === 'feed-status') {
@@ -164,7 +165,10 @@ export class MarketState {
     return coin ?? null
   }
 
-  #list(listings: readonly Listing[]): void {
+  #list(listings: readonly Listing[], nowMs: number): void {
+    const delisted = new Set(
+      this.#listings.filter(({ isDelisted }) => isDelisted).map(({ coin }) => coin),
+    )
     this.#listings = listings
     const tradable = new Map(
       listings.filter(({ isDelisted }) => !isDelisted).map((listing) => [listing.coin, listing]),
@@ -178,17 +182,19 @@ export class MarketState {
     for (const [name, listing] of tradable) {
       const known = this.#coins.get(name)
       if (known !== undefined) known.listing = listing
-      else
-        this.#coins.set(
-          name,
-          new CoinMarket(
-            listing,
-            this.#spareLadders.pop() ?? new CandleLadder(this.#pool),
-            this.#coinTrackers,
-            this.#newestBar,
-            this.#collaterals,
-          ),
+      else {
+        const coin = new CoinMarket(
+          listing,
+          this.#spareLadders.pop() ?? new CandleLadder(this.#pool),
+          this.#coinTrackers,
+          this.#newestBar,
+          this.#collaterals,
         )
+        this.#coins.set(name, coin)
+        if (!delisted.has(name)) continue
+        coin.listedAgain(nowMs)
+        this.log.forget(name)
+      }
     }
     this.#coinOfAsset.clear()
     for (const name of tradable.keys()) {

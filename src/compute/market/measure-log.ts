@@ -10,6 +10,11 @@ const MINUTES_KEPT = MEASURE_DAYS_MAX * 1_440
 const SERIES_MAX = 2_048
 /** Measures of every coin, in bps with two decimals: Float32 is precise enough and saves 60 kB a series. */
 const IN_SEVEN_DIGITS = /^(basis|cex-dex)\//
+/** The coin of a measure of one coin; undefined for a measure of the market. */
+export function coinOfMeasure(series: string): string | undefined {
+  return IN_SEVEN_DIGITS.test(series) ? series.split('/')[1] : undefined
+}
+
 /** Minutes kept until they are taken, which happens every few seconds. */
 const ENDED_MAX = 8 * SERIES_MAX
 
@@ -38,14 +43,20 @@ export class MeasureLog {
     this.#dropped += this.#ended.splice(0, Math.max(0, this.#ended.length - ENDED_MAX)).length
   }
 
-  /** Adds stored minutes. Minutes measured since the start are kept. */
-  load({ series, rows }: MeasureHistoryEvent): void {
+  /** Adds stored minutes from an instant on. Minutes measured since the start are kept. */
+  load({ series, rows }: MeasureHistoryEvent, fromMs = Number.NEGATIVE_INFINITY): void {
     const ring = this.#ring(series)
     if (ring === null) return
     for (const { timeMs, value } of rows) {
       const step = ring.stepOf(timeMs)
-      if (!ring.has(step)) ring.set(step, [value])
+      if (timeMs >= fromMs && !ring.has(step)) ring.set(step, [value])
     }
+  }
+
+  /** Removes the measures of a coin. */
+  forget(coin: string): void {
+    for (const series of this.#series.keys())
+      if (coinOfMeasure(series) === coin) this.#series.delete(series)
   }
 
   /** Values of the minutes between two instants of our clock, oldest first. */
