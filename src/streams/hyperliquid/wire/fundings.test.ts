@@ -170,6 +170,8 @@ describe('what is paid next', () => {
     ['an interval of no hours', prediction(NOON_MS + HOUR_MS, 0), 'bad_number'],
     ['a settlement further than its interval', prediction(NOON_MS + 9 * HOUR_MS, 8), 'bad_time'],
     ['a settlement of last week', prediction(NOON_MS - 168 * HOUR_MS, 8), 'bad_time'],
+    ['a settlement that is over, whose rate is paid', prediction(NOON_MS, 8), 'bad_time'],
+    ['a settlement of ten hours ago', prediction(NOON_MS - 10 * HOUR_MS, 8), 'bad_time'],
     ['a rate that is none', { ...prediction(NOON_MS, 8), fundingRate: 'NaN' }, 'bad_number'],
     ['nothing that is an object', 'soon', 'bad_row'],
   ])('an exchange with %s is left out', (_what, told, reason) => {

@@ -26,7 +26,7 @@ type PredictionsReply = {
 }
 
 const INTERVAL_HOURS_MAX = 24
-/** The venue names its last settlement; right after an hour it may be one more behind. */
+/** Of itself the venue names the last settlement; right after an hour it may be one more behind. */
 const INTERVALS_BEHIND_MAX = 2
 /** The venue lists three. */
 const EXCHANGES_MAX = 16
@@ -135,6 +135,8 @@ function decodePrediction(
   const namedMs = readTimeMs(row.nextFundingTime, nowMs + intervalMs)
   if (namedMs === undefined) return drop('bad_time', 'nextFundingTime', coin)
   const intervalsBehind = Math.max(0, Math.floor((nowMs - namedMs) / intervalMs) + 1)
-  if (intervalsBehind > INTERVALS_BEHIND_MAX) return drop('bad_time', 'nextFundingTime', coin)
+  // The rate of an exchange whose settlement is over was paid, and predicts nothing.
+  const behindMax = venue === OWN_EXCHANGE ? INTERVALS_BEHIND_MAX : 0
+  if (intervalsBehind > behindMax) return drop('bad_time', 'nextFundingTime', coin)
   return { venue, rate, intervalHours, nextFundingMs: namedMs + intervalsBehind * intervalMs }
 }
