@@ -4,7 +4,6 @@ import type { Listing } from '../domain/listing.ts'
 import { tradableOf } from '../domain/listing.ts'
 import type { HistoryNeed } from './candles/candle-ladder.ts'
 import { liquidationCandidates } from './liquidation/liquidation-candidates.ts'
-import { realisedLiquidations } from './liquidation/realised-liquidations.ts'
 import type { MarketState } from './market/market-state.ts'
 import { takerFlow } from './market/taker-flow.ts'
 import { hourlyCloses } from './volatility/hourly-closes.ts'
@@ -68,12 +67,12 @@ export class MarketView {
     return this.#market.coin(coin)?.context
   }
 
-  /** By the venue's clock: the newest trade of a coin that was counted, and since when the coin is observed; NaN for none. */
-  knownTrades(name: string): { readonly newestMs: number; readonly observedFromMs: number } {
+  /** By the venue's clock: the newest trade of a coin that was counted, and its newest figures; NaN for none. */
+  knownTrades(name: string): { readonly newestMs: number; readonly observedMs: number } {
     const coin = this.#market.coin(name)
     return {
       newestMs: coin?.of(takerFlow).newestTradeMs ?? Number.NaN,
-      observedFromMs: coin?.of(realisedLiquidations).observedFromMs ?? Number.NaN,
+      observedMs: coin?.context?.timeExchangeMs ?? Number.NaN,
     }
   }
 }

@@ -140,7 +140,7 @@ export class FrameProcessor {
     if (coin === null) return
     // The replay of an existing subscription came before.
     const isNew = kind === 'acknowledged'
-    if (channel === 'trades' && isNew) trades.expectReplay(coin)
+    if (channel === 'trades' && isNew) trades.subscribed(coin)
     if (channel === 'l2Book') monitor.begin(coin, socket, nowMs)
     if (channel === 'candle' && isNew) monitor.madeGood(coin, 'candle', nowMs)
   }

@@ -438,7 +438,7 @@ describe('the trades of a coin that had none', () => {
     const ingest = new Ingest({
       sockets: 1,
       ...(known && { known }),
-      knownTrades: () => ({ newestMs: Number.NaN, observedFromMs: START_MS }),
+      knownTrades: () => ({ newestMs: Number.NaN, observedMs: START_MS }),
     })
     ingest.process({ kind: 'universe', request: 'meta', dex: '', body }, START_MS)
     const hear = (channel: string, data: unknown, nowMs: number) =>
@@ -457,7 +457,7 @@ describe('the trades of a coin that had none', () => {
     return batch.filter(({ kind }) => kind === 'trade-gap')
   }
 
-  const gap = { fromMs: START_MS, toMs: START_MS + 60_000 }
+  const gap = { fromMs: START_MS - 60_000, toMs: START_MS + 60_000 }
   const btc = { coin: 'BTC', sizeDecimals: 5, maxLeverage: 40, isDelisted: false, marginTiers: [] }
 
   test('lack those before the replay after a lost connection', () => {

@@ -84,7 +84,7 @@ describe('a replay after an interruption', () => {
   ])(
     'is held against what an engine knew until $knownMs before it began anew',
     ({ knownMs, lost }) => {
-      const memory = new TradeMemory(() => ({ newestMs: knownMs, observedFromMs: 1_000 }))
+      const memory = new TradeMemory(() => ({ newestMs: knownMs, observedMs: 1_000 }))
       const { gap, fresh } = memory.accept('BTC', [trade(10), trade(11)], true)
       expect(fresh).toHaveLength(2)
       if (lost === null) expect(gap).toBeNull()
@@ -93,25 +93,42 @@ describe('a replay after an interruption', () => {
     },
   )
 
-  describe('of a coin that had no trade since it is observed', () => {
-    const gapOf = (count: number, isInterrupted = true) => {
-      const memory = new TradeMemory(() => ({ newestMs: Number.NaN, observedFromMs: 1_000 }))
-      if (isInterrupted) memory.interrupted('BTC')
+  describe('of a coin that had no trade while it was observed', () => {
+    /** @param lostMs when the coin was observed last, at each loss of its connection */
+    const gapOf = (count: number, lostMs: readonly number[] = [1_000], isSubscribed = false) => {
+      let observedMs = Number.NaN
+      const memory = new TradeMemory(() => ({ newestMs: Number.NaN, observedMs }))
+      for (const ms of lostMs) {
+        observedMs = ms
+        memory.interrupted('BTC')
+        if (isSubscribed) memory.subscribed('BTC')
+      }
       const replayed = Array.from({ length: count }, (_, index) => trade(10 + index))
       return memory.accept('BTC', replayed, true).gap
     }
 
     test('has lost what came before the 30 that the venue repeats', () => {
-      const lost = { kind: 'trade-gap', coin: 'BTC', fromMs: 1_000, toMs: 10_000 }
-      expect(gapOf(30)).toMatchObject(lost)
+      const lost = { kind: 'trade-gap', coin: 'BTC', fromMs: -59_000, toMs: 10_000 }
+      expect(gapOf(30), 'a dead connection is detected late').toMatchObject(lost)
     })
 
     test('has lost nothing where fewer than 30 are all that there ever were', () => {
       expect(gapOf(29)).toBeNull()
     })
 
-    test('has lost nothing without an interruption: with it the trades begin', () => {
-      expect(gapOf(30, false)).toBeNull()
+    test('has lost nothing where the replay begins before the loss', () => {
+      expect(gapOf(30, [80_000])).toBeNull()
+    })
+
+    test('has lost nothing without a loss, or before it was observed: with it the trades begin', () => {
+      expect(gapOf(30, [])).toBeNull()
+      expect(gapOf(30, [Number.NaN])).toBeNull()
+    })
+
+    test('was lost at the first of several losses, unless it was subscribed between them', () => {
+      expect(gapOf(30, [1_000, 90_000])).toMatchObject({ fromMs: -59_000 })
+      expect(gapOf(30, [1_000, 69_000], true)).toMatchObject({ fromMs: 9_000 })
+      expect(gapOf(30, [Number.NaN, 69_000], true)).toMatchObject({ fromMs: 9_000 })
     })
   })
 

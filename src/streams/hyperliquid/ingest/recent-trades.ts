@@ -77,17 +77,21 @@ export type AcceptedTrades = {
 export type KnownTrades = (coin: string) => {
   /** Exchange time of the newest one; NaN for none. */
   readonly newestMs: number
-  /** Since when the coin is observed, with or without a trade; NaN for not yet. */
-  readonly observedFromMs: number
+  /** Until when the coin is observed, with or without a trade; NaN for not yet. */
+  readonly observedMs: number
 }
 
-const NOTHING_KNOWN = { newestMs: Number.NaN, observedFromMs: Number.NaN }
+const NOTHING_KNOWN = { newestMs: Number.NaN, observedMs: Number.NaN }
+/** A dead connection is detected within this time, while another one still observes the coin. */
+const DETECTION_MS_MAX = 60_000
 
 /** Recent trades of every coin. Only listed coins occur, so their number is bounded. */
 export class TradeMemory {
   readonly #byCoin = new Map<string, RecentTrades>()
-  /** Coins whose connection was lost, by this run or the one before it, until the next replay. */
-  readonly #interrupted = new Set<string>()
+  /** Per coin without a trade whose connection was lost, until when it had none; until the next replay. */
+  readonly #silentUntilMs = new Map<string, number>()
+  /** Coins that are subscribed since the last loss. */
+  readonly #subscribed = new Set<string>()
   readonly #known: KnownTrades
 
   /** @param known what the engine knew before this memory began */
@@ -95,9 +99,17 @@ export class TradeMemory {
     this.#known = known
   }
 
-  /** The connection of the coin was lost: its next replay may lack trades, also of a coin that had none. */
+  /** A replay follows, unless the coin has no trade at all. */
+  subscribed(coin: string): void {
+    this.#subscribed.add(coin)
+  }
+
+  /** The connection of the coin was lost, or the engine ended: its next replay may lack trades, also if it had none. */
   interrupted(coin: string): void {
-    this.#interrupted.add(coin)
+    const { newestMs, observedMs } = this.#known(coin)
+    const isFirst = this.#subscribed.delete(coin) || !this.#silentUntilMs.has(coin)
+    if (Number.isNaN(newestMs) && isFirst)
+      this.#silentUntilMs.set(coin, observedMs - DETECTION_MS_MAX)
   }
 
   /**
@@ -113,13 +125,14 @@ export class TradeMemory {
     return { fresh, repeated, gap }
   }
 
-  /** The trades until then are known. A whole replay after an interruption may be preceded by the coin's first trades. */
+  /** Until when trades are known. A coin that had none may have had more than a whole replay since. */
   #knownMs(coin: string, newestMs: number, replayed: number): number {
-    const isInterrupted = this.#interrupted.delete(coin)
+    const silentUntilMs = this.#silentUntilMs.get(coin) ?? Number.NaN
+    this.#silentUntilMs.delete(coin)
     if (!Number.isNaN(newestMs)) return newestMs
     const known = this.#known(coin)
-    const canLack = isInterrupted && replayed >= REPLAYED_TRADES
-    return Number.isNaN(known.newestMs) && canLack ? known.observedFromMs : known.newestMs
+    const canLack = Number.isNaN(known.newestMs) && replayed >= REPLAYED_TRADES
+    return canLack ? silentUntilMs : known.newestMs
   }
 
   #of(coin: string): RecentTrades {

@@ -39,14 +39,15 @@ export class TradeStream {
   }
 
   /** The next trades of the coin are a replay. */
-  expectReplay(coin: string): void {
+  subscribed(coin: string): void {
+    this.#memory.subscribed(coin)
     this.#replayed.add(coin)
   }
 
   /** The connection of the coin was lost. The next one begins with a replay, whether or not its acknowledgement arrives. */
   interrupted(coin: string): void {
     this.#memory.interrupted(coin)
-    this.expectReplay(coin)
+    this.#replayed.add(coin)
   }
 
   /** Whether these are the first trades after a subscription. Clears the expectation. */
