@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
@@ -93,6 +94,33 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
       })
     })
   })
+})
+
+/** A message of the server: its type, and its length with the body. */
+function message(type: string, body: Buffer): Buffer {
+  const length = Buffer.alloc(4)
+  length.writeInt32BE(4 + body.length)
+  return Buffer.concat([Buffer.from(type), length, body])
+}
+
+test('a server that ends a connection in the packet that opens it is reported, and ends no process', async () => {
+  const fields = ['SFATAL', 'C57P01', 'Mterminating connection due to administrator command', '']
+  const packet = Buffer.concat([
+    message('R', Buffer.alloc(4)),
+    message('Z', Buffer.from('I')),
+    message('E', Buffer.from(fields.map((field) => `${field}\0`).join(''))),
+  ])
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.end(packet))
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  const { port } = server.address() as AddressInfo
+  const db = new Postgres({ url: `postgres://postgres@127.0.0.1:${port}/any`, applicationName })
+  onTestFinished(() => db.close())
+  await expect(db.query('SELECT 1')).rejects.toThrow(PostgresUnavailableError)
 })
 
 test('a server that accepts and never answers is reported in time', async () => {

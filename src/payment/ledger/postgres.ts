@@ -69,6 +69,9 @@ export class Postgres {
     })
     // The pool removes an idle connection that ended, and the next statement opens another.
     this.#pool.on('error', ignore)
+    // A statement that fails reports why its connection ended. The server can end one in the packet that opens it,
+    // before `connect` resolves.
+    this.#pool.on('connect', (client) => client.on('error', ignore))
   }
 
   /**
@@ -113,8 +116,6 @@ export class Postgres {
     const client = await this.#pool.connect().catch((cause: unknown) => {
       throw new PostgresUnavailableError(cause, false)
     })
-    // The failing statement reports why its connection ended.
-    client.on('error', ignore)
     let isLost = false
     const query: SqlQuery = async <Row>(text: string, values?: readonly unknown[]) => {
       try {
@@ -130,7 +131,6 @@ export class Postgres {
     try {
       return await work(query)
     } finally {
-      client.off('error', ignore)
       client.release(isLost)
     }
   }
