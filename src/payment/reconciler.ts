@@ -1,9 +1,12 @@
 import type { PaymentPayload } from '@x402/core/types'
+import { BoundedMap } from '../domain/bounded-map.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { Ledger, OpenPayment } from './ledger/ledger.ts'
 import type { Payment, PaymentMethod } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
+import { paymentId } from './presented-payment.ts'
 import type { SettlementCoordinator, SettlementVerdict } from './settlement-coordinator.ts'
+import { EXPIRED_FOR_SURE_SECONDS } from './settlement-coordinator.ts'
 
 export type ReconcilerOptions = {
   readonly ledger: Ledger
@@ -20,6 +23,9 @@ const PERIOD_MS = 5_000
 const UNTOUCHED_MS = 5_000
 /** Sequential, so that a node is not flooded. */
 const PAYMENTS_A_PASS_MAX = 50
+/** Between two reports of why the outcome of one payment stays open. */
+const REPORT_MS = 3_600_000
+const REPORTED_MAX = 1_000
 
 /**
  * Follows up open payments after crashes, lost replies and unconfirmed transfers, at the start and periodically, until
@@ -27,6 +33,10 @@ const PAYMENTS_A_PASS_MAX = 50
  */
 export class Reconciler {
   readonly #options: ReconcilerOptions
+  /** Networks without a node that could be asked: their payments rest in the ledger once they have expired. */
+  readonly #unaskable = new Set<string>()
+  /** Time of the last report of each open payment. */
+  readonly #reportedMs = new BoundedMap<string, number>(REPORTED_MAX)
   #cancel = () => {}
   #isStopped = false
 
@@ -50,7 +60,10 @@ export class Reconciler {
       await ledger.interrupted(clock.nowMs())
       for (let payments = 0; payments < PAYMENTS_A_PASS_MAX; payments += 1) {
         if (this.#isStopped) return
-        const open = await ledger.nextOpen(untouchedSinceMs, clock.nowMs())
+        const open = await ledger.nextOpen(untouchedSinceMs, clock.nowMs(), {
+          networks: [...this.#unaskable],
+          validBeforeMs: clock.nowMs() - EXPIRED_FOR_SURE_SECONDS * 1_000,
+        })
         if (open === null) break
         await this.#followUp(open)
       }
@@ -64,8 +77,11 @@ export class Reconciler {
   async #followUp(open: OpenPayment): Promise<void> {
     const { coordinator, methods, isAtWork, emit } = this.#options
     const payment = revived(open.wire, methods)
+    if (methods.every(({ network }) => network !== open.key.network))
+      this.#unaskable.add(open.key.network)
     if (payment === null || isAtWork(open)) return
     const verdict = await coordinator.followUp(open, payment)
+    if (verdict.kind === 'open') return this.#stillOpen(open, verdict)
     const kind = eventOf(verdict, open)
     if (kind === null) return
     const transaction = verdict.kind === 'paid' ? { transaction: verdict.transaction } : {}
@@ -75,7 +91,21 @@ export class Reconciler {
     const amount = isMoney ? { amount: payment.requirement.amount } : {}
     emit({ kind, route: open.route, payer, network, ...amount, ...transaction })
   }
+
+  /** Reports why the chain did not show the outcome, so that an operator sees which node errs. */
+  #stillOpen({ key, route }: OpenPayment, { unanswered }: OpenVerdict): void {
+    if (unanswered === undefined) return
+    const { clock, emit } = this.#options
+    const { payer, network } = key
+    if (unanswered.isLasting === true) this.#unaskable.add(network)
+    const id = paymentId(key)
+    if (clock.nowMs() - (this.#reportedMs.get(id) ?? -Infinity) < REPORT_MS) return
+    this.#reportedMs.set(id, clock.nowMs())
+    emit({ kind: 'open', route, payer, network, reason: unanswered.reason })
+  }
 }
+
+type OpenVerdict = Extract<SettlementVerdict, { kind: 'open' }>
 
 function eventOf(verdict: SettlementVerdict, { state }: OpenPayment): PaymentEvent['kind'] | null {
   if (verdict.kind === 'paid') return 'settled'

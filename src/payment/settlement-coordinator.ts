@@ -28,7 +28,15 @@ export type SettlementVerdict =
     }
   | { readonly kind: 'refused'; readonly rejection: Rejection }
   | (Omit<Unreachable, 'kind'> & { readonly kind: 'unavailable' })
-  | { readonly kind: 'open'; readonly reason: string; readonly transaction: string | null }
+  | OpenVerdict
+
+type OpenVerdict = {
+  readonly kind: 'open'
+  readonly reason: string
+  readonly transaction: string | null
+  /** Why the chain did not show the outcome. */
+  readonly unanswered?: Pick<Extract<Outcome, { kind: 'unknown' }>, 'reason' | 'isLasting'>
+}
 
 export type VerificationVerdict =
   | Exclude<SettlementVerdict, { kind: 'trusted' }>
@@ -65,7 +73,7 @@ const OUTCOME_MS_MAX = 5_000
 /** Base makes a block every 2 s: a transfer that is in no block after this time was dropped. */
 const TRANSFER_OVERDUE_MS = 30_000
 /** In block time, which lags after a halt of the chain. The margin covers a reorganisation of the newest blocks. */
-const EXPIRED_FOR_SURE_SECONDS = 60
+export const EXPIRED_FOR_SURE_SECONDS = 60
 
 /**
  * Settles payments. The nonce on chain decides, whatever a facilitator reports: a payment is settled at most once, and
@@ -160,8 +168,8 @@ export class SettlementCoordinator {
     payment: Payment,
     sent: string | null,
   ): Promise<SettlementVerdict> {
-    const verdict = (await this.#judged(payment, sent)) ?? (await this.#again(key, payment))
-    return this.#record(key, verdict)
+    const { verdict } = await this.#judged(payment, sent)
+    return this.#record(key, verdict ?? (await this.#again(key, payment)))
   }
 
   /**
@@ -172,30 +180,44 @@ export class SettlementCoordinator {
     { key, state, begunMs, transaction }: OpenPayment,
     payment: Payment,
   ): Promise<SettlementVerdict> {
-    const judged = await this.#judged(payment, transaction)
-    if (state === 'unknown')
-      return this.#record(key, judged ?? open('the buyer has not returned for the answer'))
+    const { verdict: judged, outcome } = await this.#judged(payment, transaction)
     const isOverdue = this.#clock.nowMs() - begunMs > TRANSFER_OVERDUE_MS
-    const verdict =
-      judged ??
-      (isOverdue ? await this.#again(key, payment) : open('the transfer is in no block yet'))
-    return this.#record(key, verdict, 'answered')
+    let verdict = judged
+    if (state === 'unknown') verdict ??= open('the buyer has not returned for the answer')
+    else
+      verdict ??= isOverdue
+        ? await this.#again(key, payment)
+        : open('the transfer is in no block yet')
+    const recorded = await this.#record(key, verdict, state === 'unknown' ? 'withheld' : 'answered')
+    return recorded.kind === 'open' && outcome.kind === 'unknown'
+      ? { ...recorded, unanswered: outcome }
+      : recorded
   }
 
   /** Verdict by the chain alone; null if the payment can still be settled. */
-  async #judged(payment: Payment, sent: string | null): Promise<SettlementVerdict | null> {
+  async #judged(
+    payment: Payment,
+    sent: string | null,
+  ): Promise<{ readonly verdict: SettlementVerdict | null; readonly outcome: Outcome }> {
     const outcome = await this.#outcome(payment, sent)
+    return { verdict: this.#verdictOf(outcome, payment), outcome }
+  }
+
+  #verdictOf(outcome: Outcome, { validBeforeSeconds }: Payment): SettlementVerdict | null {
     if (outcome.kind === 'settled') return { kind: 'paid', transaction: outcome.transaction }
     if (outcome.kind === 'forfeited') return refused('nonce_already_used')
     if (outcome.kind === 'expired') return refused('payment_expired')
-    const leftSeconds = payment.validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
+    const leftSeconds = validBeforeSeconds - Math.floor(this.#clock.nowMs() / 1_000)
     if (leftSeconds >= SETTLE_MARGIN_SECONDS) return null
     const isOver =
       outcome.kind === 'unused' &&
-      outcome.asOfSeconds - payment.validBeforeSeconds > EXPIRED_FOR_SURE_SECONDS
-    return isOver
-      ? refused('payment_expired')
-      : open('the authorization has expired; its transaction can still be mined')
+      outcome.asOfSeconds - validBeforeSeconds > EXPIRED_FOR_SURE_SECONDS
+    if (isOver) return refused('payment_expired')
+    return open(
+      outcome.kind === 'unknown'
+        ? outcome.reason
+        : 'the authorization has expired; its transaction can still be mined',
+    )
   }
 
   async #again(key: PaymentKey, payment: Payment): Promise<SettlementVerdict> {
@@ -331,7 +353,7 @@ function isUnanswered(outcome: Outcome): boolean {
   return outcome.kind === 'unknown' && outcome.isLasting !== true
 }
 
-function open(reason: string): Extract<SettlementVerdict, { kind: 'open' }> {
+function open(reason: string): OpenVerdict {
   return { kind: 'open', reason, transaction: null }
 }
 

@@ -74,6 +74,15 @@ export type OpenPayment = {
   readonly wire: PaymentPayload
 }
 
+/** Open payments that are not followed up: of networks without a node to ask, once nothing can settle them any more. */
+export type Unaskable = {
+  readonly networks: readonly string[]
+  /** Their validity ended before this time. */
+  readonly validBeforeMs: number
+}
+
+export const noneUnaskable: Unaskable = { networks: [], validBeforeMs: 0 }
+
 /** An open payment as a store reads it. */
 export type OpenRow = PaymentKey &
   Omit<OpenPayment, 'key' | 'wire'> & {
@@ -126,7 +135,11 @@ export interface Ledger {
    * Reserves the longest waiting open payment that was not updated since `untouchedSinceMs`, and moves it to the end of
    * the queue.
    */
-  nextOpen(untouchedSinceMs: number, nowMs: number): Promise<OpenPayment | null>
+  nextOpen(
+    untouchedSinceMs: number,
+    nowMs: number,
+    unaskable?: Unaskable,
+  ): Promise<OpenPayment | null>
 
   /** Sum of answers that were sent on `broadcast` and are not settled, in USDC atoms. */
   exposure(): Promise<bigint>

@@ -17,12 +17,14 @@ import type {
   OpenRow,
   PaymentKey,
   PaymentState,
+  Unaskable,
 } from './ledger.ts'
 import {
   ANSWER_BYTES_MAX,
   grantedFinality,
   isReusable,
   LedgerBusyError,
+  noneUnaskable,
   OPEN_KEPT_MS,
   RELEASED_KEPT_MS,
   retentionByDefault,
@@ -202,17 +204,22 @@ export class PostgresLedger implements Ledger {
     return taken.length > 0
   }
 
-  async nextOpen(untouchedSinceMs: number, nowMs: number): Promise<OpenPayment | null> {
+  async nextOpen(
+    untouchedSinceMs: number,
+    nowMs: number,
+    { networks, validBeforeMs }: Unaskable = noneUnaskable,
+  ): Promise<OpenPayment | null> {
     const [row] = await this.#ask<OpenRow>(
       `UPDATE perpscope.payments SET updated_ms = $2, gateway = $3,
            held_until = now() + ${HELD_FOR}
          WHERE id = (SELECT id FROM perpscope.payments
            WHERE state IN ('unknown', 'unconfirmed') AND payment IS NOT NULL AND updated_ms <= $1
              AND (held_until IS NULL OR held_until < now())
+             AND (valid_before_ms >= $4 OR network <> ALL ($5::text[]))
            ORDER BY updated_ms LIMIT 1 FOR UPDATE SKIP LOCKED)
          RETURNING network, asset, payer, nonce, state, begun_ms::float8 AS "begunMs", route,
            transaction_hash AS "transaction", payment`,
-      [untouchedSinceMs, nowMs, this.#gateway],
+      [untouchedSinceMs, nowMs, this.#gateway, validBeforeMs, networks],
     )
     if (row === undefined) return null
     const { state, begunMs, route, transaction, payment, ...key } = row

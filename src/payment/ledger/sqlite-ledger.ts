@@ -16,12 +16,14 @@ import type {
   OpenRow,
   PaymentKey,
   PaymentState,
+  Unaskable,
 } from './ledger.ts'
 import {
   ANSWER_BYTES_MAX,
   grantedFinality,
   isReusable,
   LedgerBusyError,
+  noneUnaskable,
   OPEN_KEPT_MS,
   RELEASED_KEPT_MS,
   retentionByDefault,
@@ -256,8 +258,12 @@ export class SqliteLedger implements Ledger {
     return state === 'settling' || state === 'unknown'
   }
 
-  async nextOpen(untouchedSinceMs: number, nowMs: number): Promise<OpenPayment | null> {
-    const row = this.#statements.open.get(untouchedSinceMs)
+  async nextOpen(
+    untouchedSinceMs: number,
+    nowMs: number,
+    { networks, validBeforeMs }: Unaskable = noneUnaskable,
+  ): Promise<OpenPayment | null> {
+    const row = this.#statements.open.get(untouchedSinceMs, validBeforeMs, JSON.stringify(networks))
     if (row === undefined) return null
     const { id, state, begunMs, route, transaction, payment, ...key } = row
     this.#statements.lookedAt.run(nowMs, id)
@@ -412,11 +418,12 @@ function statementsOf(db: Database.Database) {
     interrupt: db.prepare<[number]>(`
       UPDATE payments SET state = 'unknown', finality = 'confirmed'
         WHERE state = 'settling' AND updated_ms < ?`),
-    open: db.prepare<[number], OpenRow & { readonly id: number }>(`
+    open: db.prepare<[number, number, string], OpenRow & { readonly id: number }>(`
       SELECT id, network, asset, payer, nonce, state, begun_ms AS begunMs, route,
           transaction_hash AS "transaction", payment
         FROM payments
         WHERE state IN ('unknown', 'unconfirmed') AND payment IS NOT NULL AND updated_ms <= ?
+          AND (valid_before_ms >= ? OR network NOT IN (SELECT value FROM json_each(?)))
         ORDER BY updated_ms LIMIT 1`),
     lookedAt: db.prepare<[number, number]>('UPDATE payments SET updated_ms = ? WHERE id = ?'),
     exposure: db.prepare<[string]>(`

@@ -316,6 +316,19 @@ export function describeLedger(name: string, newStore: () => Promise<LedgerStore
         expect(await nonces(ledger, NOW_MS + 10)).toEqual([])
       })
 
+      test('of networks without a node are left out once nothing can settle them', async () => {
+        const ledger = await newLedger()
+        await begunAs(ledger, '0x1', 'unknown')
+        const { network } = entry('0x1').key
+        const validBeforeMs = VALID_BEFORE_SECONDS * 1_000
+        const next = (networks: readonly string[], expiredMs: number) =>
+          ledger.nextOpen(NOW_MS, NOW_MS, { networks, validBeforeMs: expiredMs })
+        expect(await next([network, 'solana:1'], validBeforeMs + 1)).toBeNull()
+        expect(await next(['solana:1'], validBeforeMs + 1)).toMatchObject({ state: 'unknown' })
+        await ledger.move(entry('0x1').key, 'unknown', null, NOW_MS)
+        expect(await next([network], validBeforeMs)).toMatchObject({ state: 'unknown' })
+      })
+
       test('wait again after a follow-up without an outcome', async () => {
         const ledger = await newLedger()
         await begunAs(ledger, '0x1', 'unknown')
