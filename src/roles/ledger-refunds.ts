@@ -11,6 +11,8 @@ import { systemClock } from './system-clock.ts'
 
 /** A call that waits for its settlement in the ordinary way has its answer earlier. */
 const ANSWERED_MS_MAX = 5_000
+/** After the expiry of a payment; a service with a node has found its outcome by then. */
+const ENDED_AFTER_MS = 600_000
 
 const STATEMENT = [
   'A payment of scheme exact is a transfer that nobody can take back. perpscope has no key of the payee and sends no money.',
@@ -80,7 +82,12 @@ function rowOf(payment: ReportedPayment, nowMs: number): RefundRow {
   }
 }
 
-function nextStep({ state, payer, amount, answerUntilMs }: ReportedPayment, nowMs: number): string {
+function nextStep(
+  { state, payer, amount, answerUntilMs, validBeforeMs }: ReportedPayment,
+  nowMs: number,
+): string {
+  if (state !== 'settled' && nowMs > validBeforeMs + ENDED_AFTER_MS)
+    return `The outcome is not known, and the payment has expired: nothing can charge it any more. If the service has no node to ask, "perpscope ledger reconcile" with one shows whether it was paid; if it was, send ${usdc(amount)} USDC to ${payer}.`
   if (state !== 'settled')
     return 'The outcome is not known yet, and a running service asks the chain for it. Send nothing back before it is settled.'
   return answerUntilMs !== null && answerUntilMs > nowMs

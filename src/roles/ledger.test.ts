@@ -219,6 +219,14 @@ test('a ledger that cannot be examined is not called absent', async () => {
 })
 
 describe('the statement of refunds', () => {
+  test('does not promise an outcome for a payment that has expired without one', async () => {
+    book({ analysis: 'pulse', amount: 20_002n, atMs: MONDAY_MS, state: 'unknown', payer: '0x2' })
+    const next = expect.stringMatching(
+      /nothing can charge it any more.*"perpscope ledger reconcile".* send 0\.020002 USDC to 0x2/,
+    )
+    expect(await statement()).toMatchObject([{ payer: '0x2', state: 'unknown', next }])
+  })
+
   async function statement(): Promise<readonly Record<string, string>[]> {
     let text = ''
     const write = (piece: string) => {
