@@ -110,6 +110,15 @@ export class Admission {
     if (invalid !== null) {
       if ('status' in invalid) return invalid
       if ('limit' in invalid) return responses.limited(request, invalid.limit, invalid.allowance)
+      // Another gateway can have sold a copy since the ledger was read. A correction would have its buyer pay again.
+      const copied =
+        invalid.correction === undefined
+          ? null
+          : answers.repeat(request, presented, await answers.stored(presented))
+      if (copied !== null) {
+        permit.end()
+        return copied
+      }
       // The channel state decides a voucher, and corrects it.
       const isUnknown = chargeOfUnverified(request) === null && invalid.correction === undefined
       const wasBegun =

@@ -4,6 +4,7 @@ import { OperatingError } from '../domain/errors.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { FailedPayments } from './failed-payments.ts'
 import type { Ledger } from './ledger/ledger.ts'
+import { LedgerBusyError } from './ledger/ledger.ts'
 import type { BudgetRefusal, NodePermit } from './node-budget.ts'
 import { NodeBudget } from './node-budget.ts'
 import type { AskNode, Payment } from './payment.ts'
@@ -12,7 +13,7 @@ import type { PaymentLimits } from './payment-limits.ts'
 import type { PaymentResponses } from './payment-responses.ts'
 import type { RateLimit } from './rate-limit.ts'
 import { callerKey } from './rate-limit.ts'
-import { tooManyInFlight, unavailable } from './refusals.ts'
+import { ledgerUnavailable, tooManyInFlight, unavailable } from './refusals.ts'
 import type { Rejection } from './rejection.ts'
 import type { ScreeningRefusal, SettlementCoordinator } from './settlement-coordinator.ts'
 
@@ -68,6 +69,10 @@ export class NodeGate {
       return rejection
     } catch (cause) {
       if (cause instanceof NotAsked) return cause.answer
+      if (cause instanceof LedgerBusyError) {
+        emit(request, { kind: 'failed', cause })
+        return ledgerUnavailable(request)
+      }
       if (!(cause instanceof OperatingError)) throw cause
       permit.unanswered()
       emit(request, { kind: 'unavailable', payer: payment.payer, reason: cause.message })

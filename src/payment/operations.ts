@@ -2,10 +2,11 @@ import type { FastifyRequest } from 'fastify'
 import type { OperationRequest } from './admission.ts'
 import type { BufferedResponse } from './buffered-response.ts'
 import type { Delivery } from './delivery.ts'
+import { LedgerBusyError } from './ledger/ledger.ts'
 import type { NodeGate } from './node-gate.ts'
 import type { EmitForRequest } from './payment-event.ts'
 import type { PaymentResponses } from './payment-responses.ts'
-import { settlementUnknown } from './refusals.ts'
+import { ledgerBusy, settlementUnknown } from './refusals.ts'
 import { facilitatorRejection } from './rejection.ts'
 
 export type OperationsOptions = {
@@ -34,6 +35,10 @@ export class Operations {
   async carryOut(request: FastifyRequest, operation: OperationRequest): Promise<BufferedResponse> {
     try {
       return await this.#carriedOut(request, operation)
+    } catch (cause) {
+      if (!(cause instanceof LedgerBusyError)) throw cause
+      this.#options.emit(request, { kind: 'failed', cause })
+      return ledgerBusy(request, false)
     } finally {
       operation.permit.end()
     }

@@ -5,6 +5,7 @@ import type { Extensions } from './extensions/extensions.ts'
 import { identifierIn } from './extensions/payment-identifier.ts'
 import type { InFlightPayment } from './in-flight-payments.ts'
 import type { PaymentKey } from './ledger/ledger.ts'
+import { readLedger } from './ledger/ledger-read.ts'
 import type { PaymentEnvelope } from './payload.ts'
 import { decodeEnvelope, paymentHeader } from './payload.ts'
 import type { Payment, Requirement } from './payment.ts'
@@ -79,13 +80,17 @@ async function present(
     id: paymentId(key),
     binding: bindingOf(request, terms.route),
     // An old voucher must not match its stored sale: the reply is the channel state, not the old answer (decision 012).
-    payloadHash: (await payment.isOutdated?.()) === true ? `${hash} outdated` : hash,
+    payloadHash: (await readLedger(isOutdated(payment))) ? `${hash} outdated` : hash,
     identifier,
     extensions,
     credentials: credentials({ payment: hash, extensions, identifier, address: request.ip }),
     payment,
     terms,
   }
+}
+
+async function isOutdated(payment: Payment): Promise<boolean> {
+  return (await payment.isOutdated?.()) ?? false
 }
 
 /** What is kept of a purchase, in flight and in the ledger. */

@@ -13,8 +13,8 @@ const voucher = { channelId: salt, cumulative: 100n, signature }
 const away = (): Promise<never> => Promise.reject(new Error('the database is away'))
 
 /** A payment whose chain answers nothing: an attempt to use it would end with a TypeError. */
-function paymentOf(payload: ChannelPayload, store: object) {
-  const registry = { store, chain: { authorizer: config.receiverAuthorizer } }
+function paymentOf(payload: ChannelPayload, store: object, more: object = {}) {
+  const registry = { store, chain: { authorizer: config.receiverAuthorizer }, ...more }
   const method = batchSettlement({
     ...{ network: base, payTo: config.receiver, withdrawDelaySeconds: 900 },
     ...{ registry: registry as unknown as ChannelRegistry, clock: new ManualClock() },
@@ -52,5 +52,20 @@ test.each([
   expect(await payment.settle('confirmed')).toEqual({
     kind: 'unreachable',
     reason: 'the payment channels cannot be read: the database is away',
+  })
+})
+
+test('a refund that cannot be recorded is not sent', async () => {
+  const channel = { config, charged: 100n, balance: 300n, refundNonce: 0n, signature }
+  const registry = {
+    refundAlone: (_id: unknown, refund: () => Promise<unknown>) => refund(),
+    sync: async () => channel,
+    wasJustRefunded: () => false,
+  }
+  const refund = { config, voucher, kind: 'refund', amount: null } as const
+  const payment = paymentOf(refund, { beginRefund: away }, registry)
+  expect(await payment.settle('confirmed')).toEqual({
+    kind: 'unreachable',
+    reason: 'the payment channels cannot be written: the database is away',
   })
 })

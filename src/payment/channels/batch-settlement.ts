@@ -28,7 +28,7 @@ import {
 import type { ChannelPayload } from './channel-payload.ts'
 import { channelPayloadHash, decodeChannelPayload, wireOfPayload } from './channel-payload.ts'
 import type { ChannelRegistry } from './channel-registry.ts'
-import type { Channel } from './channel-store.ts'
+import type { Channel, RefundBegin } from './channel-store.ts'
 import { claimOf, covers, isLeaving } from './channel-store.ts'
 
 export type BatchSettlementOptions = {
@@ -313,7 +313,16 @@ class ChannelPayment implements Payment {
     if (amount < left && amount < REFUND_MIN) return rejected('refund_amount_invalid')
     if (amount < left && this.#registry.wasJustRefunded(channelId))
       return rejected('refund_too_soon')
-    const begin = await store.beginRefund(channel)
+    let begin: RefundBegin
+    try {
+      begin = await store.beginRefund(channel)
+    } catch (cause) {
+      // Nothing was sent.
+      return {
+        kind: 'unreachable',
+        reason: `the payment channels cannot be written: ${reasonOf(cause)}`,
+      }
+    }
     if (begin === 'changed') return { kind: 'rejected', reason: CUMULATIVE_MISMATCH }
     const sent = await chain.refund(channelId, config, amount, refundNonce, claimOf(channel))
     // Once it was in a block, the payer can send the signed refund itself, also after a revert: the channel stays closed.

@@ -3,6 +3,7 @@ import type { Hex } from 'viem'
 import { OperatingError } from '../../domain/errors.ts'
 import type { Postgres } from '../ledger/postgres.ts'
 import { PostgresUnavailableError } from '../ledger/postgres.ts'
+import { busyWhileAway } from '../ledger/postgres-ledger.ts'
 import type { PostgresTables } from '../ledger/postgres-schema.ts'
 import type { ChannelConfig, ChannelState } from './channel.ts'
 import type {
@@ -95,7 +96,7 @@ export class PostgresChannelStore implements ChannelStore {
   }
 
   async find(id: Hex): Promise<Channel | null> {
-    return (await this.#found(id))?.channel ?? null
+    return (await busyWhileAway(this.#found(id)))?.channel ?? null
   }
 
   mirror(
@@ -151,10 +152,12 @@ export class PostgresChannelStore implements ChannelStore {
   }
 
   async sale(channelId: Hex, cumulative: bigint): Promise<PastSale | null> {
-    const [row] = await this.#db.query<{ hash: string; transaction: string; sold_ms: bigint }>(
-      `SELECT hash, transaction_hash AS transaction, sold_ms FROM perpscope.channel_sales
-         WHERE channel_id = $1 AND cumulative = $2`,
-      [channelId, cumulative],
+    const [row] = await busyWhileAway(
+      this.#db.query<{ hash: string; transaction: string; sold_ms: bigint }>(
+        `SELECT hash, transaction_hash AS transaction, sold_ms FROM perpscope.channel_sales
+           WHERE channel_id = $1 AND cumulative = $2`,
+        [channelId, cumulative],
+      ),
     )
     if (row === undefined) return null
     return { hash: row.hash, transaction: row.transaction, soldMs: Number(row.sold_ms) }

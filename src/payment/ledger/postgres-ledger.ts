@@ -249,7 +249,7 @@ export class PostgresLedger implements Ledger {
 
   /** One gateway at a time. @returns 0 while another one works */
   sweep(nowMs: number, rowsMax: number): Promise<number> {
-    return this.#reached(() =>
+    return busyWhileAway(
       this.#db.transaction(async (query) => {
         const [lock] = await query<{ free: boolean }>(
           'SELECT pg_try_advisory_xact_lock($1) AS free',
@@ -306,7 +306,7 @@ export class PostgresLedger implements Ledger {
   }
 
   summary(sinceMs: number, nowMs: number): Promise<SalesSummary> {
-    return this.#reached(() => postgresSummary(this.#db.query, sinceMs, nowMs))
+    return busyWhileAway(postgresSummary(this.#db.query, sinceMs, nowMs))
   }
 
   /** Others take over the open payments of this gateway at once. */
@@ -419,15 +419,16 @@ export class PostgresLedger implements Ledger {
   }
 
   #ask<Row>(text: string, values?: readonly unknown[]): Promise<readonly Row[]> {
-    return this.#reached(() => this.#db.query<Row>(text, values))
+    return busyWhileAway(this.#db.query<Row>(text, values))
   }
+}
 
-  async #reached<T>(work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (cause) {
-      throw cause instanceof PostgresUnavailableError ? unreachable(cause) : cause
-    }
+/** @throws LedgerBusyError while PostgreSQL is not available */
+export async function busyWhileAway<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (cause) {
+    throw cause instanceof PostgresUnavailableError ? unreachable(cause) : cause
   }
 }
 
