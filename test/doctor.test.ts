@@ -343,6 +343,17 @@ describe('perpscope doctor', () => {
       const absent = await selling({ rpcUrl: 'http://127.0.0.1:1' })
       expect(statusOf(absent.findings, 'ways to pay'), 'serve would start').toBe('warn')
       expect(found(absent.findings, 'ways to pay')).toContain('does not answer')
+      const erring = createServer((_request, response) =>
+        response
+          .writeHead(200, { 'content-type': 'application/json' })
+          .end('{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"the plan has expired"}}'),
+      )
+      await new Promise<void>((resolve) => erring.listen(0, '127.0.0.1', resolve))
+      const { port } = erring.address() as AddressInfo
+      const refused = await selling({ rpcUrl: `http://127.0.0.1:${port}/key` })
+      erring.close()
+      expect(found(refused.findings, 'ways to pay')).toContain('the plan has expired')
+      expect(found(refused.findings, 'ways to pay')).not.toContain('127.0.0.1')
     } finally {
       await chain.close()
     }

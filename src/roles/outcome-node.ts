@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { ConfigError } from '../config/config-error.ts'
+import { reasonOf } from '../domain/errors.ts'
 import type { ChainFindings } from '../payment/evm/chain-checks.ts'
 import type { ClusterFindings } from '../payment/solana/cluster-checks.ts'
 
@@ -38,24 +39,28 @@ export function knownNode(
   return { url: publicUrl, name: `the public node ${publicUrl}` }
 }
 
-/** The warning for a node that does not answer. */
-export function unanswered({ name }: KnownNode, settlesItself: boolean): string {
-  return settlesItself
-    ? `${name} does not answer; payments fail until it does`
-    : `${name} does not answer; until it does, a buyer whose settlement's reply is lost has paid and waits for the answer`
+/** The warning for a node that does not answer, or answers with an error. */
+export function unanswered(
+  { name }: KnownNode,
+  settlesItself: boolean,
+): (reason: string) => string {
+  const effect = settlesItself
+    ? 'payments fail until it does'
+    : "until it does, a buyer whose settlement's reply is lost has paid and waits for the answer"
+  return (reason) => `${name} does not answer as it should (${reason}); ${effect}`
 }
 
 /** A node of another chain would make every payment fail, so it refuses the start; one that is down is a warning. */
 export async function acceptNode(
   examine: () => Promise<NodeFindings>,
-  unreached: string,
+  unreached: (reason: string) => string,
   log: Logger,
 ): Promise<void> {
   let findings: NodeFindings
   try {
     findings = await examine()
   } catch (err) {
-    log.warn({ err }, unreached)
+    log.warn({ err }, unreached(reasonOf(err)))
     return
   }
   refuse(findings.faults)

@@ -115,8 +115,7 @@ async function checkDeployed(chain: ChannelChain, log: Logger): Promise<void> {
     isDeployed = await chain.isDeployed()
   } catch (cause) {
     log.warn(
-      { reason: nodeReason(cause) },
-      'the node at --rpc-url does not answer; no channel can be opened until it does',
+      `the node at --rpc-url does not answer as it should (${nodeReason(cause)}); no channel can be opened until it does`,
     )
     return
   }

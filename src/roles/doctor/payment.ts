@@ -77,7 +77,7 @@ function facilitatorFinding(examination: Examination, spare: boolean): DoctorFin
       'give the right --facilitator-auth',
     )
   if (can === null) {
-    const found = `does not answer: ${lastError?.reason}`
+    const found = `does not name what it supports: ${lastError?.reason}`
     return spare ? warn(check, found, REACH_ADVICE) : fail(check, found, REACH_ADVICE)
   }
   const kinds = can.map(({ scheme, network }) => `${scheme} on ${network}`)
