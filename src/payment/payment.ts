@@ -7,6 +7,9 @@ import type { Rejection } from './rejection.ts'
 /** Minimum time to expiry at settlement; facilitators use the same value. */
 export const SETTLE_MARGIN_SECONDS = 6
 
+/** After this time an attempt is no longer awaited, and its outcome is unknown. */
+export const SETTLE_MS_MAX = 10_000
+
 /**
  * A scheme on a network. It hides every difference between chains and schemes; purchases, reuse and responses are the
  * same for all.

@@ -2,7 +2,7 @@ import type { Clock } from '../domain/clock.ts'
 import type { Finality } from './finality.ts'
 import type { Ledger, OpenPayment, PaymentKey } from './ledger/ledger.ts'
 import type { Outcome, Payment, Settlement, Unreachable, Verification } from './payment.ts'
-import { SETTLE_MARGIN_SECONDS } from './payment.ts'
+import { SETTLE_MARGIN_SECONDS, SETTLE_MS_MAX } from './payment.ts'
 import type { PaymentEvent } from './payment-event.ts'
 import type { Rejection } from './rejection.ts'
 import {
@@ -68,7 +68,6 @@ export type SettlementCoordinatorOptions = {
 }
 
 const VERIFY_MS_MAX = 10_000
-const SETTLE_MS_MAX = 10_000
 const OUTCOME_MS_MAX = 5_000
 /** Base makes a block every 2 s: a transfer that is in no block after this time was dropped. */
 const TRANSFER_OVERDUE_MS = 30_000

@@ -13,6 +13,7 @@ import type {
   Settlement,
   Verification,
 } from '../payment.ts'
+import { SETTLE_MS_MAX } from '../payment.ts'
 import type { Rejection } from '../rejection.ts'
 import { wirePayload } from '../wire-payload.ts'
 import { WITHDRAW_DELAY_SECONDS_MAX, WITHDRAW_DELAY_SECONDS_MIN } from './channel.ts'
@@ -145,6 +146,7 @@ class ChannelPayment implements Payment {
       const { amount, voucher } = this.#payload
       return this.#registry.refundAlone(voucher.channelId, () => this.#refund(amount))
     }
+    const beganMs = this.#options.clock.nowMs()
     let [before, channel]: [Settlement | null, Channel | null] = [null, null]
     try {
       before = await this.#sold()
@@ -156,7 +158,7 @@ class ChannelPayment implements Payment {
       }
     }
     if (before !== null) return before
-    if (this.#payload.kind === 'voucher') return this.#commit(channel, '')
+    if (this.#payload.kind === 'voucher') return this.#commit(channel, '', beganMs)
     const sent = await this.#deposited()
     if (sent.kind !== 'mined') return settlementOf(sent, 'deposit')
     const { transaction } = sent
@@ -175,6 +177,8 @@ class ChannelPayment implements Payment {
   /** A voucher that was not recorded with its answer can never be charged on its own. */
   async outcome(sent: string | null = null): Promise<Outcome> {
     const { voucher, kind } = this.#payload
+    // An attempt that was given up can still be under way here, or on its way to the database.
+    if (kind === 'voucher') await this.#registry.store.supersede(voucher.channelId)
     const before = await this.#sold()
     if (before?.kind === 'settled') return before
     const channel = await this.#channel()
@@ -265,8 +269,15 @@ class ChannelPayment implements Payment {
     }
   }
 
-  /** Durable when this returns `settled`. */
-  async #commit(channel: Channel | null, transaction: string): Promise<Settlement> {
+  /**
+   * Durable when this returns `settled`.
+   * @param beganMs of a voucher, which nothing may charge once its attempt is given up: its outcome is final then
+   */
+  async #commit(
+    channel: Channel | null,
+    transaction: string,
+    beganMs: number | null = null,
+  ): Promise<Settlement> {
     const { channelId, cumulative, signature } = this.#payload.voucher
     const { amount, method } = this.requirement
     const { store } = this.#registry
@@ -274,7 +285,9 @@ class ChannelPayment implements Payment {
     const { network, asset } = method
     const payment = { network, asset, payer: this.payer, nonce: this.nonce }
     const sale = { channelId, payment, cumulative, amount, signature, hash: this.hash, transaction }
-    const result = await store.commit(sale, this.#options.clock.nowMs())
+    const { clock } = this.#options
+    const isAwaited = () => beganMs === null || clock.nowMs() - beganMs < SETTLE_MS_MAX
+    const result = await store.commit(sale, clock.nowMs(), isAwaited)
     switch (result) {
       case 'committed':
         return { kind: 'settled', transaction }
@@ -283,7 +296,7 @@ class ChannelPayment implements Payment {
       case 'uncovered':
         return { kind: 'rejected', reason: `${PREFIX}cumulative_exceeds_balance` }
       case 'superseded': {
-        const reason = 'another gateway took this payment over'
+        const reason = 'the payment was given up, or another gateway took it over'
         return transaction === ''
           ? { kind: 'unreachable', reason }
           : { kind: 'unknown', reason, transaction }

@@ -38,7 +38,7 @@ export type PastSale = Pick<VoucherSale, 'hash' | 'transaction'> & { readonly so
 
 /**
  * `counted`: the total has changed. `uncovered`: the deposit is too small, or a withdrawal is pending. `superseded`: the
- * payment is no longer open, or another gateway has taken it over.
+ * payment is no longer open or awaited, or another gateway has taken it over.
  */
 export type SaleResult = 'committed' | 'counted' | 'uncovered' | 'superseded'
 
@@ -61,8 +61,13 @@ export interface ChannelStore {
     state: ChannelState,
     nowMs: number,
   ): Promise<Channel | null>
-  /** Records a voucher: durable when this resolves to `committed`, unchanged otherwise. */
-  commit(sale: VoucherSale, nowMs: number): Promise<SaleResult>
+  /**
+   * Records a voucher: durable when this resolves to `committed`, unchanged otherwise.
+   * @param isAwaited no attempt begins once it is false; always true by default
+   */
+  commit(sale: VoucherSale, nowMs: number, isAwaited?: () => boolean): Promise<SaleResult>
+  /** No attempt to record a voucher of this channel that is under way can succeed once this resolves. */
+  supersede(id: Hex): Promise<void>
   /** Blocks sales until the chain has counted a refund, if the channel is as `seen`. */
   beginRefund(seen: Channel): Promise<RefundBegin>
   /** The refund was never sent, and no other one either. */

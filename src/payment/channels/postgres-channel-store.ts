@@ -111,10 +111,15 @@ export class PostgresChannelStore implements ChannelStore {
     })
   }
 
-  async commit(sale: VoucherSale, nowMs: number): Promise<SaleResult> {
+  async commit(
+    sale: VoucherSale,
+    nowMs: number,
+    isAwaited: () => boolean = () => true,
+  ): Promise<SaleResult> {
     const { channelId, cumulative, hash, transaction, payment } = sale
     const { network, asset, payer, nonce } = payment
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+      if (!isAwaited()) return 'superseded'
       const found = await this.#found(channelId)
       assert(found !== null, 'a sale needs a stored channel')
       const after = afterSale(found.channel, sale, nowMs)
@@ -134,6 +139,11 @@ export class PostgresChannelStore implements ChannelStore {
       }
     }
     throw contended(channelId)
+  }
+
+  /** A statement that PostgreSQL gets late has read an earlier version. */
+  async supersede(id: Hex): Promise<void> {
+    await this.#db.query('UPDATE perpscope.channels SET version = version + 1 WHERE id = $1', [id])
   }
 
   beginRefund(seen: Channel): Promise<RefundBegin> {

@@ -126,6 +126,9 @@ export class SqliteChannelStore implements ChannelStore {
       .immediate()
   }
 
+  /** A sale is recorded at once. */
+  async supersede(): Promise<void> {}
+
   async beginRefund(seen: Channel): Promise<RefundBegin> {
     const current = this.#found(seen.id)
     const begin = refundBegin(current, seen)
