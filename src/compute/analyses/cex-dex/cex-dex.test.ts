@@ -359,7 +359,11 @@ describe('no divergence', () => {
       return overdue(at(ageMs), answer, Number.POSITIVE_INFINITY, NOW_MS)
     }
     expect(overdueAt(60_000)).toBeNull()
-    expect(overdueAt(60_001)).toEqual({ ageMs: 60_001, ageMsMax: 60_000 })
+    expect(overdueAt(60_001)).toEqual({
+      input: 'mark',
+      ageMs: 60_001,
+      ageMsMax: 60_000,
+    })
     expect(overdueAt(300_000)).not.toBeNull()
     expect(at(300_001).views['']).toMatchObject({ kind: 'low-coverage', have: 0, need: 3 })
   })
