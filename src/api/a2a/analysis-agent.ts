@@ -45,32 +45,36 @@ export class AnalysisAgent implements AgentExecutor {
   }
 
   async execute(context: RequestContext, bus: ExecutionEventBus): Promise<void> {
+    bus.publish(AgentEvent.task(await this.#reply(context)))
+    bus.finished()
+  }
+
+  /** Nothing runs between two messages. */
+  async cancelTask(): Promise<void> {}
+
+  async #reply(context: RequestContext): Promise<Task> {
     const { userMessage, task } = context
     const url = urlOf(task) ?? requestedUrl(userMessage, this.#options.tools)
     if (url === null) {
       const names = [...this.#options.tools.keys()].join(', ')
       const text = `Unknown analysis. Send "pulse BTC" or {"analysis": "pulse", "coin": "BTC"}. Analyses: ${names}.`
-      this.#end(context, bus, TaskState.TASK_STATE_REJECTED, text, {}, '')
-      return
+      return this.#task(context, TaskState.TASK_STATE_REJECTED, text, {}, '')
     }
     const tried = { [RECEIPTS]: receiptsOf(task) }
     if (messagesOf(task) >= MESSAGES_MAX) {
       const text = `A task takes at most ${MESSAGES_MAX} messages. This one was not processed: send it without its taskId.`
-      this.#end(context, bus, TaskState.TASK_STATE_FAILED, text, tried, url)
-      return
+      return this.#task(context, TaskState.TASK_STATE_FAILED, text, tried, url)
     }
     if (userMessage.metadata?.[STATUS] === 'payment-rejected') {
       const metadata = { [STATUS]: 'payment-rejected', ...tried }
-      this.#end(context, bus, TaskState.TASK_STATE_CANCELED, 'Payment declined.', metadata, url)
-      return
+      return this.#task(context, TaskState.TASK_STATE_CANCELED, 'Payment declined.', metadata, url)
     }
     const payment = userMessage.metadata?.['x402.payment.payload'] ?? null
     const address = String(context.context.state.get(ADDRESS) ?? 'unknown')
     const result = await this.#options.call({ url, payment, address })
     switch (result.kind) {
       case 'answer':
-        this.#deliver(context, bus, result, url)
-        return
+        return this.#delivered(context, result, url)
       case 'payment-required': {
         const reason = String(result.rejection?.['reason'] ?? 'payment_invalid')
         const metadata = {
@@ -80,26 +84,20 @@ export class AnalysisAgent implements AgentExecutor {
           [REQUIRED]: result.required,
         }
         const text = payment === null ? 'Payment required.' : `The payment was refused: ${reason}.`
-        this.#end(context, bus, TaskState.TASK_STATE_INPUT_REQUIRED, text, metadata, url)
-        return
+        return this.#task(context, TaskState.TASK_STATE_INPUT_REQUIRED, text, metadata, url)
       }
       case 'refused':
-        this.#refuse(context, bus, result.problem, payment, url)
-        return
+        return this.#refused(context, result.problem, payment, url)
       default:
-        result satisfies never
+        return result satisfies never
     }
   }
 
-  /** Nothing runs between two messages. */
-  async cancelTask(): Promise<void> {}
-
-  #deliver(
+  #delivered(
     context: RequestContext,
-    bus: ExecutionEventBus,
     { answer, receipt }: Extract<CallResult, { kind: 'answer' }>,
     url: string,
-  ): void {
+  ): Task {
     const { taskId, task: before } = context
     const metadata =
       receipt === null
@@ -121,18 +119,11 @@ export class AnalysisAgent implements AgentExecutor {
       extensions: [],
     }
     const task = this.#task(context, TaskState.TASK_STATE_COMPLETED, 'Completed.', metadata, url)
-    bus.publish(AgentEvent.task({ ...task, artifacts: [artifact] }))
-    bus.finished()
+    return { ...task, artifacts: [artifact] }
   }
 
   /** A temporary problem leaves the task open, so that the same message can be sent again with the same payment. */
-  #refuse(
-    context: RequestContext,
-    bus: ExecutionEventBus,
-    problem: Metadata,
-    payment: unknown,
-    url: string,
-  ): void {
+  #refused(context: RequestContext, problem: Metadata, payment: unknown, url: string): Task {
     const isOpen = problem['retryable'] === true
     const code = String(problem['code'])
     const metadata = {
@@ -144,19 +135,7 @@ export class AnalysisAgent implements AgentExecutor {
       problem,
     }
     const state = isOpen ? TaskState.TASK_STATE_INPUT_REQUIRED : TaskState.TASK_STATE_FAILED
-    this.#end(context, bus, state, String(problem['detail']), metadata, url)
-  }
-
-  #end(
-    context: RequestContext,
-    bus: ExecutionEventBus,
-    state: TaskState,
-    text: string,
-    metadata: Metadata,
-    url: string,
-  ): void {
-    bus.publish(AgentEvent.task(this.#task(context, state, text, metadata, url)))
-    bus.finished()
+    return this.#task(context, state, String(problem['detail']), metadata, url)
   }
 
   #task(
