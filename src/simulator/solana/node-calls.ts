@@ -1,12 +1,20 @@
 import type { EncodedAccount } from '@solana/kit'
-import { getBase58Decoder, getBase58Encoder, getTransactionDecoder, isAddress } from '@solana/kit'
+import { getBase58Decoder, getBase58Encoder, getTransactionDecoder } from '@solana/kit'
 import type { RpcAnswer } from '../json-rpc.ts'
 import type { Bank, Commitment, Landed } from './bank.ts'
 import { FINALIZED_BEHIND, messageOf, signatureOf } from './bank.ts'
 import { compiledMessage, feeLamports } from './compiled-message.ts'
 import { landedJson, tokenJson } from './landed-json.ts'
 import type { RpcMethod } from './rpc-methods.ts'
-import { CallFailure, configOf, invalid } from './rpc-methods.ts'
+import {
+  CallFailure,
+  commitmentIn,
+  configOf,
+  invalid,
+  keyIn,
+  listIn,
+  reached,
+} from './rpc-methods.ts'
 
 /** The calls of a node, as far as wallets, sellers and facilitators make them. */
 
@@ -70,43 +78,14 @@ function atContext(
   value: (commitment: Commitment) => unknown,
 ): RpcAnswer {
   const commitment = commitmentIn(config)
-  const slot = contextSlot(bank, config, commitment)
+  const slot = reached(bank.slot(commitment), config)
   return { result: { context: { apiVersion: VERSION, slot }, value: value(commitment) } }
-}
-
-function contextSlot(bank: Bank, config: unknown, commitment: Commitment): number {
-  const { minContextSlot = 0 } = configOf(config)
-  const slot = bank.slot(commitment)
-  if (Number(minContextSlot) > slot)
-    throw new CallFailure(-32016, 'Minimum context slot has not been reached', {
-      contextSlot: slot,
-    })
-  return slot
-}
-
-function commitmentIn(config: unknown): Commitment {
-  const { commitment = 'finalized' } = configOf(config)
-  if (commitment === 'processed' || commitment === 'confirmed' || commitment === 'finalized')
-    return commitment
-  throw invalid(`Invalid params: unknown variant \`${String(commitment)}\``)
-}
-
-function keyIn(value: unknown): string {
-  if (typeof value !== 'string') throw invalid('Invalid params: expected a string')
-  if (!isAddress(value)) throw invalid('Invalid param: Invalid')
-  return value
 }
 
 function countIn(value: unknown): number {
   if (!Number.isSafeInteger(value) || Number(value) < 0)
     throw invalid('Invalid params: expected usize')
   return Number(value)
-}
-
-function listIn(value: unknown, lengthMax: number): readonly unknown[] {
-  if (!Array.isArray(value)) throw invalid('Invalid params: expected a sequence')
-  if (value.length > lengthMax) throw invalid(`Too many inputs provided; max ${lengthMax}`)
-  return value
 }
 
 function accountJson(account: EncodedAccount | null, config: unknown): unknown {
@@ -222,7 +201,7 @@ function statusOf(bank: Bank, signature: unknown, config: unknown): unknown {
 
 function signaturesFor(bank: Bank, key: string, config: unknown): RpcAnswer {
   const commitment = commitmentIn(config)
-  contextSlot(bank, config, commitment)
+  reached(bank.slot(commitment), config)
   const { limit = SIGNATURES_LISTED_MAX, before } = configOf(config)
   const all = bank
     .landedNaming(key)

@@ -1,7 +1,16 @@
-import { getBase58Decoder, isAddress } from '@solana/kit'
+import { getBase58Decoder } from '@solana/kit'
 import type { RpcAnswer } from '../../json-rpc.ts'
-import { rpcFailure } from '../../json-rpc.ts'
-import { configOf } from '../../solana/rpc-methods.ts'
+import type { RpcMethod } from '../../solana/rpc-methods.ts'
+import {
+  CallFailure,
+  commitmentIn,
+  configOf,
+  invalid,
+  keyIn,
+  listIn,
+  reached,
+  rpcMethods,
+} from '../../solana/rpc-methods.ts'
 import { jsonRpcServer } from '../json-rpc-upstream.ts'
 import type { Upstream } from '../upstream.ts'
 import type { StoredAccount } from './account-layouts.ts'
@@ -39,76 +48,48 @@ export function slotTimeMs(slot: number): number {
 }
 
 /** The JSON-RPC methods of a Solana node that read accounts: https://solana.com/docs/rpc/http */
-export function solanaRpc(options: SolanaRpcOptions): Upstream {
-  return jsonRpcServer((method, params) => answer(options, method, params))
-}
-
-function answer(options: SolanaRpcOptions, method: string, params: readonly unknown[]): RpcAnswer {
-  switch (method) {
-    case 'getAccountInfo':
-      return accountInfo(options, params)
-    case 'getMultipleAccounts':
-      return multipleAccounts(options, params)
-    case 'getSlot':
-      return atContext(options, params[0], (slot) => ({ result: slot }))
-    case 'getBlockTime':
-      return blockTime(options, params[0])
-    case 'getHealth':
-      return health(options)
-    case 'getVersion':
-      return { result: { 'feature-set': 3_294_202_862, 'solana-core': VERSION } }
-    default:
-      return rpcFailure(-32601, 'Method not found')
+export function solanaRpc({ nowMs, newestMs, accountsAt }: SolanaRpcOptions): Upstream {
+  const slotOf = (config: unknown) => {
+    const behind = commitmentIn(config) === 'finalized' ? FINALIZED_BEHIND : 0
+    return reached(slotAt(newestMs()) - behind, config)
   }
+  const atContext = (
+    config: unknown,
+    value: (accountAt: (key: unknown) => StoredAccount | null) => unknown,
+  ): RpcAnswer => {
+    const slot = slotOf(config)
+    const accountAt = accountsAt(slotTimeMs(slot))
+    const context = { apiVersion: VERSION, slot }
+    return { result: { context, value: value((key) => accountAt(keyIn(key))) } }
+  }
+  const calls: Readonly<Record<string, RpcMethod>> = {
+    getAccountInfo: ([key, config]) =>
+      atContext(config, (accountAt) => accountJson(accountAt(key), config, 'base58')),
+    getMultipleAccounts: ([keys, config]) =>
+      atContext(config, (accountAt) =>
+        listIn(keys, KEYS_MAX).map((key) => accountJson(accountAt(key), config, 'base64')),
+      ),
+    getSlot: ([config]) => ({ result: slotOf(config) }),
+    getBlockTime: ([slot]) => ({ result: blockTime(slot, slotAt(newestMs())) }),
+    getHealth: () => ({ result: health(slotAt(nowMs()) - slotAt(newestMs())) }),
+    getVersion: () => ({ result: { 'feature-set': 3_294_202_862, 'solana-core': VERSION } }),
+  }
+  return jsonRpcServer(rpcMethods(new Map(Object.entries(calls))))
 }
 
-function accountInfo(options: SolanaRpcOptions, [key, config]: readonly unknown[]): RpcAnswer {
-  if (typeof key !== 'string') return rpcFailure(-32602, 'Invalid params: expected a string')
-  if (!isAddress(key)) return rpcFailure(-32602, 'Invalid param: Invalid')
-  return accountsAnswer(options, [key], config, 'base58', ([value]) => value)
-}
-
-function multipleAccounts(
-  options: SolanaRpcOptions,
-  [keys, config]: readonly unknown[],
-): RpcAnswer {
-  if (!Array.isArray(keys)) return rpcFailure(-32602, 'Invalid params: expected a sequence')
-  if (keys.length > KEYS_MAX) return rpcFailure(-32602, `Too many inputs provided; max ${KEYS_MAX}`)
-  if (!keys.every((key) => typeof key === 'string' && isAddress(key)))
-    return rpcFailure(-32602, 'Invalid param: Invalid')
-  return accountsAnswer(options, keys, config, 'base64', (values) => values)
-}
-
-function accountsAnswer(
-  options: SolanaRpcOptions,
-  keys: readonly string[],
-  config: unknown,
-  usualEncoding: string,
-  shape: (accounts: readonly unknown[]) => unknown,
-): RpcAnswer {
+function accountJson(account: StoredAccount | null, config: unknown, usualEncoding: string) {
   const { encoding = usualEncoding, dataSlice } = configOf(config)
   if (encoding !== 'base64' && encoding !== 'base58')
-    return rpcFailure(-32602, `Invalid params: unknown variant \`${String(encoding)}\``)
-  return atContext(options, config, (slot) => {
-    const stored = keys.map(options.accountsAt(slotTimeMs(slot)))
-    const encoded = stored.map((account) => account && encode(account, encoding, dataSlice))
-    if (encoded.includes('too long'))
-      return rpcFailure(
-        -32600,
-        `Encoded binary (base 58) data should be less than ${BASE58_BYTES_MAX} bytes, please use Base64 encoding.`,
-      )
-    return { result: { context: { apiVersion: VERSION, slot }, value: shape(encoded) } }
-  })
-}
-
-function encode(
-  { owner, data }: StoredAccount,
-  encoding: 'base64' | 'base58',
-  dataSlice: unknown,
-): object | 'too long' {
+    throw invalid(`Invalid params: unknown variant \`${String(encoding)}\``)
+  if (account === null) return null
+  const { owner, data } = account
   const { offset = 0, length = data.length } = configOf(dataSlice)
   const part = data.slice(Number(offset), Number(offset) + Number(length))
-  if (encoding === 'base58' && part.length > BASE58_BYTES_MAX) return 'too long'
+  if (encoding === 'base58' && part.length > BASE58_BYTES_MAX)
+    throw new CallFailure(
+      -32600,
+      `Encoded binary (base 58) data should be less than ${BASE58_BYTES_MAX} bytes, please use Base64 encoding.`,
+    )
   const text =
     encoding === 'base64' ? Buffer.from(part).toString('base64') : getBase58Decoder().decode(part)
   return {
@@ -121,36 +102,19 @@ function encode(
   }
 }
 
-/** The slot of the requested commitment, `finalized` by default. */
-function atContext(
-  { newestMs }: SolanaRpcOptions,
-  config: unknown,
-  answerAt: (slot: number) => RpcAnswer,
-): RpcAnswer {
-  const { commitment = 'finalized', minContextSlot = 0 } = configOf(config)
-  if (!['processed', 'confirmed', 'finalized'].includes(String(commitment)))
-    return rpcFailure(-32602, `Invalid params: unknown variant \`${String(commitment)}\``)
-  const slot = slotAt(newestMs()) - (commitment === 'finalized' ? FINALIZED_BEHIND : 0)
-  if (Number(minContextSlot) > slot)
-    return rpcFailure(-32016, 'Minimum context slot has not been reached', { contextSlot: slot })
-  return answerAt(slot)
-}
-
-function blockTime({ newestMs }: SolanaRpcOptions, slot: unknown): RpcAnswer {
-  if (!Number.isSafeInteger(slot)) return rpcFailure(-32602, 'Invalid params: expected u64')
-  const newest = slotAt(newestMs())
-  if (Number(slot) > newest) return rpcFailure(-32004, `Block not available for slot ${slot}`)
+function blockTime(slot: unknown, newest: number): number {
+  if (!Number.isSafeInteger(slot)) throw invalid('Invalid params: expected u64')
+  if (Number(slot) > newest) throw new CallFailure(-32004, `Block not available for slot ${slot}`)
   const first = newest - SLOTS_KEPT
   if (Number(slot) < first)
-    return rpcFailure(
+    throw new CallFailure(
       -32001,
       `Block ${slot} cleaned up, does not exist on node. First available block: ${first}`,
     )
-  return { result: Math.floor(slotTimeMs(Number(slot)) / 1_000) }
+  return Math.floor(slotTimeMs(Number(slot)) / 1_000)
 }
 
-function health({ nowMs, newestMs }: SolanaRpcOptions): RpcAnswer {
-  const numSlotsBehind = slotAt(nowMs()) - slotAt(newestMs())
-  if (numSlotsBehind <= HEALTHY_BEHIND_MAX) return { result: 'ok' }
-  return rpcFailure(-32005, `Node is behind by ${numSlotsBehind} slots`, { numSlotsBehind })
+function health(numSlotsBehind: number): string {
+  if (numSlotsBehind <= HEALTHY_BEHIND_MAX) return 'ok'
+  throw new CallFailure(-32005, `Node is behind by ${numSlotsBehind} slots`, { numSlotsBehind })
 }
