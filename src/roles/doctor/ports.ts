@@ -4,6 +4,7 @@ import type { DoctorOptions } from '../../config/doctor.ts'
 import type { AdminOptions } from '../../config/option.ts'
 import type { DoctorFinding } from '../../domain/desk-reports.ts'
 import { reasonOf } from '../../domain/errors.ts'
+import { isRecord } from '../../domain/json.ts'
 import { hostInUrl } from '../serve/public-url.ts'
 import { fail, ok } from './finding.ts'
 import { answerAt } from './service.ts'
@@ -47,7 +48,7 @@ export async function checkPorts(
       found.push(`${name}: ${reasonOf(cause)}`)
     }
   }
-  await Promise.all(held.map(released))
+  for (const server of held) await new Promise((resolve) => server.close(resolve))
   if (isWell) return ok(CHECK, found.join(', '))
   return fail(
     CHECK,
@@ -66,16 +67,7 @@ function bound(address: { readonly host: string; readonly port: number }): Promi
   })
 }
 
-function released(server: Server): Promise<void> {
-  return new Promise((resolve) => server.close(() => resolve()))
-}
-
 /** The answer of our service at `/`. */
 function isIndex(answer: unknown): boolean {
-  return (
-    typeof answer === 'object' &&
-    answer !== null &&
-    'service' in answer &&
-    answer.service === 'perpscope'
-  )
+  return isRecord(answer) && answer['service'] === 'perpscope'
 }

@@ -1,6 +1,7 @@
 import { request } from 'undici'
 import type { AdminOptions } from '../../config/option.ts'
 import type { DoctorFinding } from '../../domain/desk-reports.ts'
+import { isRecord } from '../../domain/json.ts'
 import { adminRequest } from '../admin-client.ts'
 import { ok, warn } from './finding.ts'
 
@@ -123,21 +124,11 @@ type StoreReport = {
 
 /** Only our service answers with this member, from this version on. */
 function isStoreReport(answer: unknown): answer is StoreReport {
-  return (
-    typeof answer === 'object' &&
-    answer !== null &&
-    'store' in answer &&
-    typeof answer.store === 'object'
-  )
+  return isRecord(answer) && typeof answer['store'] === 'object'
 }
 
 function isReadiness(answer: unknown): answer is Readiness {
   return (
-    typeof answer === 'object' &&
-    answer !== null &&
-    'ready' in answer &&
-    typeof answer.ready === 'boolean' &&
-    'reasons' in answer &&
-    Array.isArray(answer.reasons)
+    isRecord(answer) && typeof answer['ready'] === 'boolean' && Array.isArray(answer['reasons'])
   )
 }
