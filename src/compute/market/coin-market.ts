@@ -92,7 +92,7 @@ export class CoinMarket {
     return this.#listedAgainMs
   }
 
-  /** Own history from before is that of another listing: all positions were closed, and the terms may differ. */
+  /** History from before is that of another listing: all positions were closed, and the terms may differ. */
   listedAgain(atVenueMs: number): void {
     this.#listedAgainMs = atVenueMs
   }
@@ -258,13 +258,16 @@ export class CoinMarket {
     }
   }
 
-  /** Without own history from before the listing. */
+  /**
+   * Without what was stored before the listing, and without funding from before it: the cache of the feed does not
+   * request stored hours again. Candles are those that the venue returns under the name.
+   */
   #ofThisListing(event: CoinEvent): CoinEvent {
     const fromMs = this.#listedAgainMs
     if (fromMs === undefined) return event
     if (event.kind === 'sample-history')
       return { ...event, samples: event.samples.filter(({ timeMs }) => timeMs >= fromMs) }
-    if (event.kind === 'funding-history' && event.isRemembered)
+    if (event.kind === 'funding-history')
       return { ...event, rows: event.rows.filter(({ timeMs }) => timeMs >= fromMs) }
     if (event.kind === 'hourly-history' && event.isRemembered)
       return { ...event, bars: event.bars.filter(({ openTimeMs }) => openTimeMs >= fromMs) }

@@ -70,6 +70,8 @@ describe('market state', () => {
       const bars = remembered.map((openTimeMs) => ({ ...(wave('1h', 1)[0] as Bar), openTimeMs }))
       market.apply({ kind: 'sample-history', coin, samples, ...stamp })
       market.apply({ kind: 'funding-history', coin, rows, isRemembered: true, ...stamp })
+      // The venue may name its records by the coin alone.
+      market.apply({ kind: 'funding-history', coin, rows, ...stamp })
       market.apply({ kind: 'hourly-history', coin, bars, isRemembered: true, ...stamp })
       const measured = remembered.map((timeMs) => ({ timeMs, value: 1 }))
       market.apply({ kind: 'measure-history', series, rows: measured, ...stamp })
