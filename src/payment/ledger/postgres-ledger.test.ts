@@ -4,7 +4,12 @@ import { connect, createServer } from 'node:net'
 import { beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { PostgresServer } from '../../../test/support/postgres.ts'
-import { emptyDatabase, hasPostgres, postgresOfWorker } from '../../../test/support/postgres.ts'
+import {
+  emptyDatabase,
+  hasPostgres,
+  inDatabase,
+  postgresOfWorker,
+} from '../../../test/support/postgres.ts'
 import { describeLedger } from '../testing/ledger-contract.ts'
 import { ledgerEntry as entry, NOW_MS } from '../testing/ledger-entry.ts'
 import type { LedgerRetention } from './ledger.ts'
@@ -52,6 +57,14 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
     const [first, second] = members
     if (first === undefined || second === undefined) throw new Error('at least two')
     return { first, second, ledgers: members.map(({ ledger }) => ledger) }
+  }
+
+  /** The isolation of transactions that ask for none. */
+  async function isolated(level: string): Promise<void> {
+    const database = new URL(url).pathname.slice(1)
+    const change = (to: string) => inDatabase(url, `ALTER DATABASE ${database} ${to}`)
+    await change(`SET default_transaction_isolation = '${level}'`)
+    onTestFinished(() => change('RESET default_transaction_isolation'))
   }
 
   /** As 15 s without a heartbeat do. */
@@ -117,7 +130,12 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
       })
     })
 
-    test('do not exceed the exposure together', async () => {
+    test.each([
+      'read committed',
+      'repeatable read',
+      'serializable',
+    ])('do not exceed the exposure together where the server reads %s', async (isolation) => {
+      await isolated(isolation)
       const { ledgers } = await cluster(2)
       const exposure = { payerMax: 100_000n, totalMax: 250_000n }
       const begun = await Promise.all(

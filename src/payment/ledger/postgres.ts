@@ -86,7 +86,8 @@ export class Postgres {
    */
   transaction<T>(work: (query: SqlQuery) => Promise<T>): Promise<T> {
     return this.#connected(async (query) => {
-      await query('BEGIN')
+      // Who waited for a lock must see what its holder wrote; the server or the role can have another default.
+      await query('BEGIN ISOLATION LEVEL READ COMMITTED')
       let result: T
       try {
         result = await work(query)
