@@ -468,6 +468,32 @@ describe('the trades of a coin that had none', () => {
     expect(gapsOf([btc], false)).toMatchObject([gap])
   })
 
+  test('begin with the listing of a coin that was delisted', () => {
+    const ingest = new Ingest({ sockets: 1 })
+    const list = (isDelisted: boolean) => {
+      const row = { name: 'BTC', szDecimals: 5, maxLeverage: 40, isDelisted }
+      const reply = JSON.stringify({ universe: [row, { ...row, name: 'ETH', isDelisted: false }] })
+      // A list that removes a coin needs three replies.
+      for (let replies = 0; replies < 3; replies += 1)
+        ingest.process({ kind: 'universe', request: 'meta', dex: '', body: reply }, START_MS)
+    }
+    const replay = (first: number) => {
+      const subscription = { type: 'trades', coin: 'BTC' }
+      const hear = (channel: string, data: unknown) =>
+        ingest.process(
+          { kind: 'frame', socket: 0, text: JSON.stringify({ channel, data }) },
+          START_MS + 70_100,
+        ).batch
+      hear('subscriptionResponse', { method: 'subscribe', subscription })
+      return hear('trades', [told(first), told(first + 1)]).map(({ kind }) => kind)
+    }
+    list(false)
+    expect(replay(1)).toEqual(['trade', 'trade'])
+    list(true)
+    list(false)
+    expect(replay(100)).toEqual(['trade', 'trade'])
+  })
+
   test('begin with the first replay', () => {
     expect(gapsOf(undefined, false)).toEqual([])
   })

@@ -132,6 +132,13 @@ describe('a replay after an interruption', () => {
     })
   })
 
+  test('of another listing has lost nothing since the last trade of the earlier one', () => {
+    const memory = new TradeMemory()
+    memory.accept('BTC', known, true)
+    memory.forget('BTC')
+    expect(memory.accept('BTC', [trade(10), trade(11)], true).gap).toBeNull()
+  })
+
   test('is told from live trades, which follow one another', () => {
     const memory = new TradeMemory()
     memory.accept('BTC', known, true)

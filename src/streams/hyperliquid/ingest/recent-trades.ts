@@ -104,6 +104,13 @@ export class TradeMemory {
     this.#subscribed.add(coin)
   }
 
+  /** The coin was delisted: if it is listed again, its trades begin with that. */
+  forget(coin: string): void {
+    this.#byCoin.delete(coin)
+    this.#silentUntilMs.delete(coin)
+    this.#subscribed.delete(coin)
+  }
+
   /** The connection of the coin was lost, or the engine ended: its next replay may lack trades, also if it had none. */
   interrupted(coin: string): void {
     const { newestMs, observedMs } = this.#known(coin)

@@ -33,7 +33,7 @@ export class ReplyProcessor {
     { request, dex, body }: ArrivalOf<'universe'>,
     nowMs: number,
   ): { readonly batch: Batch; readonly isNew: boolean } | Rejected {
-    const { decoder, monitor, plausibility, times, universes } = this.#state
+    const { decoder, monitor, plausibility, times, trades, universes } = this.#state
     const known = universes.of(dex)
     const reply =
       request === 'meta'
@@ -51,7 +51,11 @@ export class ReplyProcessor {
     const { listings } = universes
     const listed = new Set(listings.map(({ coin }) => coin))
     plausibility.keep((coin) => listed.has(coin))
-    for (const { coin, isDelisted } of listings) if (isDelisted) monitor.end(coin)
+    for (const { coin, isDelisted } of listings) {
+      if (!isDelisted) continue
+      monitor.end(coin)
+      trades.forget(coin)
+    }
     return { batch: [{ kind: 'universe', listings, ...times.stamp(nowMs) }, ...contexts], isNew }
   }
 

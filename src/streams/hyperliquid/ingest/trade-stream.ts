@@ -44,6 +44,12 @@ export class TradeStream {
     this.#replayed.add(coin)
   }
 
+  /** The coin was delisted. */
+  forget(coin: string): void {
+    this.#memory.forget(coin)
+    this.#replayed.delete(coin)
+  }
+
   /** The connection of the coin was lost. The next one begins with a replay, whether or not its acknowledgement arrives. */
   interrupted(coin: string): void {
     this.#memory.interrupted(coin)
