@@ -30,7 +30,7 @@ const Tickers = Type.Array(Type.String())
 const compactMembers = {
   coin: text("The venue's spelling."),
   price: number(
-    'Mid price, or the mark price while the book has no mid, USD; in quote_unit if that is present.',
+    'Mid price, or the mark price while the book is one-sided or over 5 % wide, USD; in quote_unit if that is present.',
   ),
   quote_unit: Type.Optional(
     nullable(
