@@ -65,7 +65,7 @@ beforeAll(async () => {
   const reference = new ReferencePrices({ market: seededMarket({ seed: 3, startMs }), seed: 3 })
   simulated = new SimulatedSources(reference, systemClock)
   server = createServer((request, response) => {
-    simulated.serve(new URL(request.url ?? '/', 'http://localhost'), request, response)
+    void simulated.serve(new URL(request.url ?? '/', 'http://localhost'), request, response)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
