@@ -130,29 +130,28 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
       })
     })
 
-    test.each([
-      'read committed',
-      'repeatable read',
-      'serializable',
-    ])('do not exceed the exposure together where the server reads %s', async (isolation) => {
-      await isolated(isolation)
-      const { ledgers } = await cluster(2)
-      const exposure = { payerMax: 100_000n, totalMax: 250_000n }
-      const begun = await Promise.all(
-        // They take turns. More than both pools have connections would also wait for one, at most 3 s.
-        Array.from({ length: 20 }, async (_, index) => {
-          const one = entry(`0x${index}`)
-          const key = { ...one.key, payer: `0xB${index % 4}` }
-          const wanted = { ...one, key, finality: 'broadcast' as const, exposure }
-          return ledgers[index % 2]?.begin(wanted, NOW_MS)
-        }),
-      )
-      const granted = begun.filter(
-        (each) => each?.kind === 'begun' && each.finality === 'broadcast',
-      )
-      expect(granted).toHaveLength(10)
-      expect(await ledgers[0]?.exposure()).toBe(250_000n)
-    })
+    test.each(['read committed', 'repeatable read', 'serializable'])(
+      'do not exceed the exposure together where the server reads %s',
+      async (isolation) => {
+        await isolated(isolation)
+        const { ledgers } = await cluster(2)
+        const exposure = { payerMax: 100_000n, totalMax: 250_000n }
+        const begun = await Promise.all(
+          // They take turns. More than both pools have connections would also wait for one, at most 3 s.
+          Array.from({ length: 20 }, async (_, index) => {
+            const one = entry(`0x${index}`)
+            const key = { ...one.key, payer: `0xB${index % 4}` }
+            const wanted = { ...one, key, finality: 'broadcast' as const, exposure }
+            return ledgers[index % 2]?.begin(wanted, NOW_MS)
+          }),
+        )
+        const granted = begun.filter(
+          (each) => each?.kind === 'begun' && each.finality === 'broadcast',
+        )
+        expect(granted).toHaveLength(10)
+        expect(await ledgers[0]?.exposure()).toBe(250_000n)
+      },
+    )
 
     test('never follow up one payment at once', async () => {
       const { first, ledgers } = await cluster(2)
