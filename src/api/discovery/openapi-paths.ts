@@ -2,13 +2,8 @@ import { claimFamilies } from '../../domain/track-record.ts'
 import type { AnalysisOffer, OfferedParameter } from './analysis-offer.ts'
 import { answerSchemaName, compactParameter, fieldsParameter } from './analysis-offer.ts'
 import type { OpenApiObject } from './openapi-responses.ts'
-import {
-  docsResponses,
-  document,
-  jsonRpcResponses,
-  schemaRef,
-  sharedDocument,
-} from './openapi-responses.ts'
+import { docsResponses, document, jsonRpcResponses, sharedDocument } from './openapi-responses.ts'
+import { schemaRef } from './shared-schemas.ts'
 
 const JSON_TYPE = 'application/json'
 

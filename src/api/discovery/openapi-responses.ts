@@ -5,6 +5,7 @@ import { problemExample } from './problem-schema.ts'
 import type { JsonSchema } from './published-schema.ts'
 import type { DocumentFacts } from './service-facts.ts'
 import { isFree } from './service-facts.ts'
+import { schemaRef } from './shared-schemas.ts'
 
 /** An object of OpenAPI 3.1, untyped. */
 export type OpenApiObject = Readonly<Record<string, unknown>>
@@ -64,10 +65,6 @@ export function paidResponses(
     ...(!free && { 402: responseRef('PaymentRequired') }),
     default: responseRef('Problem'),
   }
-}
-
-export function schemaRef(name: string): OpenApiObject {
-  return { $ref: `#/components/schemas/${name}` }
 }
 
 function responseRef(name: string): OpenApiObject {

@@ -26,13 +26,13 @@ export function sharedSchemas(answers: Schemas): Schemas {
   const referred = (schema: JsonSchema): JsonSchema => {
     const key = keyOf(schema)
     const known = names.get(key)
-    if (known !== undefined) return reference(known)
+    if (known !== undefined) return schemaRef(known)
     const found = places.get(key) ?? []
     if (found.length < 2 || !isShareable(schema, key)) return mapInner(schema, referred)
     const name = freeName(found, new Set(names.values()))
     names.set(key, name)
     components[name] = mapInner(schema, referred)
-    return reference(name)
+    return schemaRef(name)
   }
   for (const [name, schema] of Object.entries(named)) components[name] = mapInner(schema, referred)
   return components
@@ -69,7 +69,7 @@ function splitMeta(answers: Schemas): {
   }
   const extended = ({ properties = {}, required = [] }: JsonSchema): JsonSchema => ({
     allOf: [
-      reference(META),
+      schemaRef(META),
       {
         type: 'object',
         required: required.filter(isOwn),
@@ -151,7 +151,7 @@ function pascalCase(name: string): string {
   return words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
 }
 
-function reference(name: string): JsonSchema {
+export function schemaRef(name: string): JsonSchema {
   return { $ref: `#/components/schemas/${name}` }
 }
 
