@@ -99,19 +99,17 @@ async function check(source: string, { files }: BackupManifest, progress: Progre
 /** @throws OperatingError while another process has the data directory, or one of its files as earlier versions do */
 function lockOf(dataDir: string): { close(): void } {
   const directory = lockDataDir(dataDir)
-  let ledger: ReturnType<typeof lockLedger> | undefined
   try {
-    ledger = lockLedger(join(dataDir, 'ledger.db'))
+    const ledger = lockLedger(join(dataDir, 'ledger.db'))
+    return {
+      close: () => {
+        ledger.close()
+        directory.close()
+      },
+    }
   } catch (cause) {
-    ledger?.close()
     directory.close()
     throw cause instanceof OperatingError && isHeld(cause.cause) ? inUse(dataDir) : cause
-  }
-  const locks = [ledger, directory]
-  return {
-    close: () => {
-      for (const lock of locks) lock.close()
-    },
   }
 }
 
