@@ -44,7 +44,7 @@ export function settledRates(text: string, path: string): readonly SettledRate[]
   if (header.trim() !== RATE_COLUMNS) throw refused(1, `the columns must be ${RATE_COLUMNS}`)
   const rates: SettledRate[] = []
   for (const [at, row] of lines.entries()) {
-    const [timeMs = Number.NaN, rateHourly = Number.NaN] = row.split(',').map(numberOf)
+    const [timeMs = Number.NaN, rateHourly = Number.NaN] = row.split(',').map(cellFigure)
     const fault = rateFault(timeMs, rateHourly)
     if (fault !== null)
       throw refused(at + 2, `not a settlement: ${fault}: ${printable(row.slice(0, 80))}`)
@@ -67,6 +67,7 @@ function rateFault(timeMs: number, rateHourly: number): string | null {
     : `fundingRate must be a fraction of at most ${FUNDING_RATE_HOURLY_MAX} an hour`
 }
 
-function numberOf(cell: string): number {
+/** Of a CSV cell; NaN for an empty one. */
+export function cellFigure(cell: string): number {
   return cell.trim() === '' ? Number.NaN : Number(cell)
 }

@@ -6,6 +6,7 @@ import { barFault } from '../domain/bar.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { dayStartMs } from '../domain/instant.ts'
 import { printable } from '../domain/printable.ts'
+import { cellFigure } from '../domain/recorded-candles.ts'
 import { candleTable } from './candle-table.ts'
 
 const FIGURES = ['open', 'high', 'low', 'close', 'volume'] as const
@@ -184,12 +185,8 @@ function decoded(bytes: Buffer): string {
 }
 
 function parseBar([time = '', ...figures]: readonly string[], isOwn: boolean): Bar {
-  const [open, high, low, close, volumeBase] = figures.map(figure)
+  const [open, high, low, close, volumeBase] = figures.map(cellFigure)
   return { openTimeMs: timeMs(time.trim(), isOwn), open, high, low, close, volumeBase } as Bar
-}
-
-function figure(cell: string): number {
-  return cell.trim() === '' ? Number.NaN : Number(cell)
 }
 
 /** Why a row is no candle; null if it is one. */
@@ -199,7 +196,7 @@ function candleFault(
   isNamed: boolean,
 ): string | null {
   if (time === undefined) return 'its columns are not those of the first row'
-  const unread = FIGURES.find((_name, at) => Number.isNaN(figure(figures[at] as string)))
+  const unread = FIGURES.find((_name, at) => Number.isNaN(cellFigure(figures[at] as string)))
   if (unread !== undefined) return `the ${unread} is not a number`
   const order = isNamed ? '' : ' (columns without names are time,open,high,low,close,volume)'
   switch (barFault(bar)) {

@@ -1,3 +1,5 @@
+import type { Bar } from '../../domain/bar.ts'
+
 /** One perpetual as the venue's metadata lists it. */
 export type Instrument = {
   readonly coin: string
@@ -42,15 +44,7 @@ export type Book = {
   readonly asks: readonly Level[]
 }
 
-export type Candle = {
-  readonly openTimeMs: number
-  readonly open: number
-  readonly high: number
-  readonly low: number
-  readonly close: number
-  readonly volumeBase: number
-  readonly trades: number
-}
+export type Candle = Bar & { readonly trades: number }
 
 export type Context = {
   readonly markPrice: number
