@@ -73,7 +73,8 @@ export async function printTrackRecord(
 }
 
 function noClaims({ candles, from, until }: TrackRecordOptions): string {
-  const when = from === undefined && until === undefined ? '' : ' in the period of --from and --until'
+  const when =
+    from === undefined && until === undefined ? '' : ' in the period of --from and --until'
   const why =
     candles === undefined
       ? ''
