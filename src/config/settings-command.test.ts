@@ -194,7 +194,9 @@ describe('problems', () => {
     for (const option of serveOptions) command.addOption(option)
     command.exitOverride().configureOutput({ writeErr: (text) => (shown += text) })
     for (const flag of ['--pay-to', '--solana-pay-to', '--network', '--port'])
-      expect(() => command.parse([flag, key], { from: 'user' })).toThrow('looks like a private key')
+      expect(() => command.parse([flag, key], { from: 'user' })).toThrow(
+        `the value of ${flag.slice(2)} looks like a private key`,
+      )
     const file = join(folder, 'pasted.toml')
     writeFileSync(file, `pay-to = ${JSON.stringify(key)}\n`)
     const { problems } = parsed(['--config', file], { PERPSCOPE_SOLANA_PAY_TO: key })

@@ -87,7 +87,8 @@ export class SettingsCommand extends Command {
       let fault = `${invalidArgumentMessage} ${cause.message}`
       if (isSecret)
         fault = `error: the value of option '${target.flags}' is invalid. ${cause.message}`
-      else if (resemblesKey(value)) fault = `error: a value ${KEY_IN_WRONG_PLACE}`
+      else if (resemblesKey(value))
+        fault = `error: the value of ${target.name()} ${KEY_IN_WRONG_PLACE}`
       this.error(fault, { exitCode: cause.exitCode, code: cause.code })
     }
   }
