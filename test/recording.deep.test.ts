@@ -381,7 +381,7 @@ describe.concurrent('perpscope record and replay', () => {
   test.each<[string, string, ReplayOptions, typeof OperatingError | typeof ConfigError, string]>([
     ['an empty file', '', {}, OperatingError, 'is empty'],
     ['a newer format', 'perpscope recording 7\n', {}, OperatingError, 'format 7'],
-    ['nothing but a title', 'perpscope recording 2\n', {}, OperatingError, 'holds no start'],
+    ['nothing but a title', 'perpscope recording 3\n', {}, OperatingError, 'holds no start'],
     ['an unknown analysis', '', { coin: 'BTC', analysis: 'x' }, ConfigError, '--analysis x'],
   ])('%s is refused with a reason', (what, text, options, refusal, why) => {
     const file = join(folder, what)

@@ -200,7 +200,7 @@ describe('frame log', () => {
       ['an empty file', '', /is empty/],
       ['a file of something else', 'SQLite format 3\0 and more', /is not a recording/],
       ['a short file of something else', 'x', /is not a recording/],
-      ['a newer format', 'perpscope recording 3\n', /of format 3, and this version reads format 2/],
+      ['a newer format', 'perpscope recording 4\n', /of format 4, and this version reads format 3/],
     ])('%s is not read', (_what, text, why) => {
       const file = join(folder, 'file')
       writeFileSync(file, text)
@@ -214,7 +214,7 @@ describe('frame log', () => {
 
     test.each([
       ['a file of something else', 'a diary'],
-      ['a newer format', 'perpscope recording 3\n'],
+      ['a newer format', 'perpscope recording 4\n'],
     ])('%s is not continued, and stays as it is', async (_what, text) => {
       path = join(folder, 'file')
       writeFileSync(path, text)

@@ -18,7 +18,7 @@ import { OperatingError } from '../domain/errors.ts'
  */
 
 /** Raised with every change of the format or of what the values mean: another version is not read. */
-const VERSION = 2
+const VERSION = 3
 const TITLE = 'perpscope recording'
 export const FILE_HEADER = Buffer.from(`${TITLE} ${VERSION}\n`)
 const FILE_HEADER_PATTERN = new RegExp(`^${TITLE} (\\d{1,9})\\n`)
