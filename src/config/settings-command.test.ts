@@ -199,11 +199,15 @@ describe('problems', () => {
       )
     const file = join(folder, 'pasted.toml')
     writeFileSync(file, `pay-to = ${JSON.stringify(key)}\n`)
-    const { problems } = parsed(['--config', file], { PERPSCOPE_SOLANA_PAY_TO: key })
-    expect(problems).toEqual([
-      expect.stringContaining(`${file}:1: pay-to: the value looks like a private key`),
-      expect.stringContaining('PERPSCOPE_SOLANA_PAY_TO: the value looks like a private key'),
-    ])
+    const { problems } = parsed(['--config', file], {
+      PERPSCOPE_SOLANA_PAY_TO: key,
+      PERPSCOPE_OUTCOME_NODE: key,
+    })
+    expect(problems.toSorted()).toEqual(
+      [`${file}:1: pay-to`, 'PERPSCOPE_OUTCOME_NODE', 'PERPSCOPE_SOLANA_PAY_TO'].map((place) =>
+        expect.stringContaining(`${place}: the value looks like a private key`),
+      ),
+    )
     expect(shown + problems.join()).not.toContain(key)
   })
 

@@ -146,7 +146,7 @@ export function givenTexts(command: SettingsCommand): ReadonlyMap<string, string
 function isOn(text: string, { place }: Source): boolean {
   if (/^(|0|false|off|no)$/i.test(text)) return false
   if (/^(1|true|on|yes)$/i.test(text)) return true
-  throw new ConfigError(`${place} = ${shownText(text)}: not on or off`)
+  throw invalidValue(place, text, 'not on or off')
 }
 
 /** @throws ConfigError, which shows the value only if it is no secret */
@@ -165,10 +165,9 @@ function parsedValue(
     } catch (cause) {
       if (!(cause instanceof InvalidArgumentError)) throw cause
       const from = places[at] ?? place
-      if (mask === null && texts.some(resemblesKey))
-        throw new ConfigError(`${from}: the value ${KEY_IN_WRONG_PLACE}`)
-      const shown = mask === null ? ` = ${shownText(texts.join(' '))}` : ''
-      throw new ConfigError(`${from}${shown}: ${cause.message}`)
+      throw mask === null
+        ? invalidValue(from, texts.join(' '), cause.message)
+        : new ConfigError(`${from}: ${cause.message}`)
     }
   return value
 }
@@ -177,6 +176,13 @@ const KEY_IN_WRONG_PLACE = 'looks like a private key, which is not wanted here; 
 /** 32 bytes in hexadecimal digits; 64 bytes in base58, or as the list of numbers in a file of a Solana wallet. */
 const KEY =
   /(?<![\da-f])[\da-f]{64}(?![\da-f])|(?<![\da-z])[1-9a-z]{86,88}(?![\da-z])|\[(\s*\d{1,3}\s*,){63}/i
+
+/** Shows the value, unless it may be a key. */
+function invalidValue(place: string, text: string, why: string): ConfigError {
+  return resemblesKey(text)
+    ? new ConfigError(`${place}: the value ${KEY_IN_WRONG_PLACE}`)
+    : new ConfigError(`${place} = ${shownText(text)}: ${why}`)
+}
 
 /** Whether a value may be a key that was pasted into an option without secrets. */
 function resemblesKey(text: string): boolean {

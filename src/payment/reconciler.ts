@@ -34,7 +34,7 @@ const REPORTED_MAX = 1_000
 export class Reconciler {
   readonly #options: ReconcilerOptions
   /** Networks without a node that could be asked: their payments rest in the ledger once they have expired. */
-  readonly #unaskable = new Set<string>()
+  readonly #withoutNode = new Set<string>()
   /** Time of the last report of each open payment. */
   readonly #reportedMs = new BoundedMap<string, number>(REPORTED_MAX)
   #cancel = () => {}
@@ -61,7 +61,7 @@ export class Reconciler {
       for (let payments = 0; payments < PAYMENTS_A_PASS_MAX; payments += 1) {
         if (this.#isStopped) return
         const open = await ledger.nextOpen(untouchedSinceMs, clock.nowMs(), {
-          networks: [...this.#unaskable],
+          networks: [...this.#withoutNode],
           validBeforeMs: clock.nowMs() - EXPIRED_FOR_SURE_SECONDS * 1_000,
         })
         if (open === null) break
@@ -78,7 +78,7 @@ export class Reconciler {
     const { coordinator, methods, isAtWork, emit } = this.#options
     const payment = revived(open.wire, methods)
     if (methods.every(({ network }) => network !== open.key.network))
-      this.#unaskable.add(open.key.network)
+      this.#withoutNode.add(open.key.network)
     if (payment === null || isAtWork(open)) return
     const verdict = await coordinator.followUp(open, payment)
     if (verdict.kind === 'open') return this.#stillOpen(open, verdict)
@@ -97,7 +97,7 @@ export class Reconciler {
     if (unanswered === undefined) return
     const { clock, emit } = this.#options
     const { payer, network } = key
-    if (unanswered.isLasting === true) this.#unaskable.add(network)
+    if (unanswered.isLasting === true) this.#withoutNode.add(network)
     const id = paymentId(key)
     if (clock.nowMs() - (this.#reportedMs.get(id) ?? -Infinity) < REPORT_MS) return
     this.#reportedMs.set(id, clock.nowMs())

@@ -78,7 +78,7 @@ function noClaims({ candles, from, until }: TrackRecordOptions): string {
   const why =
     candles === undefined
       ? ''
-      : `: claims begin ${WARM_DAYS} days after the first bar of all coins, and end up to a day before the last one`
+      : `: claims begin ${WARM_DAYS} days after the first bar of any coin, and most take another day`
   return `no claim was resolved${when}${why}`
 }
 

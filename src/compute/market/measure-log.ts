@@ -8,13 +8,8 @@ export const MEASURE_DAYS_MAX = 7
 const MINUTES_KEPT = MEASURE_DAYS_MAX * 1_440
 /** Two measures of each coin and network, and some of the whole market. */
 const SERIES_MAX = 2_048
-/** Measures of every coin, in bps with two decimals: Float32 is precise enough and saves 60 kB a series. */
-const IN_SEVEN_DIGITS = /^(basis|cex-dex)\//
-/** The coin of a measure of one coin; undefined for a measure of the market. */
-export function coinOfMeasure(series: string): string | undefined {
-  return IN_SEVEN_DIGITS.test(series) ? series.split('/')[1] : undefined
-}
-
+/** Measures of one coin. They are in bps with two decimals: Float32 is precise enough and saves 60 kB a series. */
+const OF_A_COIN = /^(?:basis|cex-dex)\/([^/]+)/
 /** Minutes kept until they are taken, which happens every few seconds. */
 const ENDED_MAX = 8 * SERIES_MAX
 
@@ -99,11 +94,16 @@ export class MeasureLog {
     const known = this.#series.get(series)
     if (known !== undefined) return known
     if (this.#series.size === SERIES_MAX) return null
-    const Numbers = IN_SEVEN_DIGITS.test(series) ? Float32Array : Float64Array
+    const Numbers = OF_A_COIN.test(series) ? Float32Array : Float64Array
     const ring = new StepRing(MINUTE_MS, MINUTES_KEPT, 1, Numbers)
     this.#series.set(series, ring)
     return ring
   }
+}
+
+/** The coin of a measure of one coin; undefined for a measure of the market. */
+export function coinOfMeasure(series: string): string | undefined {
+  return OF_A_COIN.exec(series)?.[1]
 }
 
 function stepsOf(ring: StepRing, fromMs: number, untilMs: number): [number, number] {

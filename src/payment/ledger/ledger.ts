@@ -75,13 +75,13 @@ export type OpenPayment = {
 }
 
 /** Open payments that are not followed up: of networks without a node to ask, once nothing can settle them any more. */
-export type Unaskable = {
+export type NotFollowedUp = {
   readonly networks: readonly string[]
   /** Their validity ended before this time. */
   readonly validBeforeMs: number
 }
 
-export const noneUnaskable: Unaskable = { networks: [], validBeforeMs: 0 }
+export const allFollowedUp: NotFollowedUp = { networks: [], validBeforeMs: 0 }
 
 /** An open payment as a store reads it. */
 export type OpenRow = PaymentKey &
@@ -138,7 +138,7 @@ export interface Ledger {
   nextOpen(
     untouchedSinceMs: number,
     nowMs: number,
-    unaskable?: Unaskable,
+    left?: NotFollowedUp,
   ): Promise<OpenPayment | null>
 
   /** Sum of answers that were sent on `broadcast` and are not settled, in USDC atoms. */

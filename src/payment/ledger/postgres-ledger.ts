@@ -13,18 +13,18 @@ import type {
   LedgerCounts,
   LedgerRetention,
   LedgerRow,
+  NotFollowedUp,
   OpenPayment,
   OpenRow,
   PaymentKey,
   PaymentState,
-  Unaskable,
 } from './ledger.ts'
 import {
   ANSWER_BYTES_MAX,
+  allFollowedUp,
   grantedFinality,
   isReusable,
   LedgerBusyError,
-  noneUnaskable,
   OPEN_KEPT_MS,
   RELEASED_KEPT_MS,
   retentionByDefault,
@@ -207,7 +207,7 @@ export class PostgresLedger implements Ledger {
   async nextOpen(
     untouchedSinceMs: number,
     nowMs: number,
-    { networks, validBeforeMs }: Unaskable = noneUnaskable,
+    { networks, validBeforeMs }: NotFollowedUp = allFollowedUp,
   ): Promise<OpenPayment | null> {
     const [row] = await this.#ask<OpenRow>(
       `UPDATE perpscope.payments SET updated_ms = $2, gateway = $3,

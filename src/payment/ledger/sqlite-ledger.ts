@@ -12,18 +12,18 @@ import type {
   LedgerCounts,
   LedgerRetention,
   LedgerRow,
+  NotFollowedUp,
   OpenPayment,
   OpenRow,
   PaymentKey,
   PaymentState,
-  Unaskable,
 } from './ledger.ts'
 import {
   ANSWER_BYTES_MAX,
+  allFollowedUp,
   grantedFinality,
   isReusable,
   LedgerBusyError,
-  noneUnaskable,
   OPEN_KEPT_MS,
   RELEASED_KEPT_MS,
   retentionByDefault,
@@ -261,7 +261,7 @@ export class SqliteLedger implements Ledger {
   async nextOpen(
     untouchedSinceMs: number,
     nowMs: number,
-    { networks, validBeforeMs }: Unaskable = noneUnaskable,
+    { networks, validBeforeMs }: NotFollowedUp = allFollowedUp,
   ): Promise<OpenPayment | null> {
     const row = this.#statements.open.get(untouchedSinceMs, validBeforeMs, JSON.stringify(networks))
     if (row === undefined) return null

@@ -1,13 +1,14 @@
 import type { OracleNetwork } from '../../../domain/external.ts'
 import { oracleNetworks } from '../../../domain/external.ts'
 import { aboveBps, readBasis } from '../../external/basis-reading.ts'
-import { coinOfSeries, gapSeries } from '../../external/measures/gap-series.ts'
+import { gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
 import { comparableOracles } from '../../external/oracle-choice.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
+import { coinOfMeasure } from '../../market/measure-log.ts'
 import { PublicationCount } from './publication-count.ts'
 import type { WindowMean } from './window-mean.ts'
 import { windowMeanOf } from './window-mean.ts'
@@ -50,7 +51,7 @@ class BasisMeasure implements MarketTracker {
       }
     }
     if (this.#summaries.size <= oracleNetworks.length * market.listings.length) return
-    const isListed = (series: string) => market.coin(coinOfSeries(series)) !== undefined
+    const isListed = (series: string) => market.coin(coinOfMeasure(series) ?? '') !== undefined
     this.#summaries.forget(isListed)
     this.#publications.forget(isListed)
   }

@@ -3,7 +3,7 @@ import { quotedPrice } from '../../book/best-quote.ts'
 import { aboveBps } from '../../external/basis-reading.ts'
 import type { CexDexReading } from '../../external/cex-dex-reading.ts'
 import { actionableSide, dexName, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
-import { coinOfSeries, gapSeries } from '../../external/measures/gap-series.ts'
+import { gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
@@ -11,6 +11,7 @@ import { comparableOracles } from '../../external/oracle-choice.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
 import { marketTracker } from '../../market/market-state.ts'
+import { coinOfMeasure } from '../../market/measure-log.ts'
 import type { LeadLag } from './lead-lag.ts'
 import { LeadLagSeconds } from './lead-lag.ts'
 
@@ -69,7 +70,7 @@ class CexDexMeasure implements MarketTracker {
       }
     }
     if (this.#summaries.size > LEGS_MAX * market.listings.length)
-      this.#summaries.forget((series) => market.coin(coinOfSeries(series)) !== undefined)
+      this.#summaries.forget((series) => market.coin(coinOfMeasure(series) ?? '') !== undefined)
   }
 
   #readShare(market: MarketState, nowMs: number): void {

@@ -6,8 +6,3 @@ export const gapSeries = {
   /** @param dex `pool`, or an oracle network */
   cexDex: (coin: string, dex: string) => `cex-dex/${coin}/${dex}`,
 } as const
-
-/** The coin of such a series. */
-export function coinOfSeries(series: string): string {
-  return series.split('/')[1] ?? ''
-}

@@ -3,7 +3,7 @@ import { NOTHING } from '../../components/format.ts'
 import { numbers, Table, words } from '../../components/table.tsx'
 import { Part } from '../desk/part.tsx'
 
-/** Whole gwei and lamports would not fit a phone. */
+/** All digits of a balance, down to a gwei or a lamport, do not fit a phone. */
 const amount = new Intl.NumberFormat('en', { maximumSignificantDigits: 4 })
 
 /** Accounts that pay for settlements. */

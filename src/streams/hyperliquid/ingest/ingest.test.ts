@@ -423,7 +423,7 @@ describe('the first frame of trades after a subscription', () => {
 })
 
 describe('the trades of a coin that had none', () => {
-  const told = (tid: number) => ({
+  const trade = (tid: number) => ({
     ...{ coin: 'BTC', side: 'B', px: '100', sz: '1', hash: `0x${'0'.repeat(64)}` },
     ...{
       tid,
@@ -452,7 +452,7 @@ describe('the trades of a coin that had none', () => {
       ingest.process(lost, START_MS + 30_000)
       acknowledge(START_MS + 70_000)
     }
-    const trades = Array.from({ length: 30 }, (_, tid) => told(tid))
+    const trades = Array.from({ length: 30 }, (_, tid) => trade(tid))
     const { batch } = hear('trades', trades, START_MS + 70_100)
     return batch.filter(({ kind }) => kind === 'trade-gap')
   }
@@ -485,7 +485,7 @@ describe('the trades of a coin that had none', () => {
           START_MS + 70_100,
         ).batch
       hear('subscriptionResponse', { method: 'subscribe', subscription })
-      return hear('trades', [told(first), told(first + 1)]).map(({ kind }) => kind)
+      return hear('trades', [trade(first), trade(first + 1)]).map(({ kind }) => kind)
     }
     list(false)
     expect(replay(1)).toEqual(['trade', 'trade'])

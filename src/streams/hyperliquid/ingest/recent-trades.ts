@@ -1,6 +1,6 @@
 import type { TradeEvent, TradeGapEvent } from '../../../domain/event.ts'
 
-/** The venue replays so many, or all trades of a coin with fewer. */
+/** The venue replays the last 30 trades, or all trades of a coin with fewer. */
 const REPLAYED_TRADES = 30
 
 /** A generation holds many more than a replay. At 1,024, 230 coins took 7 MB. */
