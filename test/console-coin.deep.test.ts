@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import samples from '../src/api/discovery/samples.json' with { type: 'json' }
 import { liquidations } from '../src/compute/analyses/liquidations/liquidations.ts'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
@@ -37,6 +37,13 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     await browser?.close()
     await rig?.close()
   })
+
+  /** A page in front of the other one, which draws nothing until this one is closed. */
+  async function openForTest(url: string) {
+    const opened = await browser.open(url)
+    onTestFinished(() => opened.page.close())
+    return opened
+  }
 
   /** Newest answers as a buyer gets them, by their versions. */
   async function answers(name: string, count: number): Promise<ReadonlyMap<string, unknown>> {
@@ -142,16 +149,36 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     }
   })
 
-  test('reads a liquidation price out by the arrow keys', async () => {
-    const map = page.locator('.liquidation-map [role=img]')
-    await map.focus()
-    await page.keyboard.press('ArrowRight')
-    const readout = page.locator('.liquidation-map .readout')
-    const above = await readout.textContent()
-    expect(above).toMatch(/short.* above the price: /)
-    await page.keyboard.press('ArrowLeft')
-    await page.keyboard.press('ArrowLeft')
-    expect(await readout.textContent()).toMatch(/long.* below the price: /)
+  describe('the map of liquidation prices by the arrow keys', () => {
+    const name = documentName('liquidations', 'BTC')
+    const { liquidations: answer } = samples
+    const reading = async () => {
+      const { page: scripted } = await openForTest('about:blank')
+      const publish = await scriptStream(scripted, new Map([[name, answer]]))
+      await scripted.goto(`${rig.adminUrl}/#/coin/BTC?liquidations=all`)
+      await scripted.locator('.liquidation-map [role=img]').focus()
+      const readout = scripted.locator('.liquidation-map .readout')
+      return { scripted, publish, read: () => readout.textContent() }
+    }
+
+    test('reads the nearest price above, then the ones below', async () => {
+      const { scripted, read } = await reading()
+      await scripted.keyboard.press('ArrowRight')
+      await expect.poll(read).toMatch(/short.* above the price: /)
+      await scripted.keyboard.press('ArrowLeft')
+      await scripted.keyboard.press('ArrowLeft')
+      await expect.poll(read).toMatch(/long.* below the price: /)
+    })
+
+    test('keeps to its price when a newer answer has fewer of them', async () => {
+      const { scripted, publish, read } = await reading()
+      await scripted.keyboard.press('ArrowRight')
+      await expect.poll(read).toMatch(/short/)
+      const chosen = await read()
+      publish(name, { ...answer, clusters: { ...answer.clusters, longs: [] } })
+      await scripted.locator(`[data-document="${name}"][data-version="scripted-2"]`).waitFor()
+      expect(await read()).toBe(chosen)
+    })
   })
 
   test('reads a point of a line chart out by the arrow keys', async () => {
@@ -166,7 +193,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
   })
 
   test('draws positioning, costs, funding and gaps of the documents', async () => {
-    const { page: scripted } = await browser.open('about:blank')
+    const { page: scripted } = await openForTest('about:blank')
     const shown = ['spread', 'funding', 'oi', 'basis', 'cex-dex'] as const
     await scriptStream(
       scripted,
@@ -219,11 +246,10 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     expect(await dotsOf('cex-dex')).toHaveLength(
       exchanges.venues.length + 2 + onchain.length + oracle_networks.length,
     )
-    await scripted.close()
   })
 
   test('opens another coin by the keyboard', async () => {
-    const other = await browser.open(`${rig.adminUrl}/#/coin/BTC`)
+    const other = await openForTest(`${rig.adminUrl}/#/coin/BTC`)
     const field = other.page.locator('.coin-picker input')
     // A whole name is no choice yet: it can be the beginning of another one.
     await field.pressSequentially('ETH')
@@ -234,7 +260,6 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     expect(other.page.url()).toContain('#/coin/ETH')
     expect(await other.page.locator(':focus').getAttribute('name')).toBe('coin')
     expect(await field.inputValue()).toBe('')
-    await other.page.close()
   })
 })
 

@@ -5,7 +5,7 @@ import { registerChart } from './chart-registry.ts'
 import { ChartTable } from './chart-table.tsx'
 import { useElementWidth } from './element-width.ts'
 import type { LiquidationMark } from './liquidation-marks.ts'
-import { largestCluster, notionalOf } from './liquidation-marks.ts'
+import { largestCluster, notionalOf, placeOf } from './liquidation-marks.ts'
 import type { PriceSpreadScale } from './price-spread-scale.ts'
 import { coordinateOf, labelLanes, priceSpreadScale, spreadTicks } from './price-spread-scale.ts'
 
@@ -31,7 +31,8 @@ type LiquidationMapProps = {
 export function LiquidationMap({ coin, mark, marks }: LiquidationMapProps) {
   const frame = useRef<HTMLDivElement>(null)
   const width = useElementWidth(frame)
-  const chosen = useSignal<number | null>(null)
+  // Not its place, which changes with each answer.
+  const chosen = useSignal<LiquidationMark | null>(null)
   const hatch = useId()
   const scale = priceSpreadScale(
     mark,
@@ -49,13 +50,15 @@ export function LiquidationMap({ coin, mark, marks }: LiquidationMapProps) {
       }),
     [],
   )
-  const shown = chosen.value === null ? undefined : marks[chosen.value]
+  const place = placeOf(chosen.value, marks)
+  const shown = marks[place]
   const move = (event: KeyboardEvent) => {
     const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key]
     if (step === undefined) return
     event.preventDefault()
-    const from = chosen.value ?? marks.findIndex((one) => one.price > mark) - (step > 0 ? 1 : 0)
-    chosen.value = Math.max(0, Math.min(marks.length - 1, from + step))
+    const firstAbove = marks.findIndex((one) => one.price > mark)
+    const from = place < 0 ? firstAbove - (step > 0 ? 1 : 0) : place
+    chosen.value = marks[Math.max(0, Math.min(marks.length - 1, from + step))] ?? null
   }
   return (
     <figure class="chart liquidation-map">
@@ -86,9 +89,9 @@ export function LiquidationMap({ coin, mark, marks }: LiquidationMapProps) {
       >
         {width > 0 && (
           <MapPicture
-            {...{ scale, marks, hatch, chosen: chosen.value }}
-            onChoose={(at) => {
-              chosen.value = at
+            {...{ scale, marks, hatch, place }}
+            onChoose={(one) => {
+              chosen.value = one
             }}
           />
         )}
@@ -116,11 +119,12 @@ type PictureProps = {
   readonly marks: readonly LiquidationMark[]
   /** Identifier of the patterns. */
   readonly hatch: string
-  readonly chosen: number | null
-  readonly onChoose: (at: number | null) => void
+  /** Of the chosen mark; -1 without one. */
+  readonly place: number
+  readonly onChoose: (mark: LiquidationMark | null) => void
 }
 
-function MapPicture({ scale, marks, hatch, chosen, onChoose }: PictureProps) {
+function MapPicture({ scale, marks, hatch, place, onChoose }: PictureProps) {
   const { width } = scale
   const largest = largestCluster(marks)
   const barWidth = Math.max(3, Math.min(9, width / 140))
@@ -159,11 +163,11 @@ function MapPicture({ scale, marks, hatch, chosen, onChoose }: PictureProps) {
         // biome-ignore lint/a11y/noStaticElementInteractions: the keyboard has the arrow keys of the whole map
         <g
           key={`${mark.kind} ${mark.side} ${mark.leverage} ${mark.price}`}
-          class={chosen === at ? `mark side-${mark.side} chosen` : `mark side-${mark.side}`}
+          class={place === at ? `mark side-${mark.side} chosen` : `mark side-${mark.side}`}
           data-kind={mark.kind}
           data-price={mark.price}
           transform={`translate(${coordinateOf(scale, mark.price)} 0)`}
-          onMouseEnter={() => onChoose(at)}
+          onMouseEnter={() => onChoose(mark)}
           onMouseLeave={() => onChoose(null)}
         >
           {mark.kind === 'cluster' ? (

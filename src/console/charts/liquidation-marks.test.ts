@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import { largestCluster, liquidationMarks, notionalOf } from './liquidation-marks.ts'
+import { largestCluster, liquidationMarks, notionalOf, placeOf } from './liquidation-marks.ts'
 
 const samples = new URL('../../api/discovery/samples.json', import.meta.url)
 const sample = JSON.parse(readFileSync(samples, 'utf8')).liquidations as Parameters<
@@ -44,5 +44,18 @@ describe('marks of liquidations', () => {
     const mark = liquidationMarks(answer).find(({ kind }) => kind === 'cluster')
     expect(mark).toMatchObject({ observedUsd: null, estimatedUsd: null })
     expect(largestCluster(liquidationMarks(answer))).toBe(0)
+  })
+
+  test('of a newer answer stand for the ones of an earlier: tier by tier, clusters by price', () => {
+    const moved = (change: number) => marks.map((one) => ({ ...one, price: one.price * change }))
+    for (const [at, mark] of marks.entries()) expect(placeOf(mark, moved(1.0001))).toBe(at)
+    const [gone, ...others] = marks.filter(
+      ({ kind, side }) => kind === 'cluster' && side === 'long',
+    )
+    if (gone === undefined || others[0] === undefined) throw new Error('the sample has no clusters')
+    const fewer = marks.filter((one) => one !== gone)
+    expect(fewer[placeOf(gone, fewer)]).toBe(others[0])
+    expect(placeOf(null, marks)).toBe(-1)
+    expect(placeOf(gone, [])).toBe(-1)
   })
 })

@@ -39,6 +39,20 @@ export function liquidationMarks({ zones, clusters }: Liquidations): readonly Li
   return marks.sort((one, other) => one.price - other.price)
 }
 
+/**
+ * The place of the mark that stands for one of an earlier answer: the same tier, or the nearest cluster of the side; -1
+ * without one.
+ */
+export function placeOf(chosen: LiquidationMark | null, marks: readonly LiquidationMark[]): number {
+  if (chosen === null) return -1
+  const { kind, side, leverage, price } = chosen
+  const distanceOf = (one: LiquidationMark) => Math.abs(one.price - price)
+  const [nearest] = marks
+    .filter((one) => one.kind === kind && one.side === side && one.leverage === leverage)
+    .sort((one, other) => distanceOf(one) - distanceOf(other))
+  return nearest === undefined ? -1 : marks.indexOf(nearest)
+}
+
 function amounts(of: Liquidations['clusters']['longs'][number]) {
   const { price, distance_pct, estimated_notional: all, observed_notional: observedUsd } = of
   const estimatedUsd = all === null || observedUsd === null ? all : Math.max(0, all - observedUsd)
