@@ -211,6 +211,21 @@ describe('problems', () => {
     expect(shown + problems.join()).not.toContain(key)
   })
 
+  test.each([
+    ['an unknown command', [KEY]],
+    ['a surplus argument', ['known', KEY]],
+    ['an unknown option', ['known', `--kye=${KEY}`]],
+  ])('do not show a key in place of %s', (_what, args) => {
+    let shown = ''
+    const program = new SettingsCommand('x', { variables: {}, fileOptions: [] })
+      .exitOverride()
+      .configureOutput({ writeErr: (text) => (shown += text) })
+    program.command('known').action(() => {})
+    expect(() => program.parse(args, { from: 'user' })).toThrow(/a private key that is not shown/)
+    expect(shown).toMatch(/error: (unknown|too many).*a private key that is not shown/)
+    expect(shown).not.toContain(KEY.slice(2))
+  })
+
   test('are an empty path, which would be the working directory', () => {
     expect(parsed([], { PERPSCOPE_DATA_DIR: ' ', PERPSCOPE_CONFIG: '' }).problems).toEqual([
       'PERPSCOPE_CONFIG = : not a path',

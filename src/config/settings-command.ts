@@ -1,4 +1,4 @@
-import type { Argument, Option } from 'commander'
+import type { Argument, ErrorOptions, Option } from 'commander'
 import { Command, InvalidArgumentError } from 'commander'
 import { ConfigError } from './config-error.ts'
 import type { ConfigFile } from './config-file.ts'
@@ -93,6 +93,11 @@ export class SettingsCommand extends Command {
     }
   }
 
+  /** Overrides how commander reports wrong usage: it repeats unknown words, and a key may be one of them. */
+  override error(message: string, options?: ErrorOptions): never {
+    return super.error(message.replace(KEY, 'a private key that is not shown'), options)
+  }
+
   #apply(option: SettingOption, file: ConfigFile | null): void {
     const name = option.attributeName()
     const { found, problems } = sourcesOf(option, this.#context.variables, file)
@@ -175,7 +180,7 @@ function parsedValue(
 const KEY_IN_WRONG_PLACE = 'looks like a private key, which is not wanted here; it is not shown'
 /** 32 bytes in hexadecimal digits; 64 bytes in base58, or as the list of numbers in a file of a Solana wallet. */
 const KEY =
-  /(?<![\da-f])[\da-f]{64}(?![\da-f])|(?<![\da-z])[1-9a-z]{86,88}(?![\da-z])|\[(\s*\d{1,3}\s*,){63}/i
+  /(?<![\da-f])(?:0x)?[\da-f]{64}(?![\da-f])|(?<![\da-z])[1-9a-z]{86,88}(?![\da-z])|\[(\s*\d{1,3}\s*,){63}/gi
 
 /** Shows the value, unless it may be a key. */
 function invalidValue(place: string, text: string, why: string): ConfigError {
@@ -186,7 +191,7 @@ function invalidValue(place: string, text: string, why: string): ConfigError {
 
 /** Whether a value may be a key that was pasted into an option without secrets. */
 function resemblesKey(text: string): boolean {
-  return KEY.test(text)
+  return text.search(KEY) >= 0
 }
 
 /** Control characters would be invisible, or would move the cursor. */
