@@ -13,6 +13,7 @@ import type { Rig } from './support/service.ts'
 import { marketCoins, startRig, untilSold } from './support/service.ts'
 import type { ShownPanel } from './support/shown-figures.ts'
 import { shownPanels, wrongFigures } from './support/shown-figures.ts'
+import { SoldAnswers } from './support/sold-answers.ts'
 
 const OVERVIEW_PERIOD_MS = 60_000
 const SCREENER = '/screener?view=all'
@@ -47,25 +48,15 @@ describe.skipIf(chromiumPath === null)('the market in a browser', () => {
   ): Promise<{ readonly shown: Shown; readonly sold: Answer }> {
     await panel.waitFor()
     const name = (await panel.getAttribute('data-document')) ?? ''
-    const query = new URLSearchParams({ document: name })
-    const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
-    const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
-    const sold = new Map<string | null, Answer>()
-    let text = ''
+    const sold = await SoldAnswers.open(rig.adminUrl, [name])
     for (;;) {
-      const { value = '' } = (await reader?.read()) ?? {}
-      const parts = (text + value).split('\n\n')
-      text = parts.pop() ?? ''
-      for (const part of parts.filter((event) => event.startsWith('event: document'))) {
-        const { version, answer } = JSON.parse(part.match(/^data: (.*)$/m)?.[1] ?? '')
-        sold.set(version, answer)
-      }
+      await sold.more()
       // What is read between two readings of the same version belongs to it.
       const before = await panel.getAttribute('data-version')
       const shown = await read()
-      const answer = sold.get(await panel.getAttribute('data-version'))
-      if (answer !== undefined && answer === sold.get(before)) {
-        await reader?.cancel()
+      const answer = sold.of<Answer>(name, await panel.getAttribute('data-version'))
+      if (answer !== undefined && answer === sold.of(name, before)) {
+        await sold.close()
         return { shown, sold: answer }
       }
     }
@@ -84,29 +75,18 @@ describe.skipIf(chromiumPath === null)('the market in a browser', () => {
         .nth(panels - 1)
         .waitFor()
       const names = new Set((await shownPanels(page)).map(({ name }) => name))
-      const query = new URLSearchParams(
-        [...names].map((name): [string, string] => ['document', name]),
-      )
-      const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
-      const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
-      const sold = new Map<string, Readonly<Record<string, unknown>>>()
+      const sold = await SoldAnswers.open(rig.adminUrl, names)
       const compared = new Map<number, ShownPanel>()
-      let text = ''
       while (compared.size < panels) {
-        const parts = (text + ((await reader?.read())?.value ?? '')).split('\n\n')
-        text = parts.pop() ?? ''
-        for (const part of parts.filter((event) => event.startsWith('event: document'))) {
-          const { name, version, answer } = JSON.parse(part.match(/^data: (.*)$/m)?.[1] ?? '')
-          sold.set(`${name} ${version}`, answer)
-        }
+        await sold.more()
         for (const [at, panel] of (await shownPanels(page)).entries()) {
-          const answer = sold.get(`${panel.name} ${panel.version}`)
+          const answer = sold.of<Readonly<Record<string, unknown>>>(panel.name, panel.version)
           if (answer === undefined) continue
           expect(wrongFigures(panel, answer), panel.name).toEqual([])
           compared.set(at, panel)
         }
       }
-      await reader?.cancel()
+      await sold.close()
       const figures = [...compared.values()].flatMap((panel) => panel.figures)
       expect(figures.length).toBeGreaterThanOrEqual(figuresMin)
     },
@@ -175,8 +155,9 @@ describe.skipIf(chromiumPath === null)('the market in a browser', () => {
     await page.getByLabel('Sector').selectOption('L1')
     await page.getByRole('searchbox', { name: 'Coin' }).fill('et')
     await page.waitForURL(/#\/market\?sector=L1&coin=et$/)
+    // Coins follow each other into a table that has been sold before.
+    await expect.poll(() => coinsIn(page)).toContain('ETH')
     const narrowed = await coinsIn(page)
-    expect(narrowed).toContain('ETH')
     for (const coin of narrowed) expect(coin.toLowerCase()).toContain('et')
     await page.reload()
     await table(page).waitFor()
