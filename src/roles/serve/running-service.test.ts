@@ -32,7 +32,7 @@ test('a signal while the ports open stops every part once and starts none', asyn
     return [listener]
   }
   const running = runService(open, foundation)
-  await vi.waitFor(() => expect(server.listen).toHaveBeenCalled())
+  await expect.poll(() => server.listen).toHaveBeenCalled()
   const closed = service.onSignal({ signal: 'SIGTERM' })
   listening.resolve('')
   expect(await running).toBe(false)
