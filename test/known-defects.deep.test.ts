@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Compile } from 'typebox/compile'
 import { describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import type { MarketEvent } from '../src/domain/event.ts'
 import type { MarketSample } from '../src/domain/history.ts'
 import { usdcDecimal } from '../src/domain/usdc.ts'
 import { AnsweringEngine } from './support/answers.ts'
+import { installed } from './support/installed.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MINUTE_MS = 60_000
@@ -293,12 +294,19 @@ function sample(minutesAgo: number): MarketSample {
   }
 }
 
-/** Compiler messages for modules inside this package, by name: one run, because it loads the types of all packages. */
+/**
+ * Compiler messages for modules, by name, of a user who installed what they import: one run, because it loads the types
+ * of all packages. Not within this repository, whose files other tests copy and pack at the same time.
+ */
 function compiled(code: ReadonlyMap<string, string>) {
-  const folder = mkdtempSync(join(ROOT, 'dist/code-of-the-readme-'))
+  const imports = /(?<=from ')(?:@[^/']+\/)?[^/':]+(?=[/'])/g
+  const named = new Set([...code.values()].flatMap((text) => text.match(imports) ?? []))
+  named.delete('perpscope')
+  const user = installed([...named, '@types/node'])
   try {
+    writeFileSync(join(user.folder, 'package.json'), '{"type":"module"}')
     const files = [...code].map(([name, text]) => {
-      const file = join(folder, name)
+      const file = join(user.folder, name)
       writeFileSync(file, text)
       return file
     })
@@ -311,6 +319,6 @@ function compiled(code: ReadonlyMap<string, string>) {
     const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
     return { status, stdout }
   } finally {
-    rmSync(folder, { recursive: true })
+    user.remove()
   }
 }
