@@ -1,6 +1,6 @@
 import { FUNDING_STEP_MS } from '../../domain/history.ts'
 import type { FundingHour } from '../funding/funding-series.ts'
-import { fundingSeries, recordsOf } from '../funding/funding-series.ts'
+import { fundingSeries } from '../funding/funding-series.ts'
 import { COIN_AGE_MS_MAX } from '../market/cadence.ts'
 import type { CoinMarket } from '../market/coin-market.ts'
 import type { MarketState } from '../market/market-state.ts'
@@ -71,7 +71,7 @@ function settledHours(coin: CoinMarket): readonly FundingHour[] {
   if (coin.context === null) return []
   const windows = coin.of(fundingSeries).windows(coin.context.timeExchangeMs)
   // The newest hour is settled minutes later.
-  return recordsOf(windows, FUNDING_HOURS + 1).filter(({ isSettled }) => isSettled)
+  return windows.records(FUNDING_HOURS + 1).filter(({ isSettled }) => isSettled)
 }
 
 function hourOf(hour: FundingHour | undefined): number {

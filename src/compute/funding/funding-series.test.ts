@@ -8,13 +8,11 @@ import type { CoinMarket } from '../market/coin-market.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { fundedCoins, hasSharedFundings, sharedFundings } from '../testing/shared-fundings.ts'
 import { BOUNDARY_MS, context, NOW_MS, universe } from '../testing/tape.ts'
-import type { FundingWindows } from './funding-series.ts'
 import {
   DAY_HOURS,
   FundingSeries,
   fundingSeries,
   MONTH_HOURS,
-  recordsOf,
   WEEK_HOURS,
 } from './funding-series.ts'
 
@@ -46,12 +44,12 @@ describe('funding series', () => {
 
   test('the running rate before the hour is its estimate until the record arrives', () => {
     coin.estimate(estimate(0, 2e-6))
-    expect(recordsOf(series.windows(BOUNDARY_MS - 1), 24), 'the hour is not over').toEqual([])
-    expect(recordsOf(series.windows(NOW_MS), 24)).toEqual([
+    expect(series.windows(BOUNDARY_MS - 1).records(24), 'the hour is not over').toEqual([])
+    expect(series.windows(NOW_MS).records(24)).toEqual([
       { timeMs: BOUNDARY_MS, rateHourly: 2e-6, premium: null, isSettled: false },
     ])
     tell({ ...row(0, 3e-6), premium: 4e-4 })
-    expect(recordsOf(series.windows(NOW_MS), 24)).toEqual([
+    expect(series.windows(NOW_MS).records(24)).toEqual([
       { timeMs: BOUNDARY_MS, rateHourly: 3e-6, premium: 4e-4, isSettled: true },
     ])
   })
@@ -60,15 +58,16 @@ describe('funding series', () => {
     tell(row(0, 3e-6))
     tell(estimate(0, 5e-6))
     coin.estimate(estimate(0, 6e-6))
-    expect(recordsOf(series.windows(NOW_MS), 1)).toMatchObject([
-      { rateHourly: 3e-6, isSettled: true },
-    ])
+    expect(series.windows(NOW_MS).records(1)).toMatchObject([{ rateHourly: 3e-6, isSettled: true }])
   })
 
   test('leaves out missing hours, oldest first', () => {
     tell(row(0, 1e-6), row(-2, 3e-6), row(-3, 4e-6))
     expect(
-      recordsOf(series.windows(NOW_MS), 3).map(({ timeMs }) => (timeMs - BOUNDARY_MS) / HOUR_MS),
+      series
+        .windows(NOW_MS)
+        .records(3)
+        .map(({ timeMs }) => (timeMs - BOUNDARY_MS) / HOUR_MS),
     ).toEqual([-2, 0])
   })
 
@@ -134,12 +133,12 @@ describe('funding series', () => {
     whole.apply({ kind: 'funding-history', coin: 'BTC', rows, ...at(NOW_MS) })
     for (const one of shuffled)
       parts.apply({ kind: 'funding-history', coin: 'BTC', rows: [one], ...at(NOW_MS) })
-    const [{ over, ...found }, { over: expected, ...others }] = [parts, whole].map((series) =>
-      series.windows(NOW_MS),
-    ) as [FundingWindows, FundingWindows]
-    expect(found).toEqual(others)
-    for (const hours of [1, 23, DAY_HOURS, WEEK_HOURS, MONTH_HOURS])
-      expect(over(hours), `${hours} hours`).toEqual(expected(hours))
+    const [found, expected] = [parts, whole].map((series) => {
+      const { over, records, ...others } = series.windows(NOW_MS)
+      const hours = [1, 23, DAY_HOURS, WEEK_HOURS, MONTH_HOURS]
+      return { ...others, over: hours.map(over), records: hours.map(records) }
+    })
+    expect(found).toEqual(expected)
   })
 
   test.runIf(hasSharedFundings).each(fundedCoins)(

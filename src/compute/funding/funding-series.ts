@@ -30,22 +30,17 @@ export type FundingHour = Omit<FundingRow, 'coin'>
 export type FundingWindows = {
   /** Number of the last hour since the Unix epoch. */
   readonly lastHour: number
-  /** Records of the last week, oldest first; missing hours are left out. */
-  readonly week: readonly FundingHour[]
+  /** Records of the last `hours`, oldest first; missing hours are left out. Not cached: a week takes 17 kB a coin. */
+  readonly records: (hours: number) => readonly FundingHour[]
+  /** Of the newest record of the last week. */
+  readonly newestMs: number | undefined
+  /** Whether a record of the last week is settled. */
+  readonly isSettledKnown: boolean
   /** Statistics of the last `hours`, 1 to {@link MONTH_HOURS}; those of whole windows are cached. */
   readonly over: (hours: number) => SeriesStatistics
   /** From the first record of the month to the last hour, both included. */
   readonly monthSpanHours: number
   readonly streak: FundingStreak
-}
-
-/** Records of the newest `hours`, up to a week. */
-export function recordsOf(
-  { week, lastHour }: FundingWindows,
-  hours: number,
-): readonly FundingHour[] {
-  const fromMs = (lastHour - hours + 1) * FUNDING_STEP_MS
-  return week.filter(({ timeMs }) => timeMs >= fromMs)
 }
 
 /**
@@ -95,17 +90,21 @@ export class FundingSeries implements CoinTracker {
   }
 
   #windowsTo(lastHour: number): FundingWindows {
+    const records = (hours: number) => this.#records(lastHour - hours + 1, lastHour)
+    const week = records(WEEK_HOURS)
     return {
       lastHour,
-      week: this.#week(lastHour),
+      records,
+      newestMs: week.at(-1)?.timeMs,
+      isSettledKnown: week.some(({ isSettled }) => isSettled),
       over: statisticsOver((hours) => this.#hours.values(RATE, lastHour - hours + 1, lastHour)),
       monthSpanHours: this.#spanHours(lastHour),
       streak: this.#streak(lastHour),
     }
   }
 
-  #week(lastHour: number): readonly FundingHour[] {
-    return this.#hours.steps(lastHour - WEEK_HOURS + 1, lastHour).map((hour) => {
+  #records(firstHour: number, lastHour: number): readonly FundingHour[] {
+    return this.#hours.steps(firstHour, lastHour).map((hour) => {
       const premium = this.#hours.at(hour, PREMIUM)
       return {
         timeMs: hour * FUNDING_STEP_MS,

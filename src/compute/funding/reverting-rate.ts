@@ -1,6 +1,6 @@
 import { medianOfSorted } from '../statistics/median.ts'
 import type { FundingHour, FundingWindows } from './funding-series.ts'
-import { MONTH_HOURS, recordsOf, WEEK_HOURS } from './funding-series.ts'
+import { MONTH_HOURS, WEEK_HOURS } from './funding-series.ts'
 
 const HOUR_MS = 3_600_000
 const PAIRS_MIN = 48
@@ -19,7 +19,7 @@ export type RevertingRate = { readonly centre: number; readonly errors: readonly
 
 /** null while the last hour is not settled, or with fewer than two days of hours. */
 export function settledWeek(windows: FundingWindows, atMs: number): SettledWeek | null {
-  const hours = recordsOf(windows, WEEK_HOURS).filter(({ isSettled }) => isSettled)
+  const hours = windows.records(WEEK_HOURS).filter(({ isSettled }) => isSettled)
   const pairs = pairsOf(hours)
   const last = hours.at(-1)
   if (last === undefined || last.timeMs < atMs - HOUR_MS || pairs.length < PAIRS_MIN) return null

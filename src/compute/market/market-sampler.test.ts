@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { MarketEvent } from '../../domain/event.ts'
-import { fundingSeries } from '../funding/funding-series.ts'
+import { fundingSeries, WEEK_HOURS } from '../funding/funding-series.ts'
 import { PulsePool } from '../indicators/pulse-series.ts'
 import { newMarket } from '../testing/new-market.ts'
 import { BOUNDARY_MS, book, context, universe } from '../testing/tape.ts'
@@ -148,8 +148,8 @@ describe('market sampler', () => {
     expect(sampler.take().fundings).toEqual([
       { coin: 'BTC', timeMs: BOUNDARY_MS, rateHourly: 5e-5, premium: null, isSettled: false },
     ])
-    const { week } = (market.coin('BTC') as CoinMarket).of(fundingSeries).windows(BOUNDARY_MS)
-    expect(week, 'the answers have the one that history stores').toEqual([
+    const windows = (market.coin('BTC') as CoinMarket).of(fundingSeries).windows(BOUNDARY_MS)
+    expect(windows.records(WEEK_HOURS), 'the answers have the one that history stores').toEqual([
       { timeMs: BOUNDARY_MS, rateHourly: 5e-5, premium: null, isSettled: false },
     ])
   })

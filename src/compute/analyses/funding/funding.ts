@@ -6,13 +6,7 @@ import { FUNDING_STEP_MS } from '../../../domain/history.ts'
 import { isoInstant } from '../../../domain/instant.ts'
 import type { CoinAnalysis, Component, Rendering } from '../../analysis.ts'
 import type { FundingHour, FundingWindows } from '../../funding/funding-series.ts'
-import {
-  DAY_HOURS,
-  fundingSeries,
-  MONTH_HOURS,
-  recordsOf,
-  WEEK_HOURS,
-} from '../../funding/funding-series.ts'
+import { DAY_HOURS, fundingSeries, MONTH_HOURS, WEEK_HOURS } from '../../funding/funding-series.ts'
 import type { FundingTilt } from '../../funding/funding-tilt.ts'
 import { FUNDING_INTERVAL_HOURS, fundingTilt } from '../../funding/funding-tilt.ts'
 import { dexKindOf, fundingPremium } from '../../funding/premium.ts'
@@ -122,7 +116,7 @@ export const funding: CoinAnalysis & Component<FundingFacts> = {
       rendering,
     )
     const own = builder.text(statisticsText(defaultLookbackHours, lookback))
-    const records = recordsOf(measured.windows, defaultLookbackHours)
+    const records = measured.windows.records(defaultLookbackHours)
     const history = builder.text(records.map(textOf).join(','))
     const name = builder.text(lookbackViewKey(defaultLookbackHours))
     return {
@@ -227,8 +221,10 @@ function measure(coin: CoinMarket): Measured | string {
 }
 
 /** Without settled records the age of the coin is unknown, because own estimates cover only recent hours. */
-function hoursNeeded({ week, monthSpanHours }: FundingWindows, lookbackHours: number): number {
-  const isSettledKnown = week.some(({ isSettled }) => isSettled)
+function hoursNeeded(
+  { isSettledKnown, monthSpanHours }: FundingWindows,
+  lookbackHours: number,
+): number {
   const exist = isSettledKnown ? Math.min(lookbackHours, monthSpanHours) : lookbackHours
   return Math.max(1, Math.ceil(FLOOR_SHARE * exist))
 }
@@ -259,7 +255,7 @@ function ranking({ tilt, windows }: Measured) {
     percentile: tilt.percentile,
     percentile_window_hours: windows.monthSpanHours,
     zscore: orNull(tilt.zscore, (zscore) => deviationsOf(zscore, tilt.rankedHours)),
-    trend: fundingTrendOf(recordsOf(windows, DAY_HOURS), windows),
+    trend: fundingTrendOf(windows.records(DAY_HOURS), windows),
     bias: tilt.bias,
     crowding: tilt.crowding,
     streak_sign: windows.streak.sign,
@@ -322,7 +318,7 @@ function writtenLookbacks(windows: FundingWindows): Lookbacks {
     ends: new Uint32Array(lookbackHoursMax),
   })
   const [statistics, names, records] = [ranges(), ranges(), ranges()]
-  const texts = windows.week.map(textOf)
+  const texts = windows.records(lookbackHoursMax).map(textOf)
   let text = texts.join(',')
   const recordsEnd = text.length
   const outcomes: NumberedOutcome[] = []
@@ -392,11 +388,10 @@ function venueSpread(venueRates: readonly VenueRate[], { fundingRateHourly }: Co
 }
 
 function inputsOf({ context, windows, venueRates }: Measured): readonly Input[] {
-  const lastRecordMs = windows.week.at(-1)?.timeMs
   const venuesAsOfMs = venueRates[0]?.asOfMs
   return [
     contextInput('funding', context),
-    ...optionalInput('funding_history', lastRecordMs, FUNDING_STEP_MS),
+    ...optionalInput('funding_history', windows.newestMs, FUNDING_STEP_MS),
     ...optionalInput('venue_fundings', venuesAsOfMs, VENUE_FUNDINGS_CADENCE_MS),
   ]
 }

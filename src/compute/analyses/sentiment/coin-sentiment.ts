@@ -2,7 +2,7 @@ import type { ContextEvent } from '../../../domain/event.ts'
 import type { CoinBucket } from '../../../domain/sectors.ts'
 import { coinBucketOf } from '../../../domain/sectors.ts'
 import type { FundingSeries } from '../../funding/funding-series.ts'
-import { fundingSeries, MONTH_HOURS, recordsOf } from '../../funding/funding-series.ts'
+import { fundingSeries, MONTH_HOURS } from '../../funding/funding-series.ts'
 import { areTradesReceived } from '../../liquidation/realised-liquidations.ts'
 import { COIN_AGE_MS_MAX } from '../../market/cadence.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
@@ -120,7 +120,7 @@ function ofCandles(
 
 function funding(series: FundingSeries, context: ContextEvent) {
   const windows = series.windows(context.timeExchangeMs)
-  const records = recordsOf(windows, FUNDING_HOURS)
+  const records = windows.records(FUNDING_HOURS)
   const sum = records.reduce((total, { rateHourly }) => total + rateHourly, 0)
   // Without records, the running estimate.
   const fundingRateHourly =

@@ -48,8 +48,7 @@ function fundingRule(
     },
     outcome({ madeAtMs }, { coin }) {
       const settlementMs = Math.ceil(madeAtMs / HOUR_MS) * HOUR_MS
-      const { week } = coin.of(fundingSeries).windows(settlementMs)
-      const record = week.find(({ timeMs }) => timeMs === settlementMs)
+      const [record] = coin.of(fundingSeries).windows(settlementMs).records(1)
       return record?.isSettled ? { kind: 'value', value: record.rateHourly } : null
     },
   }
