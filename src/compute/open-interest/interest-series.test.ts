@@ -89,7 +89,8 @@ describe('interest series', () => {
       [120, 30, 1],
     ])
     const { contracts, spanHours } = series.window(NOW_MS)
-    expect([...contracts.ascending]).toEqual([10, 30])
+    expect(contracts).toMatchObject({ count: 2, min: 10, max: 30 })
+    expect([5, 10, 20].map((asked) => series.percentile(NOW_MS, asked))).toEqual([0, 25, 50])
     expect(spanHours).toBe(3)
     expect(series.hourly(NOW_MS, 24)).toEqual([
       { timeMs: BOUNDARY_MS - 2 * HOUR_MS, contracts: 30 },

@@ -35,14 +35,17 @@ export type InterestChange = {
   readonly notionalPct: number
 }
 
+/** Without the sorted values, 6 kB a coin. */
+type UnsortedStatistics = Omit<SeriesStatistics, 'ascending'>
+
 /** Whole hours of the last 30 days. */
 export type InterestWindow = {
   readonly lastHour: number
-  readonly contracts: SeriesStatistics
+  readonly contracts: UnsortedStatistics
   /** From the first reading to the last hour. */
   readonly spanHours: number
   /** Percent changes of contracts over four hours, for each hour. */
-  readonly moves: SeriesStatistics
+  readonly moves: UnsortedStatistics
 }
 
 /** Open interest and mark price of one coin: minutes of a day, whole hours of a month. */
@@ -103,6 +106,12 @@ export class InterestSeries implements CoinTracker {
     return this.#window
   }
 
+  /** Rank of a number of contracts among those of {@link window}, 0 to 100, ties counted half; NaN for none. */
+  percentile(atMs: number, contracts: number): number {
+    const lastHour = this.#hours.stepOf(atMs)
+    return this.#hours.percentile(INTEREST, firstHourOf(lastHour), lastHour, contracts)
+  }
+
   /** Contracts at the last whole hours, oldest first; missing hours are left out. */
   hourly(atMs: number, hours: number): { readonly timeMs: number; readonly contracts: number }[] {
     const lastHour = this.#hours.stepOf(atMs)
@@ -113,13 +122,13 @@ export class InterestSeries implements CoinTracker {
   }
 
   #windowTo(lastHour: number): InterestWindow {
-    const firstHour = lastHour - INTEREST_WINDOW_HOURS + 1
+    const firstHour = firstHourOf(lastHour)
     const [oldestHour = lastHour + 1] = this.#hours.steps(firstHour, lastHour)
     return {
       lastHour,
-      contracts: statisticsOf(this.#hours.values(INTEREST, firstHour, lastHour)),
+      contracts: unsortedOf(this.#hours.values(INTEREST, firstHour, lastHour)),
       spanHours: lastHour - oldestHour + 1,
-      moves: statisticsOf(this.#movesPct(firstHour, lastHour)),
+      moves: unsortedOf(this.#movesPct(firstHour, lastHour)),
     }
   }
 
@@ -132,6 +141,15 @@ export class InterestSeries implements CoinTracker {
     }
     return Float64Array.from(moves)
   }
+}
+
+function firstHourOf(lastHour: number): number {
+  return lastHour - INTEREST_WINDOW_HOURS + 1
+}
+
+function unsortedOf(values: Float64Array): UnsortedStatistics {
+  const { ascending: _, ...unsorted } = statisticsOf(values)
+  return unsorted
 }
 
 /** Largest distance of a reading from the beginning of a window. */

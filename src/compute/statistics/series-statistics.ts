@@ -68,7 +68,10 @@ export function quantileOf(ascending: Ascending, share: number): number {
 }
 
 /** Distance from the mean in deviations; NaN where all values are equal. */
-export function zScoreOf({ mean, deviation }: SeriesStatistics, value: number): number {
+export function zScoreOf(
+  { mean, deviation }: Pick<SeriesStatistics, 'mean' | 'deviation'>,
+  value: number,
+): number {
   return deviation > 0 ? (value - mean) / deviation : Number.NaN
 }
 

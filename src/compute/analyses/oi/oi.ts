@@ -13,7 +13,7 @@ import { belowFloor } from '../../render/coverage-floor.ts'
 import { oneAnswer } from '../../render/one-answer.ts'
 import { coinMembers, unitWarnings, usdOf } from '../../render/quote-unit.ts'
 import { orNull, percent, price } from '../../render/significance.ts'
-import { percentileOf, zScoreOf } from '../../statistics/series-statistics.ts'
+import { zScoreOf } from '../../statistics/series-statistics.ts'
 import { interestShare } from './interest-share.ts'
 import { OpenInterestAnswer } from './oi-schema.ts'
 
@@ -82,7 +82,7 @@ export const oi: CoinAnalysis = {
           current: context.openInterestBase,
           notional_usd: usdOf(coin)(context.openInterestBase * context.markPrice),
           ...shownChanges(changes),
-          ...ranked(window, context.openInterestBase),
+          ...ranked(coin, context, window),
           ...shownPositioning(positioning),
           oi_to_volume_24h: toVolume(context),
           share_pct: orNull(interestShare(coin, market, rendering.renderedAtMs), (share) =>
@@ -160,12 +160,15 @@ function shownChanges(changes: Changes) {
   }
 }
 
-function ranked({ contracts, spanHours }: InterestWindow, current: number) {
+function ranked(
+  coin: CoinMarket,
+  { timeExchangeMs, openInterestBase: current }: ContextEvent,
+  { contracts, spanHours }: InterestWindow,
+) {
   const isRanked = contracts.count >= RANKED_READINGS_MIN
+  const rank = () => coin.of(interestSeries).percentile(timeExchangeMs, current)
   return {
-    percentile: isRanked
-      ? percentOf(percentileOf(contracts.ascending, current), contracts.count)
-      : null,
+    percentile: isRanked ? percentOf(rank(), contracts.count) : null,
     percentile_window_hours: spanHours,
     percentile_readings: contracts.count,
     zscore: isRanked

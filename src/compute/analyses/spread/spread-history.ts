@@ -3,7 +3,7 @@ import type { MarketSample } from '../../../domain/history.ts'
 import { SAMPLE_STEP_MS } from '../../../domain/history.ts'
 import type { CoinTracker } from '../../market/coin-tracker.ts'
 import { coinTracker } from '../../market/coin-tracker.ts'
-import { percentileOf, statisticsOf } from '../../statistics/series-statistics.ts'
+import { statisticsOf } from '../../statistics/series-statistics.ts'
 import { StepRing } from '../../statistics/step-ring.ts'
 
 const MINUTES_MAX = 1_440
@@ -26,7 +26,7 @@ export type SpreadComparison = {
 export class SpreadHistory implements CoinTracker {
   readonly inputs = ['sample-history'] as const
   readonly #minutes = new StepRing(SAMPLE_STEP_MS, MINUTES_MAX, 1)
-  /** Sorted day, cached for a minute. */
+  /** Cached for a minute. */
   #day: Day | null = null
 
   apply(event: CoinEvent): void {
@@ -43,12 +43,11 @@ export class SpreadHistory implements CoinTracker {
   compare(spreadBps: number, nowMs: number): SpreadComparison {
     const step = this.#minutes.stepOf(nowMs)
     if (this.#day?.step !== step) this.#day = this.#dayUntil(step)
-    const { ascending, medianBps, oldestStep } = this.#day
-    const n = ascending.length
+    const { n, medianBps, oldestStep } = this.#day
     const isEnough = n >= SPREAD_MINUTES_MIN
     return {
       medianBps: isEnough ? medianBps : null,
-      percentile: isEnough ? percentileOf(ascending, spreadBps) : null,
+      percentile: isEnough ? this.#minutes.percentile(0, oldestStep, step, spreadBps) : null,
       n,
       windowMinutes: n === 0 ? 0 : step - oldestStep + 1,
     }
@@ -56,15 +55,15 @@ export class SpreadHistory implements CoinTracker {
 
   #dayUntil(step: number): Day {
     let oldestStep = step - MINUTES_MAX + 1
-    const { ascending, median: medianBps } = statisticsOf(this.#minutes.values(0, oldestStep, step))
+    const { count: n, median: medianBps } = statisticsOf(this.#minutes.values(0, oldestStep, step))
     while (oldestStep <= step && !this.#minutes.has(oldestStep)) oldestStep += 1
-    return { step, ascending, medianBps, oldestStep }
+    return { step, n, medianBps, oldestStep }
   }
 }
 
 type Day = {
   readonly step: number
-  readonly ascending: Float64Array
+  readonly n: number
   readonly medianBps: number
   readonly oldestStep: number
 }
