@@ -5,7 +5,9 @@
 export class StepRing {
   readonly stepMs: number
   readonly #length: number
-  readonly #fields: readonly (Float64Array | Float32Array)[]
+  readonly #fields: number
+  /** By field, then by slot. */
+  readonly #values: Float64Array | Float32Array
   /** One bit for each slot with a row. */
   readonly #filled: Uint8Array
   #newestStep = -1
@@ -19,14 +21,12 @@ export class StepRing {
   ) {
     this.stepMs = stepMs
     this.#length = length
-    // One buffer, because each coin has twenty rings.
-    const fieldBytes = length * Values.BYTES_PER_ELEMENT
-    const buffer = new ArrayBuffer(fields * fieldBytes + Math.ceil(length / 8))
-    this.#fields = Array.from(
-      { length: fields },
-      (_, field) => new Values(buffer, field * fieldBytes, length),
-    )
-    this.#filled = new Uint8Array(buffer, fields * fieldBytes)
+    this.#fields = fields
+    // One buffer and one view of its values, because each coin has twenty rings.
+    const valueBytes = fields * length * Values.BYTES_PER_ELEMENT
+    const buffer = new ArrayBuffer(valueBytes + Math.ceil(length / 8))
+    this.#values = new Values(buffer, 0, fields * length)
+    this.#filled = new Uint8Array(buffer, valueBytes)
   }
 
   /** Step of the newest row; -1 before any. */
@@ -48,12 +48,12 @@ export class StepRing {
 
   /** @returns NaN for a missing row */
   at(step: number, field: number): number {
-    return this.has(step) ? (this.#fields[field]?.[step % this.#length] as number) : Number.NaN
+    return this.has(step) ? (this.#values[this.#at(step, field)] as number) : Number.NaN
   }
 
   /** Values of the row of a step; NaN for a missing one. */
   row(step: number): number[] {
-    return this.#fields.map((_, field) => this.at(step, field))
+    return Array.from({ length: this.#fields }, (_, field) => this.at(step, field))
   }
 
   /** Steps with a row from one to another, both included, oldest first. */
@@ -73,13 +73,9 @@ export class StepRing {
   set(step: number, row: readonly number[]): void {
     if (step < 0 || step <= this.#newestStep - this.#length) return
     this.#advanceTo(step)
-    const slot = step % this.#length
-    this.#mark(slot, true)
-    let field = 0
-    for (const values of this.#fields) {
-      values[slot] = row[field] as number
-      field += 1
-    }
+    this.#mark(step % this.#length, true)
+    for (let field = 0; field < this.#fields; field += 1)
+      this.#values[this.#at(step, field)] = row[field] as number
   }
 
   /** Adds to the row of a step, or creates it. Ignores steps older than the ring. */
@@ -88,11 +84,9 @@ export class StepRing {
       this.set(step, row)
       return
     }
-    const slot = step % this.#length
-    let field = 0
-    for (const values of this.#fields) {
-      values[slot] = (values[slot] as number) + (row[field] as number)
-      field += 1
+    for (let field = 0; field < this.#fields; field += 1) {
+      const at = this.#at(step, field)
+      this.#values[at] = (this.#values[at] as number) + (row[field] as number)
     }
   }
 
@@ -138,14 +132,14 @@ export class StepRing {
    * A loop over the slots, because a sorted copy would be as large as the ring.
    */
   percentile(field: number, fromStep: number, toStep: number, value: number): number {
-    const values = this.#fields[field] as Float64Array | Float32Array
+    const fieldAt = field * this.#length
     const first = Math.max(fromStep, this.#newestStep - this.#length + 1, 0)
     const last = Math.min(toStep, this.#newestStep)
     let [count, below, equal] = [0, 0, 0]
     let slot = first % this.#length
     for (let step = first; step <= last; step += 1) {
       if (((this.#filled[slot >> 3] as number) & (1 << (slot & 7))) !== 0) {
-        const other = values[slot] as number
+        const other = this.#values[fieldAt + slot] as number
         count += 1
         if (other < value) below += 1
         else if (other === value) equal += 1
@@ -153,6 +147,10 @@ export class StepRing {
       slot = slot + 1 === this.#length ? 0 : slot + 1
     }
     return (100 * (below + below + equal)) / (2 * count)
+  }
+
+  #at(step: number, field: number): number {
+    return field * this.#length + (step % this.#length)
   }
 
   /** Clears the slots of skipped steps, which hold older rows. */
