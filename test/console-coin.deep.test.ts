@@ -9,8 +9,10 @@ import { ConsoleBrowser, chromiumPath } from './support/console-browser.ts'
 import { scriptStream } from './support/scripted-stream.ts'
 import type { Rig } from './support/service.ts'
 import { mainMarketOnly, startRig, untilSold } from './support/service.ts'
+import { SoldAnswers } from './support/sold-answers.ts'
 
 const BTC_AND_ETH = ['--coins', '2']
+const LIQUIDATIONS = '/liquidations/BTC'
 const PULSE = '/pulse/BTC?timeframes=15m,1h,4h'
 const INDICATORS = ['ema_20', 'ema_50', 'ema_200', 'rsi_14'] as const
 
@@ -45,44 +47,28 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
     return opened
   }
 
-  /** Newest answers as a buyer gets them, by their versions. */
-  async function answers(name: string, count: number): Promise<ReadonlyMap<string, unknown>> {
-    const query = new URLSearchParams({ document: name })
-    const events = await fetch(`${rig.adminUrl}/console/live?${query}`)
-    const reader = events.body?.pipeThrough(new TextDecoderStream()).getReader()
-    const received = new Map<string, unknown>()
-    let text = ''
-    while (received.size < count) {
-      text += (await reader?.read())?.value ?? ''
-      for (const [, data = ''] of text.matchAll(/^event: document\nid: .*\ndata: (.*)\n/gm)) {
-        const { version, answer } = JSON.parse(data)
-        received.set(version, answer)
-      }
-    }
-    await reader?.cancel()
-    return received
-  }
-
   test('draws every zone and cluster at its price on the map', async () => {
-    const shown = page.locator('[data-document="/liquidations/BTC"]').first()
+    const shown = page.locator(`[data-document="${LIQUIDATIONS}"]`).first()
+    const sold = await SoldAnswers.open(rig.adminUrl, [LIQUIDATIONS])
     let answer: Liquidations | undefined
     let drawn: readonly { readonly kind: string; readonly price: number }[] = []
     while (answer === undefined) {
-      const known = await answers('/liquidations/BTC', 1)
+      await sold.more()
       // Both at one moment: a newer version may arrive at any time.
       const [version, marks] = await shown.evaluate(
         (element) =>
           [
-            element.getAttribute('data-version') ?? '',
+            element.getAttribute('data-version'),
             [...element.querySelectorAll('[data-price]')].map((mark) => ({
               kind: mark.getAttribute('data-kind') ?? '',
               price: Number(mark.getAttribute('data-price')),
             })),
           ] as const,
       )
-      answer = known.get(version) as Liquidations | undefined
+      answer = sold.of<Liquidations>(LIQUIDATIONS, version)
       drawn = marks
     }
+    await sold.close()
     const of = (kind: string, { longs, shorts }: Sides) =>
       [...longs, ...shorts].map(({ price }) => ({ kind, price }))
     const expected = [...of('zone', answer.zones), ...of('cluster', answer.clusters)]
@@ -95,7 +81,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
 
   test('draws the same prices over the candles, higher ones higher, and farther right on the map', async () => {
     const places = await page.evaluate<Places>(`(async () => {
-        await ${drawnVersion('/liquidations/BTC')}
+        await ${drawnVersion(LIQUIDATIONS)}
         const [candles, map] = ['candles', 'liquidations'].map((name) => perpscopeCharts.get(name))
         const [overlaid, prices] = [candles, map].map((chart) =>
           chart.marks().map(({ price }) => price),
@@ -123,9 +109,10 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
   })
 
   test('shows the indicators of the pulse in the legend, and its price in the forming bar', async () => {
+    const sold = await SoldAnswers.open(rig.adminUrl, [PULSE])
     let isCompared = false
     while (!isCompared) {
-      const known = await answers(PULSE, 2)
+      await sold.more()
       const { version, legend, close } = await page.evaluate<Shown>(`(async () => {
         return {
           version: await ${drawnVersion(PULSE)},
@@ -138,7 +125,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
           close: perpscopeCharts.get('candles').bars().at(-1).close,
         }
       })()`)
-      const answer = known.get(version) as PulseAnswer | undefined
+      const answer = sold.of<PulseAnswer>(PULSE, version)
       if (answer === undefined) continue
       const { indicators } = answer.timeframes['1h']
       for (const name of INDICATORS) expect(legend[name], name).toBe(indicators[name])
@@ -147,6 +134,7 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
       expect(close).toBe(answer.price.current)
       isCompared = true
     }
+    await sold.close()
   })
 
   describe('the map of liquidation prices by the arrow keys', () => {
