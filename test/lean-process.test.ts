@@ -65,6 +65,7 @@ describe.runIf(process.platform === 'linux')(
       const { args, env } = startOf(pid)
       expect(args).toContain('--max-semi-space-size=2')
       expect(args).toContain('--max-old-space-size=1024')
+      expect(args).toContain('--no-allocation-site-pretenuring')
       expect(args).toContain('--enable-source-maps')
       expect(args.filter((arg) => arg === 'serve')).toHaveLength(1)
       expect(env).toContain('MALLOC_ARENA_MAX=2')
