@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { adminFixture } from '../api/testing/admin-fixture.ts'
-import { adminTokenOf } from './admin-client.ts'
+import { adminTokenOf } from './admin-token.ts'
 import { readinessAt } from './doctor/service.ts'
 import { maintenanceCommand } from './maintenance.ts'
 

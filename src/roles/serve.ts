@@ -3,14 +3,17 @@ import { checkServeOptions } from '../config/check-serve.ts'
 import type { EffectiveConfiguration } from '../config/effective.ts'
 import { version } from '../config/environment.ts'
 import type { ServeOptions } from '../config/serve.ts'
-import { adminTokenOf } from './admin-client.ts'
-import { serveEngine } from './serve/engine.ts'
+import { adminTokenOf } from './admin-token.ts'
 import { foundationOf } from './serve/foundation.ts'
-import { serveGateway } from './serve/gateway.ts'
 import { runService } from './serve/running-service.ts'
 import { serveAll } from './serve/whole-service.ts'
 
-const roles = { all: serveAll, gateway: serveGateway, engine: serveEngine }
+/** The client of the broker is a tenth of all code, and a whole service has none. */
+const roles = {
+  all: () => serveAll,
+  gateway: async () => (await import('./serve/gateway.ts')).serveGateway,
+  engine: async () => (await import('./serve/engine.ts')).serveEngine,
+}
 
 /** `perpscope serve`: the whole service, or the part of it that `--role` names. */
 export async function serve(
@@ -21,7 +24,7 @@ export async function serve(
   // Before anything is opened that would keep the process of a refused start alive.
   adminTokenOf(options)
   const foundation = await foundationOf(options, configuration)
-  const open = roles[options.role]
+  const open = await roles[options.role]()
   const isRunning = await runService((opened) => open(options, foundation, opened), foundation)
   if (isRunning) logUp(options, foundation.log)
 }

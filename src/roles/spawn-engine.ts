@@ -26,7 +26,7 @@ export function spawnEngineThread(
   clock: SteadyClock,
   onLogged: (line: string) => void,
 ): SpawnEngine {
-  const threadFile = new URL('./engine-thread.js', import.meta.url)
+  const threadFile = new URL('../roles/engine-thread.js', import.meta.url)
   const newThread = () => {
     sizeNextThread('engine')
     const worker = new Worker(threadFile, { name: 'engine' })

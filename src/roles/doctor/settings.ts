@@ -3,7 +3,7 @@ import { ConfigError } from '../../config/config-error.ts'
 import type { PaymentSettings } from '../../config/payment.ts'
 import type { ServeOptions } from '../../config/serve.ts'
 import type { DoctorFinding } from '../../domain/desk-reports.ts'
-import { adminTokenOf } from '../admin-client.ts'
+import { adminTokenOf } from '../admin-token.ts'
 import { fail, ok } from './finding.ts'
 
 const CHECK = 'configuration'
