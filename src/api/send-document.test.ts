@@ -5,14 +5,9 @@ import { freeDocument, sendDocument } from './send-document.ts'
 
 test('a document that could not be compressed is compressed for the next caller', async () => {
   const whole = freeDocument('text/plain', 'the same again, '.repeat(1_000))
-  const refusedByZlib = { length: whole.bytes.length } as Buffer
+  const refusedByZlib = { length: whole.length } as Buffer
   let bytes = refusedByZlib
-  const document = {
-    ...whole,
-    get bytes() {
-      return bytes
-    },
-  }
+  const document = { ...whole, bytes: () => bytes }
   const app = Fastify()
   app.get('/', (request, reply) => {
     sendDocument(request, reply, document)
@@ -20,8 +15,8 @@ test('a document that could not be compressed is compressed for the next caller'
   const read = () => app.inject({ url: '/', headers: { 'accept-encoding': 'br' } })
 
   expect((await read()).statusCode).toBe(500)
-  bytes = whole.bytes
+  bytes = whole.bytes()
   const { statusCode, rawPayload } = await read()
   expect(statusCode).toBe(200)
-  expect(brotliDecompressSync(rawPayload)).toEqual(whole.bytes)
+  expect(brotliDecompressSync(rawPayload)).toEqual(whole.bytes())
 })

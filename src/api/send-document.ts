@@ -8,7 +8,8 @@ import { discoveryHeaders } from './response-headers.ts'
 /** A free document that rarely changes. */
 export type FreeDocument = {
   readonly mediaType: string
-  readonly bytes: Buffer
+  readonly length: number
+  bytes(): Buffer
   readonly entityTag: string
   /** Compressed on first use. */
   readonly coded: Map<Coding, Promise<Buffer>>
@@ -17,18 +18,25 @@ export type FreeDocument = {
 const AGE_SECONDS_MAX = 300
 const VARY = 'Origin, Accept-Encoding'
 
-/** @param coded the content, if it was compressed in advance */
+/** What was compressed in advance: the bytes themselves are made for the few callers that take no such coding. */
+export type PackedContent = {
+  bytes(): Buffer
+  readonly coded: Readonly<Partial<Record<Coding, Buffer>>>
+}
+
 export function freeDocument(
   mediaType: string,
-  content: string | Buffer,
-  coded?: Readonly<Partial<Record<Coding, Buffer>>>,
+  content: string | Buffer | PackedContent,
 ): FreeDocument {
-  const bytes = typeof content === 'string' ? Buffer.from(content) : content
+  const isPacked = typeof content === 'object' && 'coded' in content
+  const whole = isPacked ? content.bytes() : content
+  const bytes = typeof whole === 'string' ? Buffer.from(whole) : whole
   const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 22)
-  const known = Object.entries(coded ?? {}) as [Coding, Buffer][]
+  const known = Object.entries(isPacked ? content.coded : {}) as [Coding, Buffer][]
   return {
     mediaType,
-    bytes,
+    length: bytes.length,
+    bytes: isPacked ? content.bytes : () => bytes,
     entityTag: `"${digest}"`,
     coded: new Map(known.map(([coding, body]) => [coding, Promise.resolve(body)])),
   }
@@ -47,8 +55,8 @@ export function sendDocument(
   document: FreeDocument,
   { cacheControl = `public, max-age=${AGE_SECONDS_MAX}`, vary }: Caching = {},
 ): void {
-  const { mediaType, bytes } = document
-  const coding = codingFor(request.raw, bytes.length)
+  const { mediaType, length } = document
+  const coding = codingFor(request.raw, length)
   const entityTag = tagOf(document, coding)
   void reply.headers({
     ...discoveryHeaders,
@@ -61,7 +69,7 @@ export function sendDocument(
     return
   }
   void reply.type(mediaType)
-  if (coding === null) void reply.send(bytes)
+  if (coding === null) void reply.send(document.bytes())
   else
     codedBytes(document, coding).then(
       (body) => reply.header('content-encoding', coding).send(body),
@@ -77,7 +85,7 @@ function tagOf({ entityTag }: FreeDocument, coding: Coding | null): string {
 function codedBytes({ bytes, coded }: FreeDocument, coding: Coding): Promise<Buffer> {
   const kept = coded.get(coding)
   if (kept !== undefined) return kept
-  const made = compressed(bytes, coding, 'once')
+  const made = compressed(bytes(), coding, 'once')
   coded.set(coding, made)
   // The next caller tries again.
   made.catch(() => coded.delete(coding))

@@ -31,7 +31,7 @@ function readPage(): ConsolePage | null {
     const br = readFileSync(new URL(name + COMPRESSED, FOLDER))
     const mediaType = mediaTypes[name.split('.').at(-1) ?? '']
     if (mediaType === undefined) throw new TypeError(`${name} has no known type`)
-    return { name, mediaType, bytes: brotliDecompressSync(br), coded: { br } }
+    return { name, mediaType, bytes: () => brotliDecompressSync(br), coded: { br } }
   }
   return new ConsolePage({
     page: read(PAGE),

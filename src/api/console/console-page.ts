@@ -1,17 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Coding } from '../content-coding.ts'
-import type { FreeDocument } from '../send-document.ts'
+import type { FreeDocument, PackedContent } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
 import { prefersPage } from './prefers-page.ts'
 
 /** A built file. The name of every file but the page contains a hash of its content. */
-export type ConsoleFile = {
-  readonly name: string
-  readonly mediaType: string
-  readonly bytes: Buffer
-  /** The compressed forms that exist; another one is made when it is first asked for. */
-  readonly coded: Readonly<Partial<Record<Coding, Buffer>>>
-}
+export type ConsoleFile = PackedContent & { readonly name: string; readonly mediaType: string }
 
 export type ConsoleFiles = { readonly page: ConsoleFile; readonly others: readonly ConsoleFile[] }
 
@@ -38,8 +31,8 @@ export class ConsolePage {
   readonly #files: readonly (readonly [string, FreeDocument])[]
 
   constructor({ page, others }: ConsoleFiles) {
-    this.#page = documentOf(page)
-    this.#files = others.map((file) => [file.name, documentOf(file)])
+    this.#page = freeDocument(page.mediaType, page)
+    this.#files = others.map((file) => [file.name, freeDocument(file.mediaType, file)])
   }
 
   /** Adds the routes of the files, which the sign-in page of the admin port needs too. */
@@ -61,7 +54,7 @@ export class ConsolePage {
   /** The body and the headers of a refusal or a quote that a browser has opened. */
   inPlaceOfRefusal(reply: FastifyReply): Buffer {
     void reply.type(this.#page.mediaType).headers(pageHeaders)
-    return this.#page.bytes
+    return this.#page.bytes()
   }
 }
 
@@ -70,7 +63,3 @@ const pageHeaders = {
   'referrer-policy': 'same-origin',
   'cross-origin-opener-policy': 'same-origin',
 } as const
-
-function documentOf({ mediaType, bytes, coded }: ConsoleFile): FreeDocument {
-  return freeDocument(mediaType, bytes, coded)
-}

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
-import type { FreeDocument } from '../send-document.ts'
+import type { FreeDocument, PackedContent } from '../send-document.ts'
 import { freeDocument, sendDocument } from '../send-document.ts'
 import { SERVICE_NAME } from './service-facts.ts'
 
@@ -9,13 +9,15 @@ export type DocsPageOptions = {
   /** The OpenAPI document; JSON is valid YAML. */
   readonly openApi: () => FreeDocument
   /** The viewer's script; without it the page has links only. */
-  readonly docsViewer?: Buffer | undefined
+  readonly docsViewer?: PackedContent | undefined
 }
+
+const NO_VIEWER: PackedContent = { bytes: () => Buffer.of(), coded: {} }
 
 /** `/docs`: the OpenAPI document as a page that loads nothing from other hosts. The viewer needs inline styles. */
 export function docsPage(
   app: FastifyInstance,
-  { publicUrl, openApi, docsViewer = Buffer.of() }: DocsPageOptions,
+  { publicUrl, openApi, docsViewer = NO_VIEWER }: DocsPageOptions,
 ): void {
   const policy = [
     "default-src 'none'",
@@ -31,7 +33,7 @@ export function docsPage(
   ].join('; ')
   const script = freeDocument('text/javascript; charset=utf-8', docsViewer)
   // The name contains a hash, so that a page never loads the script of another version.
-  const scriptPath = `/docs/viewer-${createHash('sha256').update(script.bytes).digest('hex').slice(0, 12)}.js`
+  const scriptPath = `/docs/viewer-${createHash('sha256').update(script.bytes()).digest('hex').slice(0, 12)}.js`
   const page = freeDocument('text/html; charset=utf-8', pageText(scriptPath))
   app.get('/docs', (request, reply) => {
     void reply.header('content-security-policy', policy)

@@ -1,5 +1,6 @@
 import type { AnalysisContract, DocumentContract } from '../../domain/contract.ts'
 import type { PaymentMethod } from '../../payment/payment.ts'
+import type { PackedContent } from '../send-document.ts'
 
 /** Version of the API: rises with additions, which are backward compatible. */
 export const API_VERSION = '1.1.0'
@@ -36,7 +37,7 @@ export type ServiceFacts = {
   /** Address that signs offers and receipts, if they are signed. */
   readonly receiptSigner?: string | undefined
   /** Script of the page at /docs. */
-  readonly docsViewer?: Buffer | undefined
+  readonly docsViewer?: PackedContent | undefined
   readonly contactEmail?: string | undefined
   /** Whether `/proof` exists. */
   readonly hasProofs?: boolean

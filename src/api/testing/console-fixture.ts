@@ -13,5 +13,10 @@ export function consolePage(): ConsolePage {
 function file(name: string, mediaType: string, text: string): ConsoleFile {
   // Long enough to be sent compressed.
   const bytes = Buffer.from(text.padEnd(2_000))
-  return { name, mediaType, bytes, coded: { br: Buffer.from('br'), gzip: Buffer.from('gzip') } }
+  return {
+    name,
+    mediaType,
+    bytes: () => bytes,
+    coded: { br: Buffer.from('br'), gzip: Buffer.from('gzip') },
+  }
 }

@@ -25,7 +25,7 @@ function reportOf(at: (second: number) => Pick<Heartbeat, 'feeds' | 'sources'>) 
     })
     clock.advance(1_000)
   }
-  return JSON.parse(status.document.bytes.toString()) as StatusReport
+  return JSON.parse(status.document.bytes().toString()) as StatusReport
 }
 
 test.each<[FeedHealth['state'], string[]]>([
