@@ -19,7 +19,19 @@ export const shipped = {
       (name) => `@opentelemetry/${name}`,
     ),
   ],
-  alias: { 'rate-limiter-flexible': join(import.meta.dirname, 'rate-limiters.cjs') },
+  // Each thread holds the source of what it loads, and what loading it has made.
+  alias: {
+    'rate-limiter-flexible': join(import.meta.dirname, 'rate-limiters.cjs'),
+    undici: join(import.meta.dirname, 'undici-request.cjs'),
+    '@modelcontextprotocol/server/_shims': join(import.meta.dirname, 'mcp-shims.mjs'),
+    // Modules of ECMAScript, of which the unused parts are left out; Node is offered CommonJS.
+    rxjs: join(import.meta.dirname, 'node_modules/rxjs/dist/esm/index.js'),
+    // The packages of MCP bring the same version twice.
+    'zod/v4': join(
+      import.meta.dirname,
+      'node_modules/@modelcontextprotocol/core/node_modules/zod/v4/index.js',
+    ),
+  },
   // `ws` does without its native parts. Where they are installed they abort the process if the engine's thread ends while
   // it loads them.
   define: {

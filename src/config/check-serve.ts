@@ -1,4 +1,4 @@
-import type { Address } from '@solana/kit'
+import type { Address } from '@solana/addresses'
 import { CONTRACT_GAS_MAX } from '../payment/evm/gas-limits.ts'
 import type { OwnKey } from '../payment/evm/payee.ts'
 import { payeeFaults } from '../payment/evm/payee.ts'

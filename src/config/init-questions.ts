@@ -1,4 +1,4 @@
-import type { Address } from '@solana/kit'
+import type { Address } from '@solana/addresses'
 import { InvalidArgumentError } from 'commander'
 import { payeeFaults } from '../payment/evm/payee.ts'
 import { solanaPayeeFaults } from '../payment/solana/payee.ts'

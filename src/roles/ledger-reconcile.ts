@@ -1,4 +1,4 @@
-import { address } from '@solana/kit'
+import { address } from '@solana/addresses'
 import Table from 'cli-table3'
 import { ConfigError } from '../config/config-error.ts'
 import type { LedgerOptions } from '../config/ledger.ts'

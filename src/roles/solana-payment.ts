@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { address, isAddress } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { address, isAddress } from '@solana/addresses'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { Counter } from 'prom-client'

@@ -1,7 +1,8 @@
 import { getAddress } from 'viem'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { describe, expect, test } from 'vitest'
-import { checksummed, knownAddresses, payeeFaults } from './payee.ts'
+import { checksummed } from './checksummed.ts'
+import { knownAddresses, payeeFaults } from './payee.ts'
 
 /** Of the examples in EIP-55. */
 const WALLET = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'

@@ -1,5 +1,5 @@
 import type { Address, Hex } from 'viem'
-import { getAddress, isAddressEqual } from 'viem'
+import { isAddressEqual } from 'viem'
 import { privateKeyToAddress } from 'viem/accounts'
 import { base, baseSepolia } from './networks.ts'
 import { MULTICALL3_ADDRESS } from './transfer.ts'
@@ -30,14 +30,6 @@ export const knownAddresses: readonly (readonly [Address, string])[] = [
   [MULTICALL3_ADDRESS, 'the contract Multicall3'],
   ['0x000000000022D473030F116dDEE9F6B43aC78BA3', 'the contract Permit2'],
 ]
-
-/** EIP-55 spelling of an address. Addresses in one case have no checksum. */
-export function checksummed(text: string): { readonly spelled: Address; readonly fits: boolean } {
-  const spelled = getAddress(text.toLowerCase())
-  const digits = text.slice(2)
-  const hasChecksum = digits !== digits.toLowerCase() && digits !== digits.toUpperCase()
-  return { spelled, fits: !hasChecksum || spelled === text }
-}
 
 /** Why money paid to this address would be lost or unsafe; each entry names its remedy. */
 export function payeeFaults(payTo: Address, ownKeys: readonly OwnKey[]): readonly string[] {

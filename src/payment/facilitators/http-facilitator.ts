@@ -1,4 +1,4 @@
-import { isSignature } from '@solana/kit'
+import { isSignature } from '@solana/keys'
 import type { SupportedResponse } from '@x402/core/types'
 import type { Clock } from '../../domain/clock.ts'
 import { isRecord } from '../../domain/json.ts'

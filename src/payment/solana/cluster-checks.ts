@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { getAddressDecoder } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { getAddressDecoder } from '@solana/addresses'
 import { OperatingError } from '../../domain/errors.ts'
 import type { SolanaNetwork } from './networks.ts'
 import { USDC_DECIMALS } from './networks.ts'

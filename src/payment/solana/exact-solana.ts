@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Address } from '@solana/kit'
-import { address } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { address } from '@solana/addresses'
 import type { Clock } from '../../domain/clock.ts'
 import type { FailedSettlements } from '../failed-settlements.ts'
 import { requireText } from '../payload.ts'

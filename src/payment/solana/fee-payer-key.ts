@@ -1,5 +1,6 @@
-import type { Address } from '@solana/kit'
-import { getAddressDecoder, getBase58Encoder } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { getAddressDecoder } from '@solana/addresses'
+import { getBase58Encoder } from '@solana/codecs-strings'
 import type { Ed25519Key } from './ed25519.ts'
 import { ed25519Key } from './ed25519.ts'
 

@@ -1,4 +1,4 @@
-import { getBase58Decoder } from '@solana/kit'
+import { getBase58Decoder } from '@solana/codecs-strings'
 import type { Clock } from '../../domain/clock.ts'
 import type { FailedSettlements } from '../failed-settlements.ts'
 import { AT_ONCE } from '../failed-settlements.ts'

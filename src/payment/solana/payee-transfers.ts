@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Address } from '@solana/kit'
-import { isSignature } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { isSignature } from '@solana/keys'
 import type {
   PayeeChain,
   PayeeTransfer,

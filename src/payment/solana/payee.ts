@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { isOffCurveAddress } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { isOffCurveAddress } from '@solana/addresses'
 import { solanaDevnet, solanaMainnet } from './networks.ts'
 import { TOKEN_2022_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 

@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { address } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { address } from '@solana/addresses'
 
 export const TOKEN_PROGRAM_ADDRESS = address('TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA')
 export const TOKEN_2022_PROGRAM = address('TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb')

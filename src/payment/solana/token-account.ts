@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { getAddressEncoder, getProgramDerivedAddress } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { getAddressEncoder, getProgramDerivedAddress } from '@solana/addresses'
 import { ASSOCIATED_TOKEN_PROGRAM, TOKEN_PROGRAM_ADDRESS } from './programs.ts'
 
 const keys = getAddressEncoder()

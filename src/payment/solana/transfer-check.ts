@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { getAddressEncoder } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { getAddressEncoder } from '@solana/addresses'
 import type { Rejection } from '../rejection.ts'
 import { rejection } from '../rejection.ts'
 import { isSignedBy } from './ed25519.ts'

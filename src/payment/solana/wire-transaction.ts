@@ -1,5 +1,5 @@
-import type { Address } from '@solana/kit'
-import { getAddressDecoder } from '@solana/kit'
+import type { Address } from '@solana/addresses'
+import { getAddressDecoder } from '@solana/addresses'
 import { MalformedPayment } from '../payload.ts'
 
 /** An instruction; an account is null if it is in a lookup table. */

@@ -1,6 +1,6 @@
 import type { Observable } from 'rxjs'
 import type { Address, Hex } from 'viem'
-import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem'
+import { decodeFunctionResult, encodeFunctionData, parseAbi } from 'viem/utils'
 import type { Assessed, NodeAnswer, RpcNodes } from '../json-rpc/rpc-nodes.ts'
 import type { ViewCall } from './contract-calls.ts'
 import { contractCall } from './contract-calls.ts'

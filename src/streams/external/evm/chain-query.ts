@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { parseAbi } from 'viem'
+import { parseAbi } from 'viem/utils'
 import type { Add, BlockQuery, Read } from './block-query.ts'
 import { blockQuery, MULTICALL3_CONTRACT } from './block-query.ts'
 import type { ChainlinkFeed } from './chainlink-feeds.ts'

@@ -6,7 +6,7 @@ import type {
   ContractFunctionReturnType,
   Hex,
 } from 'viem'
-import { decodeFunctionResult, encodeFunctionData } from 'viem'
+import { decodeFunctionResult, encodeFunctionData } from 'viem/utils'
 
 /** One call of a contract, and the decoder of its return value. */
 export type ViewCall<Value> = {

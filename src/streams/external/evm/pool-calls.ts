@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { parseAbi } from 'viem'
+import { parseAbi } from 'viem/utils'
 import type { ViewCall } from './contract-calls.ts'
 import { contractCall, mapped } from './contract-calls.ts'
 import type { PoolFactory, TokenPair } from './evm-chains.ts'

@@ -1,5 +1,5 @@
 import type { Address } from 'viem'
-import { parseAbi } from 'viem'
+import { parseAbi } from 'viem/utils'
 import type { BlockQuery } from './block-query.ts'
 import { blockQuery } from './block-query.ts'
 import { contractCall } from './contract-calls.ts'

@@ -1,4 +1,4 @@
-import { getAddressDecoder } from '@solana/kit'
+import { getAddressDecoder } from '@solana/addresses'
 import type { SolanaAccount } from './account.ts'
 
 const TOKEN_PROGRAM = 'TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA'

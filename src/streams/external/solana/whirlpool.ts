@@ -1,4 +1,4 @@
-import { getAddressDecoder } from '@solana/kit'
+import { getAddressDecoder } from '@solana/addresses'
 import type { SolanaAccount } from './account.ts'
 import { WHIRLPOOL_PROGRAM } from './whirlpool-pairs.ts'
 
