@@ -4,6 +4,7 @@ import { PUBLISH_PERIOD_MS, PUBLISH_PHASES } from '../src/compute/processor.ts'
 import type { Document } from '../src/domain/document.ts'
 import { documentKey, subjectOf, WHOLE_MARKET } from '../src/domain/document.ts'
 import { PackedDocument, packDocument } from '../src/domain/packed-document.ts'
+import { ownDocuments } from '../src/domain/placed-document.ts'
 import type { Broker, FrameParts } from '../src/link/broker/broker.ts'
 import { Leadership } from '../src/link/broker/leadership.ts'
 import { Publisher } from '../src/link/broker/publisher.ts'
@@ -197,7 +198,7 @@ class BenchEngine {
     await wait(SETTLE_MS)
     await until('nothing is in flight', async () => this.#inFlight === 0)
     const documents = [...(this.#renderings[0]?.keys() ?? [])].flatMap((subject) =>
-      this.#replica.documentsOf(subject),
+      ownDocuments(this.#replica.documentsOf(subject)),
     )
     return new Map(documents.map((one) => [one.key, digestOf(one)]))
   }

@@ -1,3 +1,4 @@
+import { ownDocuments } from '../src/domain/placed-document.ts'
 import { Mirror } from '../src/link/broker/mirror.ts'
 import { RedisBroker } from '../src/link/broker/redis-broker.ts'
 import { EngineReplica } from '../src/link/engine-replica.ts'
@@ -72,7 +73,9 @@ function follow(brokerUrl: string): void {
   })
 
   function digests(): MirrorDigests {
-    const documents = [...replica.subjects].flatMap((subject) => replica.documentsOf(subject))
+    const documents = [...replica.subjects].flatMap((subject) =>
+      ownDocuments(replica.documentsOf(subject)),
+    )
     return Object.fromEntries(documents.map((one) => [one.key, digestOf(one)]))
   }
 

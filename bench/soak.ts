@@ -13,6 +13,7 @@ import pino from 'pino'
 import { asyncScheduler, tap } from 'rxjs'
 import type { Document } from '../src/domain/document.ts'
 import { viewsOf } from '../src/domain/document.ts'
+import { ownDocuments } from '../src/domain/placed-document.ts'
 import { Engine } from '../src/engine/engine.ts'
 import type { EngineMessage } from '../src/link/message.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
@@ -349,7 +350,7 @@ async function runEngine(wsUrl: string, infoUrl: string): Promise<void> {
       tradedFrames = 0
     }
     published += message.documents.length
-    for (const document of message.documents) {
+    for (const document of ownDocuments(message.documents)) {
       documents.set(document.key, document)
       const sinceMs = awaitedSinceMs.get(document.key)
       awaitedSinceMs.delete(document.key)

@@ -2,8 +2,8 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import { viewsOf, WHOLE_MARKET } from '../src/domain/document.ts'
 import { packDocument } from '../src/domain/packed-document.ts'
+import { ownDocuments } from '../src/domain/placed-document.ts'
 import { joined } from '../src/link/broker/broker.ts'
-import { ByteWriter } from '../src/link/broker/byte-writer.ts'
 import { carriedFrom } from '../src/link/broker/carried-document.ts'
 import { decodeFrame, FrameEncoder } from '../src/link/broker/frame.ts'
 import { FrameReceiver } from '../src/link/broker/frame-receiver.ts'
@@ -15,12 +15,11 @@ import { standingMarket } from './support/discovery-gateway.ts'
 const { engine } = standingMarket()
 const subjects = [...engine.coins(), WHOLE_MARKET]
 const encoder = new FrameEncoder()
-const scratch = new ByteWriter()
 
 function frameOf(subject: string): Uint8Array {
-  const documents = engine
-    .documentsOf(subject)
-    .map((document) => carriedFrom(packDocument(document), undefined, scratch))
+  const documents = ownDocuments(engine.documentsOf(subject)).map((document) =>
+    carriedFrom(packDocument(document), undefined),
+  )
   const total = documents.length + documents.filter(({ end }) => end !== undefined).length
   return joined(
     encoder.encode({
@@ -33,14 +32,14 @@ function frameOf(subject: string): Uint8Array {
 
 describe('frames of real documents', () => {
   test.each(subjects)('carry %s unchanged', (subject) => {
-    const documents = engine.documentsOf(subject)
+    const documents = ownDocuments(engine.documentsOf(subject))
     expect(documents.length).toBeGreaterThan(subject === WHOLE_MARKET ? 0 : 5)
     const replica = new EngineReplica({ analysis: 'pulse', view: '1h,4h' })
     const receiver = new FrameReceiver(replica, Date.now, () => performance.now())
     const frame = frameOf(subject)
     expect(receiver.receive(frame, 'channel')).toBe('applied')
     frame.fill(0)
-    const received = replica.documentsOf(subject)
+    const received = ownDocuments(replica.documentsOf(subject))
     expect(received.map(membersOf)).toEqual(documents.map(membersOf))
     expect(received.map(viewsOf)).toEqual(documents.map(viewsOf))
   })

@@ -22,7 +22,7 @@ export type Freshness = {
 
 /** Grades by `docs/numbers/meta.md`. While the clock is off the best grade is C, as every instant is wrong. */
 export function freshness(
-  document: Document,
+  document: Pick<Document, 'renderedAtMs'>,
   answer: AnswerInputs,
   nowMs: number,
   isClockOff = false,
@@ -55,7 +55,11 @@ export function freshness(
  * Without a load-bearing input the age counts from the rendering. Infinity for an unknown age: an input of unknown
  * age, or one confirmed in the future, after which the clock was set back.
  */
-export function loadBearingAgeMs(document: Document, answer: AnswerInputs, nowMs: number): number {
+export function loadBearingAgeMs(
+  document: Pick<Document, 'renderedAtMs'>,
+  answer: AnswerInputs,
+  nowMs: number,
+): number {
   let oldestMs = Number.POSITIVE_INFINITY
   let newestMs = Number.NEGATIVE_INFINITY
   for (const { confirmedAtMs, isLoadBearing } of answer.inputs) {

@@ -11,7 +11,7 @@ export type Document = {
   readonly renderedAtMs: number
   /** Next scheduled rendering, for a document with its own schedule; see {@link nextUpdateMs}. */
   readonly nextUpdateMs?: number | undefined
-  /** UTF-8 JSON of all parts, concatenated; {@link sharedBytes}, immutable. */
+  /** UTF-8 JSON of all parts, concatenated; immutable. */
   readonly bytes: Uint8Array
   /**
    * The last of the bytes, if they outlive the document: its versions share them. Offsets count through both. Read
@@ -189,11 +189,6 @@ export function nextUpdateMs(inputs: readonly Input[], renderedAtMs: number): nu
   return dueMs.length === 0 ? renderedAtMs : Math.min(...dueMs)
 }
 
-/** Shared memory, so that messages between threads do not copy the documents (15 MB). */
-export function sharedBytes(length: number): Uint8Array<SharedArrayBuffer> {
-  return new Uint8Array(new SharedArrayBuffer(length))
-}
-
 /** Subject of documents about the whole market; no coin has this name. */
 export const WHOLE_MARKET = '*'
 
@@ -212,7 +207,10 @@ export function hasAnswer({ views, numbered }: Document): boolean {
 }
 
 /** One view of a document; always the same object for the same document. */
-export function viewOf({ views, numbered }: Document, key: string): View | undefined {
+export function viewOf(
+  { views, numbered }: Pick<Document, 'views' | 'numbered'>,
+  key: string,
+): View | undefined {
   return views[key] ?? (numbered && numberedView(numbered, key))
 }
 

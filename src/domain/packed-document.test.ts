@@ -10,13 +10,9 @@ describe('a packed document', () => {
     expect(membersOf(packDocument(ranged()))).toEqual(ranged())
   })
 
-  test('has them in another thread, where the bytes are the same memory', () => {
-    const bytes = new Uint8Array(new SharedArrayBuffer(9))
-    const packed = packDocument({ ...ranged(), bytes })
-    const cloned = new PackedDocument(structuredClone(packed))
-    bytes[0] = 7
-    expect(cloned.head[0]).toBe(7)
-    expect(membersOf(cloned)).toEqual({ ...ranged(), bytes })
+  test('has them in another thread', () => {
+    const cloned = new PackedDocument(structuredClone(packDocument(ranged())))
+    expect(membersOf(cloned)).toEqual(ranged())
   })
 
   test('has its bytes and its tail as one', () => {

@@ -8,34 +8,41 @@ type Packed = {
   readonly key: DocumentKey
   readonly version: number
   readonly renderedAtMs: number
-  /** The bytes before {@link Document.tail}; {@link sharedBytes}. */
-  readonly head: Uint8Array
+  /** Facts, as `packFacts` writes them, then the bytes before {@link Document.tail}. */
+  readonly content: Uint8Array
+  readonly factsLength: number
   readonly end: Uint8Array | undefined
-  /** As `packFacts` writes them. */
-  readonly facts: Uint8Array
 }
 
 /**
- * A document whose parts and views are JSON in shared memory until they are read. As objects they take 5 kB in each
+ * A document whose parts and views are JSON until they are read. As objects they take 5 kB in each
  * thread, and cloning them costs more than writing them as JSON; most documents are replaced before a buyer reads them.
  */
 export class PackedDocument implements Document, Packed {
   readonly key: DocumentKey
   readonly version: number
   readonly renderedAtMs: number
-  readonly head: Uint8Array
+  readonly content: Uint8Array
+  readonly factsLength: number
   // Not named as in `Document`, whose readers would add it to `bytes`.
   readonly end: Uint8Array | undefined
-  readonly facts: Uint8Array
   #read: Facts | null = null
 
-  constructor({ key, version, renderedAtMs, head, end, facts }: Packed) {
+  constructor({ key, version, renderedAtMs, content, factsLength, end }: Packed) {
     this.key = key
     this.version = version
     this.renderedAtMs = renderedAtMs
-    this.head = head
+    this.content = content
+    this.factsLength = factsLength
     this.end = end
-    this.facts = facts
+  }
+
+  get facts(): Uint8Array {
+    return this.content.subarray(0, this.factsLength)
+  }
+
+  get head(): Uint8Array {
+    return this.content.subarray(this.factsLength)
   }
 
   get bytes(): Uint8Array {
@@ -80,5 +87,10 @@ export function packDocument(document: Document): PackedDocument {
   if (document instanceof PackedDocument) return document
   const { key, version, renderedAtMs, bytes, tail } = document
   const facts = packFacts(document)
-  return new PackedDocument({ key, version, renderedAtMs, head: bytes, end: tail, facts })
+  const content = new Uint8Array(facts.length + bytes.length)
+  content.set(facts)
+  content.set(bytes, facts.length)
+  return new PackedDocument({
+    ...{ key, version, renderedAtMs, content, factsLength: facts.length, end: tail },
+  })
 }

@@ -9,7 +9,6 @@ import type {
   Slot,
   View,
 } from './document.ts'
-import { sharedBytes } from './document.ts'
 
 /** All members of a document except its identity and its bytes. */
 export type Facts = Pick<Document, 'nextUpdateMs' | 'parts' | 'views' | 'numbered'>
@@ -42,6 +41,7 @@ type PackedAnswer = readonly [Numbers, PackedInputs, components: readonly Packed
 type PackedNumbered = Omit<NumberedViews, 'inputs' | 'outcomeOf'> &
   Readonly<Record<'inputs' | 'outcomeOf', Numbers>>
 
+const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 const LINE_END = 0x0a
 
@@ -65,10 +65,7 @@ export function packFacts({ parts, views, numbered, nextUpdateMs }: Facts): Uint
     },
     nextUpdateMs,
   ]
-  const text = `${JSON.stringify(answered)}\n${JSON.stringify(line)}`
-  const bytes = sharedBytes(Buffer.byteLength(text))
-  new TextEncoder().encodeInto(text, bytes)
-  return bytes
+  return encoder.encode(`${JSON.stringify(answered)}\n${JSON.stringify(line)}`)
 }
 
 /**

@@ -5,9 +5,11 @@ import Database, { SqliteError } from 'better-sqlite3'
 import { pino } from 'pino'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
+import { BlockChains } from '../domain/block-chains.ts'
 import type { Document, DocumentKey } from '../domain/document.ts'
 import type { PackedDocument } from '../domain/packed-document.ts'
 import { packDocument } from '../domain/packed-document.ts'
+import { DocumentMemory, newDocumentMemory, PlacedDocument } from '../domain/placed-document.ts'
 import { DocumentStore } from '../store/document-store.ts'
 import { DocumentKeeper } from './document-keeper.ts'
 
@@ -94,6 +96,27 @@ describe('documents for the next engine', () => {
     expect(keysOf(after.kept(['BTC', 'ETH', 'SOL']))).toEqual(['pulse/SOL'])
     after.stop()
     expect(logged).toHaveLength(1)
+  })
+
+  test('are those in the memory of the engine, unless it belongs to others by now', () => {
+    const memory = newDocumentMemory()
+    const engine = new DocumentMemory(memory)
+    const gateway = new BlockChains(memory)
+    const living = keeper()
+    const place = (...keys: readonly DocumentKey[]) => {
+      const placed = engine.place(keys.map((key) => document(key)))
+      living.add(placed)
+      for (const one of placed) if (one instanceof PlacedDocument) gateway.release(one.first)
+    }
+    place('pulse/BTC', 'pulse/GONE')
+    engine.retain(new Set(['BTC', 'ETH']))
+    place('pulse/ETH')
+    place('pulse/ETH')
+    living.stop()
+    const after = keeper()
+    expect(keysOf(after.kept(['BTC', 'ETH', 'GONE']))).toEqual(['pulse/BTC', 'pulse/ETH'])
+    after.stop()
+    expect(logged).toEqual([])
   })
 
   test('do not include those of coins that were delisted, after the next save', () => {

@@ -5,6 +5,7 @@ import { documentContracts } from '../compute/analyses/registry.ts'
 import type { Clock } from '../domain/clock.ts'
 import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { PackedDocument } from '../domain/packed-document.ts'
+import type { PlacedDocument } from '../domain/placed-document.ts'
 import { DocumentStore } from '../store/document-store.ts'
 import { isDamage, setSqliteFileAside } from '../store/sqlite-file.ts'
 import type { WalCheckpointer } from '../store/wal-checkpoint.ts'
@@ -82,7 +83,7 @@ export class DocumentKeeper {
     }
   }
 
-  add(documents: readonly PackedDocument[]): void {
+  add(documents: readonly (PackedDocument | PlacedDocument)[]): void {
     this.#store?.add(documents)
   }
 

@@ -12,7 +12,9 @@ import type { SourceId } from '../domain/external.ts'
 import { assetOf, isExternal, sourceOf } from '../domain/external.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { tradableOf } from '../domain/listing.ts'
+import type { PackedDocument } from '../domain/packed-document.ts'
 import { packDocument } from '../domain/packed-document.ts'
+import type { DocumentMemory, PlacedDocument } from '../domain/placed-document.ts'
 import type { EngineMessage, FeedHealth, Heartbeat } from '../link/message.ts'
 import { CheckpointStore } from '../store/checkpoint-store.ts'
 import { HistoryStore } from '../store/history-store.ts'
@@ -70,6 +72,8 @@ export type EnginePlatform = {
   readonly renderer: MarketRenderer
   /** Receives every input on which the documents depend. */
   readonly recorder?: Recorder | undefined
+  /** Shared with the gateway of another thread; without it, messages carry the bytes of documents. */
+  readonly memory?: DocumentMemory
   readonly log: Logger
 }
 
@@ -194,7 +198,7 @@ export class Engine {
     for (const documents of grouped(this.#keeper.kept(tradableOf(listings)))) {
       // A document that cannot be cloned must not end every start of the engine.
       try {
-        this.#send({ kind: 'documents', documents })
+        this.#send({ kind: 'documents', documents: this.#placed(documents) })
       } catch (err) {
         const keys = documents.map(({ key }) => key)
         this.#platform.log.error({ err, keys }, 'documents of the previous run cannot be sent')
@@ -211,9 +215,15 @@ export class Engine {
   }
 
   #deliver(documents: readonly Document[]): void {
+    if (documents.length === 0) return
+    const placed = this.#placed(documents)
+    this.#send({ kind: 'documents', documents: placed })
+    this.#keeper.add(placed)
+  }
+
+  #placed(documents: readonly Document[]): readonly (PackedDocument | PlacedDocument)[] {
     const packed = documents.map(packDocument)
-    if (packed.length > 0) this.#send({ kind: 'documents', documents: packed })
-    this.#keeper.add(packed)
+    return this.#platform.memory?.place(packed) ?? packed
   }
 
   #subscribe(): void {
@@ -309,6 +319,7 @@ export class Engine {
       case 'universe':
         this.#send({ kind: 'universe', listings: event.listings })
         this.#keeper.list(tradableOf(event.listings))
+        this.#platform.memory?.retain(new Set(tradableOf(event.listings)))
         break
       case 'feed-status': {
         const { state, reason } = event

@@ -1,7 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import type { Document, NoAnswer } from '../domain/document.ts'
+import { BlockChains } from '../domain/block-chains.ts'
+import type { Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
+import { tradableOf } from '../domain/listing.ts'
+import { packDocument } from '../domain/packed-document.ts'
+import { DocumentMemory, newDocumentMemory, PlacedDocument } from '../domain/placed-document.ts'
 import { EngineReplica } from './engine-replica.ts'
+import type { EngineMessage } from './message.ts'
 
 const NOW_MS = 1_000_000
 const cold: NoAnswer = { kind: 'insufficient-candles', timeframe: '1h', have: 1, need: 200 }
@@ -55,6 +60,54 @@ describe('engine replica', () => {
     expect(failed.isStarting, 'it ended before its first message').toBe(false)
   })
 
+  test('gives every reader bytes that a later document cannot change', () => {
+    const { replica, publish } = rig()
+    publish(document('pulse/BTC', 1))
+    const read = replica.document('pulse/BTC')
+    expect(replica.document('pulse/BTC'), 'always the same object').toBe(read)
+    for (let version = 2; version < 50; version += 1) publish(document('pulse/BTC', version))
+    expect(read).toEqual(packDocument(document('pulse/BTC', 1)))
+    expect(replica.document('pulse/BTC')?.version).toBe(49)
+  })
+
+  test('gives the engine the memory of documents that it has no longer', () => {
+    const { replica, publish, memory } = rig()
+    const large = (key: DocumentKey, version: number) => ({
+      ...document(key, version),
+      bytes: new Uint8Array(100_000),
+    })
+    const listings = [listing('BTC', false)]
+    for (let version = 1; version <= 40; version += 3) {
+      publish(large('pulse/BTC', version + 1), large('pulse/BTC', version))
+      publish(large('pulse/GONE', version))
+      publish({ kind: 'universe', listings })
+      publish(large('spread/BTC', version))
+      replica.document('spread/BTC')
+      publish(large('screener/*', version))
+      replica.apply({ kind: 'subject', subject: '*', documents: [] }, NOW_MS)
+    }
+    expect(memory.byteLength).toBe(2 ** 20)
+  })
+
+  test('has nothing in the memory of an engine that has ended', () => {
+    const { replica, publish, memory } = rig()
+    publish(document('pulse/BTC', 1), document('spread/BTC', 2))
+    replica.disconnected()
+    new Uint8Array(memory).fill(0xff)
+    expect(replica.coins()).toEqual(['BTC'])
+    expect(replica.document('pulse/BTC')).toEqual(packDocument(document('pulse/BTC', 1)))
+    expect(replica.document('spread/BTC')).toEqual(packDocument(document('spread/BTC', 2)))
+  })
+
+  test('reads the views of a document without keeping it', () => {
+    const { replica, publish } = rig()
+    publish(document('pulse/BTC', 1))
+    const { renderedAtMs, views } = document('pulse/BTC', 1)
+    expect(replica.viewsOf('pulse/BTC')).toMatchObject({ renderedAtMs, views })
+    expect(replica.documentsOf('BTC')[0]).toBeInstanceOf(PlacedDocument)
+    expect(replica.viewsOf('pulse/ETH')).toBeUndefined()
+  })
+
   test('keeps its documents while the engine is gone', () => {
     const replica = replicaWith(document('pulse/BTC'))
     replica.disconnected()
@@ -83,4 +136,30 @@ function document(key: Document['key'], version = 1, answers = true): Document {
 
 function listing(coin: string, isDelisted: boolean): Listing {
   return { coin, sizeDecimals: 2, maxLeverage: 3, marginTiers: [], isDelisted }
+}
+
+/** A replica that receives what an engine of another thread sends. */
+function rig() {
+  const memory = newDocumentMemory()
+  const engine = new DocumentMemory(memory)
+  const gateway = new BlockChains(memory)
+  const replica = replicaWith()
+  const publish = (...sent: readonly (Document | EngineMessage)[]) => {
+    for (const one of sent) {
+      if ('kind' in one) {
+        replica.apply(one, NOW_MS)
+        if (one.kind === 'universe') engine.retain(new Set(tradableOf(one.listings)))
+        continue
+      }
+      const documents = engine
+        .place([packDocument(one)])
+        .map((placed) =>
+          placed instanceof PlacedDocument
+            ? new PlacedDocument(structuredClone(placed), gateway)
+            : placed,
+        )
+      replica.apply({ kind: 'documents', documents }, NOW_MS)
+    }
+  }
+  return { memory, replica, publish }
 }

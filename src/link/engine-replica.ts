@@ -4,6 +4,8 @@ import { documentKey, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import { TickerIndex, tradableOf } from '../domain/listing.ts'
 import { hasAnswerIn } from '../domain/packed-document.ts'
+import type { SentDocument } from '../domain/placed-document.ts'
+import { PlacedDocument } from '../domain/placed-document.ts'
 import type {
   EngineMessage,
   EngineOrigin,
@@ -48,7 +50,7 @@ export interface EngineReader {
 
 /** The gateway's copy of the engine's documents, updated by its messages. */
 export class EngineReplica implements EngineReader {
-  readonly #subjects = new Map<string, Map<DocumentKey, Document>>()
+  readonly #subjects = new Map<string, Map<DocumentKey, SentDocument>>()
   readonly #ready = new Set<string>()
   readonly #readiness: Readiness
   #sortedReady: readonly string[] | null = []
@@ -72,15 +74,17 @@ export class EngineReplica implements EngineReader {
     this.#readiness = readiness
   }
 
-  /** Documents stay: their ages grow, and the next engine replaces them. */
+  /** Documents stay: their ages grow, and the next engine replaces them. They would keep the memory of the ended one. */
   disconnected(): void {
+    for (const documents of this.#subjects.values())
+      for (const held of documents.values()) if (held instanceof PlacedDocument) this.#own(held)
     this.#isConnected = false
     this.#isStarting = false
   }
 
   /** Deletes all documents. */
   forget(): void {
-    this.#subjects.clear()
+    for (const subject of this.#subjects.keys()) this.#delete(subject)
     this.#ready.clear()
     this.#sortedReady = null
   }
@@ -144,11 +148,20 @@ export class EngineReplica implements EngineReader {
   }
 
   document(key: DocumentKey): Document | undefined {
-    return this.#subjects.get(subjectOf(key))?.get(key)
+    const held = this.#subjects.get(subjectOf(key))?.get(key)
+    return held instanceof PlacedDocument ? this.#own(held) : held
   }
 
-  /** All documents of one coin or of the whole market. */
-  documentsOf(subject: string): readonly Document[] {
+  /** The views of a document that is not kept for other readers. */
+  viewsOf(key: DocumentKey): DocumentViews | undefined {
+    const held = this.#subjects.get(subjectOf(key))?.get(key)
+    if (!(held instanceof PlacedDocument)) return held
+    const facts = held.facts()
+    return facts && { ...facts, renderedAtMs: held.renderedAtMs }
+  }
+
+  /** All documents of one coin or of the whole market; read them by {@link ownDocuments} at once. */
+  documentsOf(subject: string): readonly SentDocument[] {
     return [...(this.#subjects.get(subject)?.values() ?? [])]
   }
 
@@ -190,25 +203,43 @@ export class EngineReplica implements EngineReader {
   }
 
   /** An older version never replaces a newer one. */
-  #store(document: Document): void {
+  #store(document: SentDocument): void {
     const subject = subjectOf(document.key)
-    const documents = this.#subjects.get(subject) ?? new Map<DocumentKey, Document>()
+    const documents = this.#subjects.get(subject) ?? new Map<DocumentKey, SentDocument>()
     this.#subjects.set(subject, documents)
     const held = documents.get(document.key)
-    if (held !== undefined && held.version >= document.version) return
+    if (held !== undefined && held.version >= document.version) {
+      release(document)
+      return
+    }
+    if (held !== undefined) release(held)
     documents.set(document.key, document)
     this.#noteReadiness(subject)
   }
 
   #replace({ subject, documents }: SubjectMessage): void {
+    this.#delete(subject)
     this.#subjects.set(subject, new Map(documents.map((document) => [document.key, document])))
     this.#noteReadiness(subject)
+  }
+
+  #delete(subject: string): void {
+    for (const held of this.#subjects.get(subject)?.values() ?? []) release(held)
+    this.#subjects.delete(subject)
+  }
+
+  /** A reader may have the document for longer than the replica, so it gets bytes that the engine cannot write. */
+  #own(held: PlacedDocument): Document | undefined {
+    const own = held.copy()
+    if (own !== undefined) this.#subjects.get(subjectOf(held.key))?.set(held.key, own)
+    held.release()
+    return own
   }
 
   #noteReadiness(subject: string): void {
     const { analysis, view } = this.#readiness
     const document = this.#subjects.get(subject)?.get(documentKey(analysis, subject))
-    const isReady = document !== undefined && hasAnswerIn(document, view)
+    const isReady = document !== undefined && answersIn(document, view)
     if (isReady === this.#ready.has(subject)) return
     if (isReady) this.#ready.add(subject)
     else this.#ready.delete(subject)
@@ -217,11 +248,23 @@ export class EngineReplica implements EngineReader {
 
   #retain(coins: ReadonlySet<string>): void {
     for (const subject of this.#subjects.keys())
-      if (subject !== WHOLE_MARKET && !coins.has(subject)) this.#subjects.delete(subject)
+      if (subject !== WHOLE_MARKET && !coins.has(subject)) this.#delete(subject)
     for (const coin of this.#ready) if (!coins.has(coin)) this.#ready.delete(coin)
     this.#sortedReady = null
   }
 }
+
+function release(document: SentDocument): void {
+  if (document instanceof PlacedDocument) document.release()
+}
+
+function answersIn(document: SentDocument, view: string): boolean {
+  return document instanceof PlacedDocument
+    ? document.hasAnswerIn(view)
+    : hasAnswerIn(document, view)
+}
+
+export type DocumentViews = Pick<Document, 'renderedAtMs' | 'views' | 'numbered'>
 
 /** `receivedAtMs`: the gateway's clock. */
 type ReceivedOrigin = EngineOrigin & { readonly receivedAtMs: number }

@@ -4,12 +4,13 @@ import type { Document } from '../domain/document.ts'
 import type { SourceStatusEvent } from '../domain/external.ts'
 import type { StoreHealth } from '../domain/history.ts'
 import type { Listing } from '../domain/listing.ts'
+import type { SentDocument } from '../domain/placed-document.ts'
 
 /**
  * A message of the engine to the gateway. Documents are state, not events: only the newest version of each counts.
  */
 export type EngineMessage =
-  | { readonly kind: 'documents'; readonly documents: readonly Document[] }
+  | { readonly kind: 'documents'; readonly documents: readonly SentDocument[] }
   | SubjectMessage
   | { readonly kind: 'universe'; readonly listings: readonly Listing[] }
   | { readonly kind: 'heartbeat'; readonly heartbeat: Heartbeat }

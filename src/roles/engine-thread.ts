@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import { parentPort } from 'node:worker_threads'
 import type { LogOptions } from '../config/option.ts'
+import { DocumentMemory } from '../domain/placed-document.ts'
 import type { ClockAnchor } from '../domain/steady-clock.ts'
 import type { EngineOptions } from '../engine/engine.ts'
 import { Engine } from '../engine/engine.ts'
@@ -21,6 +22,8 @@ import { workerRenderer } from './worker-renderer.ts'
 /** The gateway posts this to start the engine. */
 export type EngineThreadOptions = {
   readonly engine: EngineOptions
+  /** For the documents. */
+  readonly memory: SharedArrayBuffer
   readonly external: ExternalAddresses
   readonly recording: RecordingFile | undefined
   readonly log: LogOptions
@@ -63,6 +66,7 @@ async function run(options: EngineThreadOptions, port: MessagePort): Promise<() 
       checkpointer: walCheckpoints.checkpoint,
       renderer: workerRenderer((cause) => log.error({ err: cause }, 'a rendering worker died')),
       recorder: recording?.recorder,
+      memory: new DocumentMemory(options.memory),
     },
     (message) => port.postMessage(completed(message, meter, recording)),
   )

@@ -2,8 +2,11 @@ import { inspect } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import type { Registry } from 'prom-client'
 import { Counter } from 'prom-client'
+import { BlockChains } from '../domain/block-chains.ts'
 import { OperatingError, reasonOf } from '../domain/errors.ts'
 import { PackedDocument } from '../domain/packed-document.ts'
+import type { Placed } from '../domain/placed-document.ts'
+import { newDocumentMemory, PlacedDocument } from '../domain/placed-document.ts'
 import type { SteadyClock } from '../domain/steady-clock.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { SpawnEngine } from '../link/engine-supervisor.ts'
@@ -13,7 +16,7 @@ import { sizeNextThread } from './lean-process.ts'
 
 type ClonedDocuments = {
   readonly kind: 'documents'
-  readonly documents: readonly ConstructorParameters<typeof PackedDocument>[0][]
+  readonly documents: readonly (ConstructorParameters<typeof PackedDocument>[0] | Placed)[]
 }
 type ClonedMessage = Exclude<EngineMessage, { kind: 'documents' }> | ClonedDocuments
 
@@ -22,7 +25,7 @@ type ClonedMessage = Exclude<EngineMessage, { kind: 'documents' }> | ClonedDocum
  * `kill` terminates the thread without a last checkpoint.
  */
 export function spawnEngineThread(
-  options: Omit<EngineThreadOptions, 'clockAnchor'>,
+  options: Omit<EngineThreadOptions, 'clockAnchor' | 'memory'>,
   clock: SteadyClock,
   onLogged: (line: string) => void,
 ): SpawnEngine {
@@ -42,7 +45,10 @@ export function spawnEngineThread(
     waiting = null
     worker.ref()
     void ended.then(onExit)
+    const memory = newDocumentMemory()
+    const chains = new BlockChains(memory)
     worker.postMessage({
+      memory,
       ...options,
       engine: { ...options.engine, isRestart: hasBegun, isClockNew },
       clockAnchor: clock.anchor(),
@@ -53,7 +59,7 @@ export function spawnEngineThread(
         return
       }
       hasBegun ||= message.kind === 'heartbeat'
-      onMessage(message.kind === 'documents' ? withClasses(message) : message)
+      onMessage(message.kind === 'documents' ? withClasses(message, chains) : message)
     })
     return {
       kill: () => void worker.terminate(),
@@ -63,8 +69,13 @@ export function spawnEngineThread(
 }
 
 /** Structured clone keeps the members of a document, but not its class. */
-function withClasses({ kind, documents }: ClonedDocuments): EngineMessage {
-  return { kind, documents: documents.map((document) => new PackedDocument(document)) }
+function withClasses({ kind, documents }: ClonedDocuments, chains: BlockChains): EngineMessage {
+  return {
+    kind,
+    documents: documents.map((document) =>
+      'first' in document ? new PlacedDocument(document, chains) : new PackedDocument(document),
+    ),
+  }
 }
 
 /** Counts the feed events of all engines; an engine's own counts start at 0. */

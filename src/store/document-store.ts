@@ -2,9 +2,10 @@ import { rmSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 import type Database from 'better-sqlite3'
 import type { DocumentKey, Part } from '../domain/document.ts'
-import { sharedBytes, subjectOf, WHOLE_MARKET } from '../domain/document.ts'
+import { subjectOf, WHOLE_MARKET } from '../domain/document.ts'
 import { PackedDocument } from '../domain/packed-document.ts'
 import { factsFrom } from '../domain/packed-facts.ts'
+import type { PlacedDocument } from '../domain/placed-document.ts'
 import type { FileInspection, OpenedFile } from './sqlite-file.ts'
 import {
   checkTable,
@@ -32,6 +33,8 @@ const HEAD_BYTES = 24
 /** Usual corrections of a clock are smaller. */
 const AHEAD_MS_MAX = 5_000
 
+type Unsaved = PackedDocument | PlacedDocument
+
 export type DocumentStoreOptions = {
   readonly path: string
   /** Identifies the code that renders the documents. Documents of another maker are not loaded. */
@@ -51,7 +54,7 @@ export class DocumentStore {
   readonly #db: Database.Database
   readonly #log: WalLog
   readonly #maker: string
-  readonly #unsaved = new Map<DocumentKey, PackedDocument>()
+  readonly #unsaved = new Map<DocumentKey, Unsaved>()
   /** The content that is written, in one buffer: a new one for each document would wait for the garbage collector. */
   #content = Buffer.alloc(0)
 
@@ -124,11 +127,11 @@ export class DocumentStore {
   }
 
   /** Documents that the next {@link save} writes. */
-  get unsaved(): readonly PackedDocument[] {
+  get unsaved(): readonly Unsaved[] {
     return [...this.#unsaved.values()]
   }
 
-  add(documents: readonly PackedDocument[]): void {
+  add(documents: readonly Unsaved[]): void {
     for (const document of documents) this.#unsaved.set(document.key, document)
   }
 
@@ -169,12 +172,15 @@ export class DocumentStore {
   }
 
   /** All of them or none. */
-  #put(documents: readonly PackedDocument[]): void {
+  #put(documents: readonly Unsaved[]): void {
     const put = this.#db.prepare<[string, string, number, Buffer, number]>(
       'INSERT OR REPLACE INTO document (key, maker, rendered_ms, content, crc) VALUES (?, ?, ?, ?, ?)',
     )
     this.#log.write(() => {
-      for (const document of documents) {
+      for (const unsaved of documents) {
+        const document = unsaved instanceof PackedDocument ? unsaved : unsaved.copy()
+        // The coin is no longer listed.
+        if (document === undefined) continue
         const content = this.#contentOf(document)
         put.run(document.key, this.#maker, document.renderedAtMs, content, crc32(content))
       }
@@ -182,16 +188,16 @@ export class DocumentStore {
   }
 
   /** Valid until the next call. */
-  #contentOf({ key, version, renderedAtMs, facts, head, end }: PackedDocument): Buffer {
-    const endAt = HEAD_BYTES + facts.length + head.length
+  #contentOf(document: PackedDocument): Buffer {
+    const { key, version, renderedAtMs, content, factsLength, end } = document
+    const endAt = HEAD_BYTES + content.length
     const length = endAt + (end?.length ?? 0)
     if (this.#content.length < length) this.#content = Buffer.alloc(length)
     this.#content.writeDoubleLE(version, 0)
     this.#content.writeDoubleLE(renderedAtMs, 8)
     this.#content.writeUInt32LE(crc32(key), 16)
-    this.#content.writeUInt32LE(facts.length, 20)
-    this.#content.set(facts, HEAD_BYTES)
-    this.#content.set(head, HEAD_BYTES + facts.length)
+    this.#content.writeUInt32LE(factsLength, 20)
+    this.#content.set(content, HEAD_BYTES)
     if (end !== undefined) this.#content.set(end, endAt)
     return this.#content.subarray(0, length)
   }
@@ -214,22 +220,19 @@ function removeFiles(path: string): void {
 function documentFrom(key: DocumentKey, content: Buffer): PackedDocument | null {
   if (content.length < HEAD_BYTES || content.readUInt32LE(16) !== crc32(key)) return null
   const [version, renderedAtMs] = [content.readDoubleLE(0), content.readDoubleLE(8)]
-  const bytesAt = HEAD_BYTES + content.readUInt32LE(20)
+  const factsLength = content.readUInt32LE(20)
+  const bytesAt = HEAD_BYTES + factsLength
   if (bytesAt > content.length) return null
-  const [facts, bytes] = [content.subarray(HEAD_BYTES, bytesAt), content.subarray(bytesAt)]
   try {
-    if (!factsFrom(facts).parts.every((part) => isPartOf(part, bytes.length))) return null
+    const { parts } = factsFrom(content.subarray(HEAD_BYTES, bytesAt))
+    if (!parts.every((part) => isPartOf(part, content.length - bytesAt))) return null
   } catch {
     return null
   }
-  const memory = { facts: shared(facts), head: shared(bytes), end: undefined }
-  return new PackedDocument({ key, version, renderedAtMs, ...memory })
-}
-
-function shared(bytes: Buffer): Uint8Array {
-  const copy = sharedBytes(bytes.length)
-  copy.set(bytes)
-  return copy
+  const copy = new Uint8Array(content.subarray(HEAD_BYTES))
+  return new PackedDocument({
+    ...{ key, version, renderedAtMs, content: copy, factsLength, end: undefined },
+  })
 }
 
 function isPartOf(part: Part, bytes: number): boolean {

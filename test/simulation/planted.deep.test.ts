@@ -4,6 +4,7 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import type { Document } from '../../src/domain/document.ts'
+import { ownDocuments } from '../../src/domain/placed-document.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import { kindOf } from './findings.ts'
 import type { BrokerDefect } from './link/broker-state.ts'
@@ -309,6 +310,6 @@ function onDocuments(
   }
   return (message) =>
     message.kind === 'documents'
-      ? { ...message, documents: message.documents.map(changed) }
+      ? { ...message, documents: ownDocuments(message.documents).map(changed) }
       : message
 }

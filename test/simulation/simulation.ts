@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { Logger } from 'pino'
 import { pino } from 'pino'
 import { REGIME_STEP_MS } from '../../src/compute/regime/regime-rule.ts'
+import { ownDocuments } from '../../src/domain/placed-document.ts'
 import { timeframeMs, timeframes } from '../../src/domain/timeframe.ts'
 import type { EngineMessage } from '../../src/link/message.ts'
 import type { VenueCadences } from '../../src/simulator/venue/limits.ts'
@@ -491,7 +492,7 @@ class Simulation {
       this.#digest.update(JSON.stringify(message))
       return
     }
-    for (const { key, version, bytes } of message.documents)
+    for (const { key, version, bytes } of ownDocuments(message.documents))
       this.#digest.update(`${key} ${version} `).update(bytes)
   }
 

@@ -1,5 +1,6 @@
 import type { Document } from '../../src/domain/document.ts'
 import { documentKey } from '../../src/domain/document.ts'
+import { ownDocuments } from '../../src/domain/placed-document.ts'
 import { Leadership } from '../../src/link/broker/leadership.ts'
 import { Publisher } from '../../src/link/broker/publisher.ts'
 import { RedisBroker } from '../../src/link/broker/redis-broker.ts'
@@ -83,7 +84,9 @@ async function connected(): Promise<void> {
 
 function report(): void {
   const { lease } = leadership
-  const documents = isOpen ? [] : coins.flatMap((coin) => replica.documentsOf(coin).map(textOf))
+  const documents = isOpen
+    ? []
+    : coins.flatMap((coin) => ownDocuments(replica.documentsOf(coin)).map(textOf))
   const message = {
     epoch: lease?.epoch ?? null,
     refusedPublications: publisher.counts().fenced,

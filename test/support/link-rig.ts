@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import type { Document } from '../../src/domain/document.ts'
+import { ownDocuments } from '../../src/domain/placed-document.ts'
 import { Mirror } from '../../src/link/broker/mirror.ts'
 import { RedisBroker } from '../../src/link/broker/redis-broker.ts'
 import { EngineReplica } from '../../src/link/engine-replica.ts'
@@ -57,7 +58,9 @@ export class LinkGateway {
   }
 
   documents(coins: readonly string[]): readonly string[] {
-    return coins.flatMap((coin) => this.replica.documentsOf(coin).map(textOf)).toSorted()
+    return coins
+      .flatMap((coin) => ownDocuments(this.replica.documentsOf(coin)).map(textOf))
+      .toSorted()
   }
 }
 

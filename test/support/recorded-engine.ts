@@ -3,6 +3,7 @@ import { pino } from 'pino'
 import { concatMap, map, timer } from 'rxjs'
 import type { Document } from '../../src/domain/document.ts'
 import { bytesOf, snapshotIdOf } from '../../src/domain/document.ts'
+import { ownDocuments } from '../../src/domain/placed-document.ts'
 import { Engine } from '../../src/engine/engine.ts'
 import { synchronousRenderer } from '../../src/engine/market-renderer.ts'
 import { recorderOf } from '../../src/engine/recording.ts'
@@ -113,7 +114,8 @@ export class RecordedEngine {
         },
         (message) => {
           this.replica.apply(message, clock.nowMs())
-          if (message.kind === 'documents') this.#received(message.documents, isStarting)
+          if (message.kind === 'documents')
+            this.#received(ownDocuments(message.documents), isStarting)
         },
       ),
     )

@@ -5,7 +5,7 @@ import { viewOf, WHOLE_MARKET } from '../../domain/document.ts'
 import type { EngineReplica } from '../../link/engine-replica.ts'
 import { freshness, overdue } from '../freshness.ts'
 
-type Documents = Pick<EngineReplica, 'listed' | 'document' | 'state'>
+type Documents = Pick<EngineReplica, 'listed' | 'viewsOf' | 'state'>
 
 /** Ages and grades of the default answers of one analysis that could be sold at this instant. */
 export function documentFigures(
@@ -20,7 +20,7 @@ export function documentFigures(
   // Nothing is sold without an engine.
   const isAway = engine.state(nowMs) !== 'available'
   for (const subject of contract.scope === 'coin' ? engine.listed : [WHOLE_MARKET]) {
-    const document = engine.document(keyOf(contract, subject))
+    const document = engine.viewsOf(keyOf(contract, subject))
     if (document === undefined) continue
     const view = viewOf(document, contract.defaultView)
     // No answer of such a coin is expected.

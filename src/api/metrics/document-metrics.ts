@@ -13,7 +13,7 @@ const PERIOD_MS = 500
 export function measureDocuments(
   metrics: Registry,
   contracts: readonly AnalysisContract[],
-  engine: Pick<EngineReplica, 'listed' | 'document' | 'state'>,
+  engine: Pick<EngineReplica, 'listed' | 'viewsOf' | 'state'>,
   clock: Pick<Clock, 'nowMs'>,
 ): void {
   let figures: readonly DocumentFigures[] = []

@@ -14,7 +14,6 @@ import type {
   View,
   Warning,
 } from '../../domain/document.ts'
-import { sharedBytes } from '../../domain/document.ts'
 
 /** Indices into the document's parts. */
 export type Fragment = readonly number[]
@@ -156,11 +155,9 @@ export class DocumentBuilder {
     renderedAtMs: number
     nextUpdateMs?: number
   }): Document {
-    const bytes = sharedBytes(this.#length)
-    encoder.encodeInto(this.#texts.join(''), bytes)
     return {
       ...identity,
-      bytes,
+      bytes: encoder.encode(this.#texts.join('')),
       ...(this.#tail && { tail: this.#tail }),
       parts: this.#parts,
       views: this.#views,

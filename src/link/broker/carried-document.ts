@@ -89,20 +89,16 @@ export function completedDocument(
   return before?.end === undefined ? null : new MirroredDocument({ ...carried, end: before.end })
 }
 
-/**
- * @param earlier end that the receiver has
- * @param scratch is overwritten
- */
+/** @param earlier end that the receiver has */
 export function carriedFrom(
   document: PackedDocument,
   earlier: Uint8Array | undefined,
-  scratch: ByteWriter,
 ): CarriedDocument {
   const { key, version, renderedAtMs, facts, end } = document
   const isHeld = end !== undefined && earlier !== undefined && Buffer.compare(end, earlier) === 0
   return {
     ...{ key, version, renderedAtMs, answered: answeredLineOf(facts) },
-    ...{ content: contentOf(document, scratch), end: isHeld ? 'held' : end },
+    ...{ content: contentOf(document), end: isHeld ? 'held' : end },
   }
 }
 

@@ -4,10 +4,10 @@ import type { Document, DocumentKey } from '../../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
 import type { PackedDocument } from '../../domain/packed-document.ts'
 import { packDocument } from '../../domain/packed-document.ts'
+import { ownDocuments } from '../../domain/placed-document.ts'
 import { EngineReplica } from '../engine-replica.ts'
 import { answeredDocument, HEARTBEAT, membersOf, universeOf } from '../testing/engine-messages.ts'
 import { joined } from './broker.ts'
-import { ByteWriter } from './byte-writer.ts'
 import type { CarriedDocument } from './carried-document.ts'
 import { carriedFrom } from './carried-document.ts'
 import type { CarriedMessage, CarrierFrame } from './frame.ts'
@@ -18,7 +18,6 @@ const NOW_MS = 1_000_000
 const HANDOVER_MS = 15_000
 const coins = ['BTC', 'ETH', 'kPEPE'] as const
 const encoder = new FrameEncoder()
-const scratch = new ByteWriter()
 const encoded = (frame: CarrierFrame) => joined(encoder.encode(frame))
 
 const analyses = [0, 1] as const
@@ -128,7 +127,7 @@ describe('frame receiver', () => {
       for (const { frame } of arriving) {
         receiver.receive(frame, 'channel')
         for (const [subject, known] of states) {
-          const documents = replica.documentsOf(subject)
+          const documents = ownDocuments(replica.documentsOf(subject))
           if (documents.length > 0) expect(known).toContain(textOf(documents))
         }
       }
@@ -251,7 +250,7 @@ function received() {
   }
   const state = () => ({
     subjects: [...coins, WHOLE_MARKET].map((subject) =>
-      replica.documentsOf(subject).map(membersOf),
+      ownDocuments(replica.documentsOf(subject)).map(membersOf),
     ),
     coins: replica.coins(),
     listed: replica.listed,
@@ -261,7 +260,7 @@ function received() {
 
 /** With its end. */
 function carried(document: PackedDocument): CarriedDocument {
-  return carriedFrom(document, undefined, scratch)
+  return carriedFrom(document, undefined)
 }
 
 function textOf(documents: readonly Document[]): string {

@@ -5,7 +5,6 @@ import { EngineReplica } from '../engine-replica.ts'
 import { answeredDocument, HEARTBEAT, universeOf } from '../testing/engine-messages.ts'
 import type { Subscriber } from './broker.ts'
 import { joined } from './broker.ts'
-import { ByteWriter } from './byte-writer.ts'
 import { carriedFrom } from './carried-document.ts'
 import type { CarriedMessage } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
@@ -26,7 +25,7 @@ test('follows a broker whose epochs began again, and no document gets older', as
   }
   const store = (renderedAtMs: number) => {
     const document = answeredDocument('pulse/BTC', renderedAtMs, renderedAtMs, 'text')
-    const documents = [carriedFrom(packDocument(document), undefined, new ByteWriter())]
+    const documents = [carriedFrom(packDocument(document), undefined)]
     const message = { kind: 'subject', subject: 'BTC', base: null, documents, total: 1 } as const
     stored = [frame(universeOf(['BTC']) as CarriedMessage), frame(message)]
   }

@@ -3,11 +3,8 @@ import { describe, expect } from 'vitest'
 import { packDocument } from '../../domain/packed-document.ts'
 import { answeredDocument, membersOf } from '../testing/engine-messages.ts'
 import { joined } from './broker.ts'
-import { ByteWriter } from './byte-writer.ts'
 import { carriedFrom, completedDocument } from './carried-document.ts'
 import { FrameEncoder } from './frame.ts'
-
-const scratch = new ByteWriter()
 
 describe('a mirrored document', () => {
   test.prop([fc.string({ maxLength: 40 }), fc.constantFrom(0, 1, 100, 10_000)])(
@@ -38,7 +35,7 @@ describe('a mirrored document', () => {
 
 test('a frame is shorter than the repetitive documents that it carries', () => {
   const text = JSON.stringify(Array.from({ length: 500 }, (_, at) => ({ price: at, size: 1 })))
-  const documents = [carriedFrom(packDocument(documentOf(text)), undefined, scratch)]
+  const documents = [carriedFrom(packDocument(documentOf(text)), undefined)]
   const message = { kind: 'subject', subject: 'BTC', base: null, documents, total: 1 } as const
   const frame = joined(new FrameEncoder().encode({ epoch: 1, sequence: 1, message }))
   expect(frame.length).toBeLessThan(text.length / 3)
@@ -49,7 +46,7 @@ function documentOf(text: string) {
 }
 
 function mirrored(rendered: ReturnType<typeof documentOf>) {
-  const carried = carriedFrom(packDocument(rendered), undefined, scratch)
+  const carried = carriedFrom(packDocument(rendered), undefined)
   const document = completedDocument(carried, undefined)
   if (document === null) throw new Error('it is complete')
   return document

@@ -5,10 +5,10 @@ import type { Listing } from '../../domain/listing.ts'
 import { tradableOf } from '../../domain/listing.ts'
 import type { PackedDocument } from '../../domain/packed-document.ts'
 import { packDocument } from '../../domain/packed-document.ts'
+import { ownDocuments, PlacedDocument } from '../../domain/placed-document.ts'
 import type { EngineReplica } from '../engine-replica.ts'
 import type { EngineMessage, Heartbeat } from '../message.ts'
 import type { Broker, Lease, PublishOutcome } from './broker.ts'
-import { ByteWriter } from './byte-writer.ts'
 import { carriedFrom } from './carried-document.ts'
 import type { CarriedMessage } from './frame.ts'
 import { FrameEncoder } from './frame.ts'
@@ -48,6 +48,8 @@ type Base = { readonly sequence: number; readonly documents: ReadonlyMap<Documen
 
 type Stored = Pick<PackedDocument, 'version' | 'end'>
 
+type Held = PackedDocument | PlacedDocument
+
 /** Numbers of publications since the start, by outcome. */
 export type PublisherCounts = Readonly<Record<PublishOutcome | 'failed', number>>
 
@@ -58,7 +60,6 @@ export type PublisherCounts = Readonly<Record<PublishOutcome | 'failed', number>
 export class Publisher {
   readonly #options: PublisherOptions
   readonly #encoder = new FrameEncoder()
-  readonly #scratch = new ByteWriter()
   readonly #subjects = new Map<string, Subject>()
   readonly #counts = { published: 0, older: 0, incomplete: 0, fenced: 0, failed: 0 }
   #listings: readonly Listing[] | null = null
@@ -245,25 +246,24 @@ export class Publisher {
     }
   }
 
-  #documentsOf(name: string): readonly PackedDocument[] {
-    return this.#options.replica.documentsOf(name).map(packDocument)
+  #documentsOf(name: string): readonly Held[] {
+    return this.#options.replica
+      .documentsOf(name)
+      .map((document) => (document instanceof PlacedDocument ? document : packDocument(document)))
   }
 
   /**
    * @param base what the broker has of the subject; null to replace it
    * @returns null for a subject of which nothing is known
    */
-  #messageOf(
-    name: string,
-    documents: readonly PackedDocument[],
-    base: Base | null,
-  ): CarriedMessage | null {
+  #messageOf(name: string, documents: readonly Held[], base: Base | null): CarriedMessage | null {
     if (name === UNIVERSE) return this.#listings && { kind: 'universe', listings: this.#listings }
     if (documents.length === 0) return null
     const stored = base?.documents ?? new Map<DocumentKey, Stored>()
-    const carried = documents
-      .filter(({ key, version }) => stored.get(key)?.version !== version)
-      .map((document) => carriedFrom(document, stored.get(document.key)?.end, this.#scratch))
+    const changed = documents.filter(({ key, version }) => stored.get(key)?.version !== version)
+    const carried = ownDocuments(changed).map((document) =>
+      carriedFrom(packDocument(document), stored.get(document.key)?.end),
+    )
     return {
       ...{ kind: 'subject', subject: name, documents: carried },
       base: base?.sequence ?? null,
@@ -273,7 +273,7 @@ export class Publisher {
 }
 
 /** @returns null if a document or its end is gone, which a frame that continues another one cannot remove */
-function continued(base: Base | null, documents: readonly PackedDocument[]): Base | null {
+function continued(base: Base | null, documents: readonly Held[]): Base | null {
   if (base === null) return null
   const current = new Map(documents.map((document) => [document.key, document]))
   const isKept = [...base.documents].every(([key, { end }]) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Document } from '../../../src/domain/document.ts'
 import { WHOLE_MARKET } from '../../../src/domain/document.ts'
+import { ownDocuments } from '../../../src/domain/placed-document.ts'
 import type { FramePosition, Lease, Publication } from '../../../src/link/broker/broker.ts'
 import { isNewer } from '../../../src/link/broker/broker.ts'
 import { membersOf } from '../../../src/link/testing/engine-messages.ts'
@@ -120,7 +121,7 @@ function documentsOf(
   replica: LinkGateway['replica'],
   coins: readonly string[],
 ): readonly Document[] {
-  return [...coins, WHOLE_MARKET].flatMap((subject) => replica.documentsOf(subject))
+  return [...coins, WHOLE_MARKET].flatMap((subject) => ownDocuments(replica.documentsOf(subject)))
 }
 
 function byKey(documents: readonly Document[]): ReadonlyMap<string, unknown> {

@@ -1,5 +1,4 @@
 import type { Input, NumberedOutcome, NumberedOutcomes } from '../../../domain/document.ts'
-import { sharedBytes } from '../../../domain/document.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
@@ -291,7 +290,7 @@ function shown(of: SeriesStatistics) {
 
 /** Text of all lookbacks with the range of each, and their outcomes. Depends on the windows alone. */
 type Lookbacks = {
-  /** One byte a character; {@link sharedBytes}. */
+  /** One byte a character, in shared memory: messages to the gateway do not copy it (13 MB). */
   readonly text: Uint8Array
   readonly statistics: Ranges
   readonly names: Ranges
@@ -337,7 +336,7 @@ function writtenLookbacks(windows: FundingWindows): Lookbacks {
     statistics.ends[at] = text.length
     outcomes.push(outcomeOf(windows, hours, lookback))
   }
-  const bytes = sharedBytes(text.length)
+  const bytes = new Uint8Array(new SharedArrayBuffer(text.length))
   new TextEncoder().encodeInto(text, bytes)
   return { text: bytes, statistics, names, records, outcomes: numberedOutcomes(outcomes) }
 }
