@@ -12,7 +12,7 @@ const layers: Readonly<
   compute: { folders: ['domain'], packages: ['typebox', 'node:assert', 'node:crypto'] },
   streams: {
     folders: ['domain'],
-    packages: ['rxjs', 'ws', 'undici', 'viem', '@solana/kit', 'node:assert', 'node:zlib'],
+    packages: ['rxjs', 'ws', 'undici', 'viem', '@solana/addresses', 'node:assert', 'node:zlib'],
   },
   store: {
     folders: ['domain'],
@@ -38,7 +38,9 @@ const layers: Readonly<
     packages: [
       'fastify',
       'viem',
-      '@solana/kit',
+      '@solana/addresses',
+      '@solana/codecs-strings',
+      '@solana/keys',
       '@x402/core',
       '@x402/evm',
       'better-sqlite3',
@@ -102,7 +104,7 @@ const layers: Readonly<
   },
   config: {
     folders: ['domain', 'payment', 'streams'],
-    packages: ['commander', '@solana/kit', 'smol-toml', 'node:fs', 'node:net', 'node:path'],
+    packages: ['commander', '@solana/addresses', 'smol-toml', 'node:fs', 'node:net', 'node:path'],
   },
   roles: { folders: ['*'], packages: ['*'] },
 }
