@@ -5,7 +5,7 @@ import { PackedDocument } from './packed-document.ts'
 import type { Facts } from './packed-facts.ts'
 import { answeredLineOf, answeredOf, factsFrom } from './packed-facts.ts'
 
-/** Address space; the system provides what is used. 230 coins need 27 MiB. Further documents are copied to the gateway. */
+/** Address space; the system provides what is used. 230 coins use 20 MiB. Further documents are copied to the gateway. */
 const MEMORY_BYTES_MAX = 128 * 2 ** 20
 
 /** So many wait only for a gateway that has stopped reading; the memory would keep the size that they need. */
