@@ -446,7 +446,7 @@ describe('a key whose transaction waits longer than its settlement', () => {
       const done = meanwhile(buyer, nonce)
       // Into one block, and what pays more comes first.
       await expect
-        .poll(async () => (await client.getTxpoolStatus()).pending, { timeout: 5_000 })
+        .poll(async () => (await client.getTxpoolStatus()).pending)
         .toBeGreaterThanOrEqual(meanwhile === cancels ? 2 : 1)
       await client.mine({ blocks: 1 })
       await done

@@ -500,13 +500,13 @@ describe('a deposit', () => {
     await cancelled
     expect(failed).not.toHaveBeenCalled()
     at.clock.advance(6_000)
-    await expect.poll(() => failed.mock.calls.length, { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => failed.mock.calls.length).toBe(1)
     expect(failed.mock.calls[0]).toMatchObject([{ payer: buyer.key.address, strikes: 1 }])
     const { transaction } = failed.mock.calls[0]?.[0] ?? {}
     const looks = vi.spyOn(at.desk.registry.chain, 'countFailedAfterwards')
     const speak = vi.spyOn(globalThis, 'fetch')
     at.clock.advance(6_000)
-    await expect.poll(() => looks.mock.calls.length, { timeout: 10_000 }).toBeGreaterThan(0)
+    await expect.poll(() => looks.mock.calls.length).toBeGreaterThan(0)
     expect(looks.mock.lastCall?.[1]).toBe(transaction)
     await looks.mock.results.at(-1)?.value
     const asked = speak.mock.calls.filter(([, init]) =>
