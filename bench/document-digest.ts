@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Document } from '../src/domain/document.ts'
-import { bytesOf } from '../src/domain/document.ts'
+import { bytesOf } from '../src/domain/document-bytes.ts'
 
 /** Time that nothing sets, the same in all processes of a machine, milliseconds. */
 export function machineMs(): number {

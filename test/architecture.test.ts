@@ -8,7 +8,7 @@ const SRC = join(import.meta.dirname, '../src')
 const layers: Readonly<
   Record<string, { readonly folders: readonly string[]; readonly packages: readonly string[] }>
 > = {
-  domain: { folders: [], packages: ['typebox'] },
+  domain: { folders: [], packages: ['typebox', 'node:zlib'] },
   compute: { folders: ['domain'], packages: ['typebox', 'node:assert', 'node:crypto'] },
   streams: {
     folders: ['domain'],

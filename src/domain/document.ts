@@ -14,8 +14,8 @@ export type Document = {
   /** UTF-8 JSON of all parts, concatenated; immutable. */
   readonly bytes: Uint8Array
   /**
-   * The last of the bytes, if they outlive the document: its versions share them. Offsets count through both. Read
-   * them by {@link bytesOf}.
+   * The last of the bytes, if they outlive the document: its versions share them. Offsets count through both. Deflated
+   * by `tailOf`, read by `bytesOf` of `document-bytes.ts`.
    */
   readonly tail?: Uint8Array | undefined
   readonly parts: readonly Part[]
@@ -158,15 +158,6 @@ export type NoAnswer =
 
 /** No source covers this coin; `coins` are covered. */
 export type NotCovered = { readonly kind: 'not-covered'; readonly coins: readonly string[] }
-
-/** All bytes of a document. */
-export function bytesOf({ bytes, tail }: Pick<Document, 'bytes' | 'tail'>): Uint8Array {
-  if (tail === undefined) return bytes
-  const whole = new Uint8Array(bytes.length + tail.length)
-  whole.set(bytes)
-  whole.set(tail, bytes.length)
-  return whole
-}
 
 /** The byte range of an answer in a choice. */
 export function rangeOf({ starts, ends }: ChoicePart, { choice }: Answer): [number, number] {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Document } from './document.ts'
-import { bytesOf } from './document.ts'
+import { bytesOf, tailOf } from './document-bytes.ts'
 import { hasAnswerIn, PackedDocument, packDocument } from './packed-document.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
@@ -16,7 +16,7 @@ describe('a packed document', () => {
   })
 
   test('has its bytes and its tail as one', () => {
-    const tail = new TextEncoder().encode('[2]')
+    const tail = tailOf('[2]')
     const packed = new PackedDocument(structuredClone(packDocument({ ...ranged(), tail })))
     expect(new TextDecoder().decode(packed.bytes)).toBe('{"é":1}[2]')
     expect(bytesOf(packed)).toEqual(packed.bytes)

@@ -1,5 +1,6 @@
 import type { Document, DocumentKey, NumberedViews, Part, View } from './document.ts'
-import { bytesOf, viewOf } from './document.ts'
+import { viewOf } from './document.ts'
+import { bytesOf } from './document-bytes.ts'
 import type { Facts } from './packed-facts.ts'
 import { answeredLineOf, answeredOf, factsFrom, packFacts } from './packed-facts.ts'
 

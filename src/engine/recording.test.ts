@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
+import { tailOf } from '../domain/document-bytes.ts'
 import type { Recorded } from './recording.ts'
 import { documentCrc, recorderOf, restoredCheckpoint } from './recording.ts'
 
@@ -73,7 +74,7 @@ describe('the checksum of a document', () => {
     ['version', { version: 2 }],
     ['instant', { renderedAtMs: NOW_MS + 1 }],
     ['bytes', { bytes: new TextEncoder().encode('[]') }],
-    ['tail', { tail: new TextEncoder().encode('[]') }],
+    ['tail', { tail: tailOf('[]') }],
     ['parts', { parts: [{ kind: 'text', start: 0, end: 1 }] }],
     ['views', { views: { '': { kind: 'missing-input', input: 'book' } } }],
   ])('is another one for another %s', (_what, other) => {

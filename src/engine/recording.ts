@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import type { Checkpoint } from '../domain/checkpoint.ts'
 import type { Document } from '../domain/document.ts'
-import { bytesOf } from '../domain/document.ts'
+import { bytesOf } from '../domain/document-bytes.ts'
 import type { Batch, MarketEvent } from '../domain/event.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { Arrival } from '../streams/hyperliquid/ingest/arrival.ts'

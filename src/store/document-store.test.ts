@@ -5,6 +5,7 @@ import { crc32 } from 'node:zlib'
 import Database from 'better-sqlite3'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Document } from '../domain/document.ts'
+import { bytesOf, tailOf } from '../domain/document-bytes.ts'
 import type { PackedDocument } from '../domain/packed-document.ts'
 import { packDocument } from '../domain/packed-document.ts'
 import type { Facts } from '../domain/packed-facts.ts'
@@ -14,8 +15,8 @@ import { DocumentStore } from './document-store.ts'
 
 const NOW_MS = Date.UTC(2026, 0, 1)
 const HOUR_MS = 3_600_000
-/** Before the facts of a stored document; their length is the last of it. */
-const HEAD_BYTES = 24
+/** Before the facts of a stored document; it ends with their length and the one of facts and bytes. */
+const HEAD_BYTES = 28
 
 describe('documents on disk', () => {
   let folder: string
@@ -39,6 +40,7 @@ describe('documents on disk', () => {
     const choice = { starts: Uint32Array.of(0, 3), ends: Uint32Array.of(3, 9) }
     const ranged: Document = {
       ...plain,
+      tail: tailOf('"one""two"'),
       parts: [...plain.parts, { kind: 'choice', ...choice }],
       numbered: {
         parts: [2],
@@ -51,6 +53,7 @@ describe('documents on disk', () => {
     const [read] = reloaded()
     expect(read?.parts).toEqual(ranged.parts)
     expect(read?.numbered).toEqual(ranged.numbered)
+    expect(read?.bytes).toEqual(bytesOf(ranged))
   })
 
   test('are of each key the newest', () => {
@@ -135,14 +138,21 @@ describe('documents on disk', () => {
   const written = (content: Buffer, facts: Uint8Array | Partial<Facts>, bytes?: Uint8Array) => {
     const { bytes: own, ...rest } = plainDocument('BTC', 1)
     const packed = facts instanceof Uint8Array ? facts : packFacts({ ...rest, ...facts })
-    content.writeUInt32LE(packed.length, HEAD_BYTES - 4)
-    return Buffer.concat([content.subarray(0, HEAD_BYTES), packed, bytes ?? own])
+    const given = bytes ?? own
+    content.writeUInt32LE(packed.length, HEAD_BYTES - 8)
+    content.writeUInt32LE(packed.length + given.length, HEAD_BYTES - 4)
+    return Buffer.concat([content.subarray(0, HEAD_BYTES), packed, given])
   }
   const text = (text: string) => new TextEncoder().encode(text)
 
   test.each<readonly [string, (content: Buffer) => Buffer, boolean]>([
     ['flipped bits', (content) => content.fill(0xff, 20, 24), false],
     ['a length beyond its end', (content) => content.fill(0xff, HEAD_BYTES - 4, HEAD_BYTES), true],
+    [
+      'longer facts than content',
+      (content) => content.fill(1, HEAD_BYTES - 5, HEAD_BYTES - 4),
+      true,
+    ],
     ['half a head', (content) => content.subarray(0, HEAD_BYTES / 2), true],
     ['facts that are not JSON', (content) => content.fill(0xfe, HEAD_BYTES, HEAD_BYTES + 1), true],
     ['no bytes', (content) => written(content, {}, new Uint8Array()), true],

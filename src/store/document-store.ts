@@ -23,13 +23,16 @@ const SCHEMA = `
 export const documentMigrations = [(db: Database.Database) => void db.exec(SCHEMA)]
 
 /** Increased with every incompatible change of the content, `domain/document.ts` and `domain/packed-facts.ts`. */
-const FORMAT = 5
+const FORMAT = 6
 /** The largest document, `screener`, has 199 kB with 230 coins. */
 const CONTENT_BYTES_MAX = 4 * 1024 * 1024
 /** Documents written in one turn of the event loop. */
 const PER_SLICE = 4
-/** Version (8), rendering instant (8), checksum of the key (4) and length of the facts (4), before facts and bytes. */
-const HEAD_BYTES = 24
+/**
+ * Version (8), rendering instant (8), checksum of the key (4), lengths of the facts (4) and of facts and bytes (4), before
+ * facts, bytes and the tail.
+ */
+const HEAD_BYTES = 28
 /** Usual corrections of a clock are smaller. */
 const AHEAD_MS_MAX = 5_000
 
@@ -197,6 +200,7 @@ export class DocumentStore {
     this.#content.writeDoubleLE(renderedAtMs, 8)
     this.#content.writeUInt32LE(crc32(key), 16)
     this.#content.writeUInt32LE(factsLength, 20)
+    this.#content.writeUInt32LE(content.length, 24)
     this.#content.set(content, HEAD_BYTES)
     if (end !== undefined) this.#content.set(end, endAt)
     return this.#content.subarray(0, length)
@@ -222,16 +226,18 @@ function documentFrom(key: DocumentKey, content: Buffer): PackedDocument | null 
   const [version, renderedAtMs] = [content.readDoubleLE(0), content.readDoubleLE(8)]
   const factsLength = content.readUInt32LE(20)
   const bytesAt = HEAD_BYTES + factsLength
-  if (bytesAt > content.length) return null
+  const endAt = HEAD_BYTES + content.readUInt32LE(24)
+  if (bytesAt > endAt || endAt > content.length) return null
   try {
     const { parts } = factsFrom(content.subarray(HEAD_BYTES, bytesAt))
-    if (!parts.every((part) => isPartOf(part, content.length - bytesAt))) return null
+    if (!parts.every((part) => isPartOf(part, endAt - bytesAt))) return null
   } catch {
     return null
   }
-  const copy = new Uint8Array(content.subarray(HEAD_BYTES))
+  const copyOf = (from: number, to: number) => new Uint8Array(content.subarray(from, to))
   return new PackedDocument({
-    ...{ key, version, renderedAtMs, content: copy, factsLength, end: undefined },
+    ...{ key, version, renderedAtMs, content: copyOf(HEAD_BYTES, endAt), factsLength },
+    end: endAt < content.length ? copyOf(endAt, content.length) : undefined,
   })
 }
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { fillDocument } from '../../api/fill-document.ts'
 import type { Document } from '../../domain/document.ts'
 import { hasAnswer, viewOf, viewsOf } from '../../domain/document.ts'
+import { tailOf } from '../../domain/document-bytes.ts'
 import { DocumentBuilder, numberedOutcomes } from './document-builder.ts'
 
 const identity = { key: 'demo/BTC', version: 1, renderedAtMs: 0 } as const
@@ -61,7 +62,7 @@ describe('document builder', () => {
   test('numbered views share their parts, and each has its own range of a choice', () => {
     const builder = new DocumentBuilder()
     const [open, close] = [builder.text('{"n":'), builder.text('}')]
-    const [choice = []] = builder.choices(new TextEncoder().encode('0123'), [
+    const [choice = []] = builder.choices(tailOf('0123'), [
       { starts: Uint32Array.of(1, 1, 3), ends: Uint32Array.of(2, 3, 4) },
     ])
     const missing = { kind: 'missing-input', input: 'mark' } as const

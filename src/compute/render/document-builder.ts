@@ -106,15 +106,15 @@ export class DocumentBuilder {
 
   /**
    * Text of which each numbered view shows a range, as the last of the document.
-   * @param text UTF-8, which later documents may share
+   * @param tail the text, by `tailOf`; later documents may share it
    * @param choices for each fragment: start and end of each view's range in the text, bytes
    */
   choices(
-    text: Uint8Array,
+    tail: Uint8Array,
     choices: readonly { readonly starts: Uint32Array; readonly ends: Uint32Array }[],
   ): readonly Fragment[] {
     const from = this.#length
-    this.#tail = text
+    this.#tail = tail
     const shifted = (offsets: Uint32Array) => offsets.map((offset) => from + offset)
     return choices.map(({ starts, ends }) => {
       const part = { kind: 'choice', starts: shifted(starts), ends: shifted(ends) } as const

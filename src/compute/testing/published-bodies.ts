@@ -1,5 +1,6 @@
 import type { Document, Part } from '../../domain/document.ts'
-import { bytesOf, rangeOf, viewOf, viewsOf } from '../../domain/document.ts'
+import { rangeOf, viewOf, viewsOf } from '../../domain/document.ts'
+import { bytesOf } from '../../domain/document-bytes.ts'
 import type { Processor } from '../processor.ts'
 import { PUBLISH_PHASES } from '../processor.ts'
 

@@ -2,6 +2,7 @@ import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
 import type { Document, DocumentKey } from '../../domain/document.ts'
 import { documentKey, WHOLE_MARKET } from '../../domain/document.ts'
+import { tailOf } from '../../domain/document-bytes.ts'
 import type { PackedDocument } from '../../domain/packed-document.ts'
 import { packDocument } from '../../domain/packed-document.ts'
 import { ownDocuments } from '../../domain/placed-document.ts'
@@ -208,10 +209,10 @@ describe('frame receiver', () => {
         }),
         'channel',
       )
-    expect(send(1, null, Buffer.from(' a'))).toBe('applied')
+    expect(send(1, null, tailOf(' a'))).toBe('applied')
     expect(send(2, 1, 'held')).toBe('applied')
     expect(text()).toBe('2 a')
-    expect(send(3, 2, Buffer.from(' b'))).toBe('applied')
+    expect(send(3, 2, tailOf(' b'))).toBe('applied')
     expect(send(4, 3, 'held')).toBe('applied')
     expect(text()).toBe('4 b')
     expect(send(1, null, 'held', 2), 'the end of another leader').toBe('refused')

@@ -13,7 +13,7 @@ import { carriedDocuments, documentParts } from './carried-document.ts'
  * Version of everything that a broker stores or carries. Gateways and engines of different formats do not read each
  * other's frames. Every change here or of `Document` needs a new one.
  */
-export const LINK_FORMAT = 5
+export const LINK_FORMAT = 6
 
 /** A message of the leading engine. `message` is null in a heartbeat of a leader whose engine has sent nothing new. */
 export type CarrierFrame = FramePosition & { readonly message: CarriedMessage | null }

@@ -1,5 +1,6 @@
 import { fc, test } from '@fast-check/vitest'
 import { describe, expect } from 'vitest'
+import { tailOf } from '../../domain/document-bytes.ts'
 import { packDocument } from '../../domain/packed-document.ts'
 import { answeredDocument, membersOf } from '../testing/engine-messages.ts'
 import { joined } from './broker.ts'
@@ -16,7 +17,7 @@ describe('a mirrored document', () => {
   )
 
   test('has its end behind its bytes', () => {
-    const end = new TextEncoder().encode('[2]')
+    const end = tailOf('[2]')
     const rendered = { ...documentOf('x'.repeat(10_000)), tail: end }
     expect(String(Buffer.from(mirrored(rendered).bytes).subarray(-4))).toBe('x[2]')
   })

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import type { DocumentKey } from '../../domain/document.ts'
+import { tailOf } from '../../domain/document-bytes.ts'
 import { EngineReplica } from '../engine-replica.ts'
 import { answeredDocument } from '../testing/engine-messages.ts'
 import type { Lease, Publication, PublishOutcome } from './broker.ts'
@@ -98,7 +99,7 @@ describe('publisher', () => {
         [...parts.documents.keys()].filter((name) => name.endsWith('#')),
       ])
     for (const [version, text] of ['a', 'a', 'b', null].entries()) {
-      const tail = text === null ? undefined : new Uint8Array(Buffer.from(text))
+      const tail = text === null ? undefined : tailOf(text)
       const document = { ...answeredDocument('funding/BTC', version, version, '1'), tail }
       publisher.apply({ kind: 'documents', documents: [document] }, clock.nowMs())
       await reply('published')

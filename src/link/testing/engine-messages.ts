@@ -1,5 +1,5 @@
 import type { Document, DocumentKey } from '../../domain/document.ts'
-import { bytesOf } from '../../domain/document.ts'
+import { bytesOf } from '../../domain/document-bytes.ts'
 import type { EngineMessage } from '../message.ts'
 import { STORE_OK } from './store-ok.ts'
 

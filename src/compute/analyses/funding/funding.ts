@@ -1,4 +1,5 @@
 import type { Input, NumberedOutcome, NumberedOutcomes } from '../../../domain/document.ts'
+import { tailOf } from '../../../domain/document-bytes.ts'
 import type { ContextEvent } from '../../../domain/event.ts'
 import { impliedRateHourly } from '../../../domain/funding-rate.ts'
 import { FUNDING_STEP_MS } from '../../../domain/history.ts'
@@ -290,7 +291,7 @@ function shown(of: SeriesStatistics) {
 
 /** Text of all lookbacks with the range of each, and their outcomes. Depends on the windows alone. */
 type Lookbacks = {
-  /** One byte a character, in shared memory: messages to the gateway do not copy it (13 MB). */
+  /** By {@link tailOf}. */
   readonly text: Uint8Array
   readonly statistics: Ranges
   readonly names: Ranges
@@ -336,9 +337,7 @@ function writtenLookbacks(windows: FundingWindows): Lookbacks {
     statistics.ends[at] = text.length
     outcomes.push(outcomeOf(windows, hours, lookback))
   }
-  const bytes = new Uint8Array(new SharedArrayBuffer(text.length))
-  new TextEncoder().encodeInto(text, bytes)
-  return { text: bytes, statistics, names, records, outcomes: numberedOutcomes(outcomes) }
+  return { text: tailOf(text), statistics, names, records, outcomes: numberedOutcomes(outcomes) }
 }
 
 const LOOKBACK_MEMBER = '"lookback_hours":'
