@@ -160,6 +160,12 @@ export class EngineReplica implements EngineReader {
     return facts && { ...facts, renderedAtMs: held.renderedAtMs }
   }
 
+  /** Whether a view that is not numbered has an answer. The document is not kept for other readers. */
+  hasAnswerIn(key: DocumentKey, view: string): boolean {
+    const held = this.#subjects.get(subjectOf(key))?.get(key)
+    return held !== undefined && answersIn(held, view)
+  }
+
   /** All documents of one coin or of the whole market; read them by {@link ownDocuments} at once. */
   documentsOf(subject: string): readonly SentDocument[] {
     return [...(this.#subjects.get(subject)?.values() ?? [])]
@@ -214,7 +220,7 @@ export class EngineReplica implements EngineReader {
     }
     if (held !== undefined) release(held)
     documents.set(document.key, document)
-    this.#noteReadiness(subject)
+    if (document.key === this.#readinessKey(subject)) this.#noteReadiness(subject)
   }
 
   #replace({ subject, documents }: SubjectMessage): void {
@@ -237,13 +243,15 @@ export class EngineReplica implements EngineReader {
   }
 
   #noteReadiness(subject: string): void {
-    const { analysis, view } = this.#readiness
-    const document = this.#subjects.get(subject)?.get(documentKey(analysis, subject))
-    const isReady = document !== undefined && answersIn(document, view)
+    const isReady = this.hasAnswerIn(this.#readinessKey(subject), this.#readiness.view)
     if (isReady === this.#ready.has(subject)) return
     if (isReady) this.#ready.add(subject)
     else this.#ready.delete(subject)
     this.#sortedReady = null
+  }
+
+  #readinessKey(subject: string): DocumentKey {
+    return documentKey(this.#readiness.analysis, subject)
   }
 
   #retain(coins: ReadonlySet<string>): void {

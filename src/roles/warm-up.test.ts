@@ -1,9 +1,13 @@
+import assert from 'node:assert/strict'
 import type { Logger } from 'pino'
 import { Registry } from 'prom-client'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../test/support/manual-clock.ts'
 import { universe } from '../compute/testing/tape.ts'
+import { BlockChains } from '../domain/block-chains.ts'
 import type { Document } from '../domain/document.ts'
+import { packDocument } from '../domain/packed-document.ts'
+import { DocumentMemory, newDocumentMemory, PlacedDocument } from '../domain/placed-document.ts'
 import { EngineReplica } from '../link/engine-replica.ts'
 import { STORE_OK } from '../link/testing/store-ok.ts'
 import { measureWarmUp, warmUpLog } from './warm-up.ts'
@@ -81,6 +85,30 @@ describe('the warm-up is logged', () => {
     clock.advance(5_000)
     expect(said).toMatchObject([{ what: 'warm', ready: { '1h': 7 } }])
     expect(await metrics.metrics()).toContain('perpscope_warm_up_ratio{timeframe="1h"} 1\n')
+  })
+
+  test('from documents that stay in the memory of the engine', () => {
+    list('A')
+    const memory = newDocumentMemory()
+    const answered = {
+      kind: 'answer',
+      parts: [],
+      inputs: [],
+      coveragePct: 100,
+      warnings: [],
+    } as const
+    const [placed] = new DocumentMemory(memory).place([
+      packDocument({
+        ...{ key: 'pulse/A', version: 1, renderedAtMs: 0, bytes: new Uint8Array(), parts: [] },
+        views: { '1h': answered },
+      }),
+    ])
+    assert(placed instanceof PlacedDocument)
+    const received = new PlacedDocument(structuredClone(placed), new BlockChains(memory))
+    replica.apply({ kind: 'documents', documents: [received] }, clock.nowMs())
+    clock.advance(5_000)
+    expect(said).toMatchObject([{ ready: { '15m': 0, '1h': 1, '4h': 0 } }])
+    expect(replica.documentsOf('A')).toEqual([received])
   })
 
   test('until it is stopped', () => {

@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client'
 import { readGauges } from '../api/metrics/read-gauge.ts'
 import { pulse } from '../compute/analyses/pulse/pulse.ts'
 import type { Clock } from '../domain/clock.ts'
-import { documentKey, viewOf } from '../domain/document.ts'
+import { documentKey } from '../domain/document.ts'
 import { timeframes } from '../domain/timeframe.ts'
 import type { EngineReplica } from '../link/engine-replica.ts'
 
@@ -61,8 +61,7 @@ function followedCount({ listed, heartbeat }: EngineReplica): number {
 }
 
 function readyCount(engine: EngineReplica, view: string): number {
-  return engine.listed.filter((coin) => {
-    const document = engine.document(documentKey(pulse.contract.id, coin))
-    return document !== undefined && viewOf(document, view)?.kind === 'answer'
-  }).length
+  return engine.listed.filter((coin) =>
+    engine.hasAnswerIn(documentKey(pulse.contract.id, coin), view),
+  ).length
 }
