@@ -22,6 +22,8 @@ export const shipped = {
   // Each thread holds the source of what it loads, and what loading it has made.
   alias: {
     'rate-limiter-flexible': join(import.meta.dirname, 'rate-limiters.cjs'),
+    '@fastify/ajv-compiler': join(import.meta.dirname, 'fastify-compilers.cjs'),
+    '@fastify/fast-json-stringify-compiler': join(import.meta.dirname, 'fastify-compilers.cjs'),
     undici: join(import.meta.dirname, 'undici-request.cjs'),
     '@modelcontextprotocol/server/_shims': join(import.meta.dirname, 'mcp-shims.mjs'),
     // Modules of ECMAScript, of which the unused parts are left out; Node is offered CommonJS.

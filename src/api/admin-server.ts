@@ -1,11 +1,10 @@
-import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import Fastify, { LogController } from 'fastify'
+import Fastify, { errorCodes, LogController } from 'fastify'
 import type { Registry } from 'prom-client'
-import { Type } from 'typebox'
 import type { Clock } from '../domain/clock.ts'
 import { OperatingError } from '../domain/errors.ts'
 import { isoInstant } from '../domain/instant.ts'
+import { isRecord } from '../domain/json.ts'
 import type { EngineReader } from '../link/engine-replica.ts'
 import type { HealthFault } from '../payment/health-monitor.ts'
 import { requestPath } from '../payment/resource.ts'
@@ -59,11 +58,6 @@ const BODY_BYTES_MAX = 1_024
 const REQUEST_TIMEOUT_MS = 5_000
 const RETRY_SECONDS = 5
 
-const MaintenanceRequest = Type.Object(
-  { on: Type.Boolean({ description: 'true: every paid call is refused with 503.' }) },
-  { additionalProperties: false },
-)
-
 /** The admin server, not yet listening; bind it to loopback only, unless its access needs a token. */
 export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
   const { access, clock, engine, logger, maintenance, metrics, restartEngine } = options
@@ -87,7 +81,6 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
       if (error.code === 'FST_ERR_BAD_URL') sendRefusal(reply, malformedUrl)
       else refuseUnknownPath(reply)
     },
-    ajv: { customOptions: { coerceTypes: false, removeAdditional: false } },
   })
   // As on the public port.
   app.server.on('checkExpectation', (...call) => app.server.emit('request', ...call))
@@ -272,23 +265,27 @@ function shownCheck({ check, isOk, reason, sinceMs }: ReadyCheck) {
 function maintenanceRoutes(app: FastifyInstance, maintenance: Maintenance, clock: Clock): void {
   app.get('/maintenance', () => maintenanceState(maintenance))
 
-  app
-    .withTypeProvider<TypeBoxTypeProvider>()
-    .post('/maintenance', { schema: { body: MaintenanceRequest } }, async (request, reply) => {
-      const { on } = request.body
-      try {
-        if (await maintenance.set(on, clock.nowMs()))
-          request.log.warn({ maintenance: on }, 'maintenance mode changed')
-      } catch (cause) {
-        if (!(cause instanceof OperatingError)) throw cause
-        request.log.error({ err: cause }, 'maintenance mode could not be stored')
-        return sendProblem(reply, 'ledger_busy', {
-          detail: 'Maintenance mode cannot be stored now; it is as before. Try again.',
-          retryAfterSeconds: RETRY_SECONDS,
-        })
-      }
-      return maintenanceState(maintenance)
-    })
+  app.post('/maintenance', async (request, reply) => {
+    if (!isMaintenance(request.body)) throw new errorCodes.FST_ERR_VALIDATION()
+    const { on } = request.body
+    try {
+      if (await maintenance.set(on, clock.nowMs()))
+        request.log.warn({ maintenance: on }, 'maintenance mode changed')
+    } catch (cause) {
+      if (!(cause instanceof OperatingError)) throw cause
+      request.log.error({ err: cause }, 'maintenance mode could not be stored')
+      return sendProblem(reply, 'ledger_busy', {
+        detail: 'Maintenance mode cannot be stored now; it is as before. Try again.',
+        retryAfterSeconds: RETRY_SECONDS,
+      })
+    }
+    return maintenanceState(maintenance)
+  })
+}
+
+/** `on`: every paid call is refused with 503. */
+function isMaintenance(body: unknown): body is { readonly on: boolean } {
+  return isRecord(body) && typeof body['on'] === 'boolean' && Object.keys(body).length === 1
 }
 
 function maintenanceState(maintenance: MaintenanceState) {
