@@ -48,6 +48,21 @@ describe('measure log', () => {
     expect([...log.values(series, at(10), at(10))]).toEqual([kept])
   })
 
+  test.each([
+    ...['basis/BTC/pyth', 'arb/index', 'depeg/price', 'sentiment/premium'].map((series) => ({
+      series,
+      hours: 7 * 24,
+    })),
+    ...['cex-dex/BTC/pyth', 'arb/ETH/base', 'arb/base/gas', 'depeg/low', 'depeg/high'].map(
+      (series) => ({ series, hours: 25 }),
+    ),
+  ])('keeps $hours hours of $series', ({ series, hours }) => {
+    const log = new MeasureLog()
+    for (let minute = 0; minute < 12_000; minute += 1) log.record(series, at(minute), minute)
+    const values = log.values(series, 0, at(11_999))
+    expect([values.length, values[0]]).toEqual([hours * 60, 12_000 - hours * 60])
+  })
+
   test('what is not a number is no value', () => {
     const log = new MeasureLog()
     log.record('gap', at(10), Number.NaN)
