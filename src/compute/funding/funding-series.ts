@@ -14,7 +14,7 @@ export const MONTH_HOURS = 720
 /** A month, and a day of records whose hour is not over by the venue's clock. */
 const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
 
-const [RATE, PREMIUM, SETTLED] = [0, 1, 2]
+const [RATE, PREMIUM] = [0, 1]
 export const fundingSigns = ['POSITIVE', 'NEGATIVE', 'ZERO'] as const
 
 /** Consecutive hours with rates of one sign, up to the newest record of the last day; 0 for none. */
@@ -49,7 +49,9 @@ export type FundingWindows = {
  */
 export class FundingSeries implements CoinTracker {
   readonly inputs = ['funding-history', 'venue-fundings'] as const
-  readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 3)
+  readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 2)
+  /** The settled ones of these hours: a row without fields takes a bit. */
+  readonly #settled = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 0)
   #windows: FundingWindows | null = null
   #venueFundings: VenueFundingsEvent | null = null
 
@@ -80,13 +82,10 @@ export class FundingSeries implements CoinTracker {
 
   #record({ timeMs, rateHourly, premium, isSettled }: FundingRow): void {
     const hour = this.#hours.stepOf(timeMs)
-    if (this.#isSettled(hour) && !isSettled) return
-    this.#hours.set(hour, [rateHourly, premium ?? Number.NaN, isSettled ? 1 : 0])
+    if (this.#settled.has(hour) && !isSettled) return
+    this.#hours.set(hour, [rateHourly, premium ?? Number.NaN])
+    if (isSettled) this.#settled.set(hour, [])
     this.#windows = null
-  }
-
-  #isSettled(hour: number): boolean {
-    return this.#hours.at(hour, SETTLED) === 1
   }
 
   #windowsTo(lastHour: number): FundingWindows {
@@ -110,7 +109,7 @@ export class FundingSeries implements CoinTracker {
         timeMs: hour * FUNDING_STEP_MS,
         rateHourly: this.#hours.at(hour, RATE),
         premium: Number.isNaN(premium) ? null : premium,
-        isSettled: this.#isSettled(hour),
+        isSettled: this.#settled.has(hour),
       }
     })
   }
