@@ -4,6 +4,7 @@ import { aboveBps, readBasis } from '../../external/basis-reading.ts'
 import { gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
 import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
+import { seriesSummary } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
 import { comparableOracles } from '../../external/oracle-choice.ts'
 import type { MarketState, MarketTracker } from '../../market/market-state.ts'
@@ -22,7 +23,7 @@ const VENUE_MS_MAX = 15_000
  */
 class BasisMeasure implements MarketTracker {
   readonly #turns = new MinuteSchedule()
-  readonly #summaries = new SeriesSummaries()
+  readonly #summaries = new SeriesSummaries(seriesSummary)
   readonly #publications = new PublicationCount()
 
   /** The history of a coin's basis by one network. */

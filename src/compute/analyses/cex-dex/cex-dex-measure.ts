@@ -5,7 +5,8 @@ import type { CexDexReading } from '../../external/cex-dex-reading.ts'
 import { actionableSide, dexName, isSound, readCexDex } from '../../external/cex-dex-reading.ts'
 import { gapSeries } from '../../external/measures/gap-series.ts'
 import { MinuteSchedule } from '../../external/measures/minute-schedule.ts'
-import type { SeriesSummary } from '../../external/measures/minute-statistics.ts'
+import type { SortedWindow } from '../../external/measures/minute-statistics.ts'
+import { dayStatistics } from '../../external/measures/minute-statistics.ts'
 import { SeriesSummaries } from '../../external/measures/series-summaries.ts'
 import { comparableOracles } from '../../external/oracle-choice.ts'
 import type { CoinMarket } from '../../market/coin-market.ts'
@@ -33,11 +34,11 @@ type Watched = {
 /** Measures every coin's divergence: each second in memory, each minute in the measure log. */
 class CexDexMeasure implements MarketTracker {
   readonly #turns = new MinuteSchedule()
-  readonly #summaries = new SeriesSummaries()
+  readonly #summaries = new SeriesSummaries(dayStatistics)
   readonly #watched = new Map<string, Watched>()
   #tick = Number.NaN
 
-  summary(coin: string, dex: string, market: MarketState, nowMs: number): SeriesSummary {
+  day(coin: string, dex: string, market: MarketState, nowMs: number): SortedWindow {
     const series = gapSeries.cexDex(coin, dex)
     return this.#summaries.of(series, series, market.log, nowMs)
   }

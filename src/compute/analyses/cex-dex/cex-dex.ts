@@ -14,7 +14,7 @@ import {
 import { divergenceDirection } from '../../external/divergence-direction.ts'
 import type { ExchangeLeg } from '../../external/exchange-reference.ts'
 import { EXCHANGES_MIN, venueUsd } from '../../external/exchange-reference.ts'
-import type { SeriesSummary, WindowStatistics } from '../../external/measures/minute-statistics.ts'
+import type { SortedWindow, WindowStatistics } from '../../external/measures/minute-statistics.ts'
 import { rankOf, robustZ } from '../../external/measures/minute-statistics.ts'
 import { uncovered } from '../../external/oracle-coverage.ts'
 import { oracleTrust } from '../../external/oracle-trust.ts'
@@ -97,7 +97,7 @@ export const cexDex: CoinAnalysis = {
       const name = coin.listing.coin
       const reading = readCexDex(coin, market, nowMs)
       if (typeof reading === 'string') return whyNone(reading, coin, market, nowMs)
-      const { day } = market.of(cexDexMeasure).summary(name, dexName(reading.dex), market, nowMs)
+      const day = market.of(cexDexMeasure).day(name, dexName(reading.dex), market, nowMs)
       const inputs = inputsOf(reading)
       const usdtUsd = stableUsd('USDT', market.external, nowMs)?.priceUsd ?? null
       const members = {
@@ -340,7 +340,7 @@ function executable(all: readonly Edge[]) {
   }
 }
 
-function stats(day: SeriesSummary['day'], divergenceBps: number) {
+function stats(day: SortedWindow, divergenceBps: number) {
   const away = day.ascending.map(Math.abs).toSorted()
   const farFrom = away.filter((value) => value > FAR_BPS).length
   return {

@@ -29,7 +29,7 @@ export type WindowStatistics = {
   readonly percentile: (value: number) => number
 }
 
-type SortedWindow = WindowStatistics & {
+export type SortedWindow = WindowStatistics & {
   /** In Float32, as in the log. */
   readonly ascending: Float32Array
 }
@@ -37,24 +37,50 @@ type SortedWindow = WindowStatistics & {
 /** Statistics of one series over three windows. */
 export type SeriesSummary = {
   readonly hour: WindowStatistics
-  readonly day: SortedWindow
+  readonly day: WindowStatistics
   readonly week: WindowStatistics
   /** Half-life of a deviation, by AR(1) over the day; NaN where it does not revert or is unknown. */
   readonly halfLifeSeconds: number
 }
 
 export function seriesSummary(log: MeasureLog, series: string, nowMs: number): SeriesSummary {
-  const window = (minutes: number, nMin: number) =>
-    windowStatistics(log.values(series, nowMs - minutes * MINUTE_MS + 1, nowMs), nMin)
-  // A sorted week of every series would take 40 kB each.
-  const { ascending: _, ...week } = window(WEEK_MINUTES, DAY_MINUTES_MIN)
-  const weekFromMs = nowMs - WEEK_MINUTES * MINUTE_MS + 1
   return {
-    hour: window(HOUR_MINUTES, HOUR_MINUTES_MIN),
-    day: window(DAY_MINUTES, DAY_MINUTES_MIN),
-    week: { ...week, percentile: (value) => log.percentile(series, weekFromMs, nowMs, value) },
+    hour: sortedWindow(log, series, nowMs, { minutes: HOUR_MINUTES, nMin: HOUR_MINUTES_MIN }),
+    day: unsortedWindow(log, series, nowMs, DAY_MINUTES),
+    week: unsortedWindow(log, series, nowMs, WEEK_MINUTES),
     halfLifeSeconds: halfLifeSeconds(log.minutes(series, nowMs, DAY_MINUTES)),
   }
+}
+
+/** Statistics of the last day of one series. */
+export function dayStatistics(log: MeasureLog, series: string, nowMs: number): SortedWindow {
+  return sortedWindow(log, series, nowMs, { minutes: DAY_MINUTES, nMin: DAY_MINUTES_MIN })
+}
+
+/** Ranks by the log, because sorted values of every series would take 6 kB a day and 40 kB a week. */
+function unsortedWindow(
+  log: MeasureLog,
+  series: string,
+  nowMs: number,
+  minutes: number,
+): WindowStatistics {
+  const nMin = DAY_MINUTES_MIN
+  const { ascending: _, ...window } = sortedWindow(log, series, nowMs, { minutes, nMin })
+  const fromMs = firstMsOf(nowMs, minutes)
+  return { ...window, percentile: (value) => log.percentile(series, fromMs, nowMs, value) }
+}
+
+function sortedWindow(
+  log: MeasureLog,
+  series: string,
+  nowMs: number,
+  { minutes, nMin }: { readonly minutes: number; readonly nMin: number },
+): SortedWindow {
+  return windowStatistics(log.values(series, firstMsOf(nowMs, minutes), nowMs), nMin)
+}
+
+function firstMsOf(nowMs: number, minutes: number): number {
+  return nowMs - minutes * MINUTE_MS + 1
 }
 
 export function windowStatistics(values: Float64Array, nMin: number): SortedWindow {

@@ -1,28 +1,31 @@
 import type { MeasureLog } from '../../market/measure-log.ts'
-import type { SeriesSummary } from './minute-statistics.ts'
-import { seriesSummary } from './minute-statistics.ts'
 
 /** Twice the time between two refreshes. */
 const SUMMARY_MS_MAX = 120_000
 
-type Held = { readonly series: string; readonly atMs: number; readonly summary: SeriesSummary }
+type Held<Summary> = { readonly series: string; readonly atMs: number; readonly summary: Summary }
 
 /**
  * Caches one summary of a series for each subject for a minute: sorting a week every second is too slow. A subject
  * whose series changes gets a new summary.
  */
-export class SeriesSummaries {
-  readonly #held = new Map<string, Held>()
+export class SeriesSummaries<Summary> {
+  readonly #held = new Map<string, Held<Summary>>()
+  readonly #summaryOf: (log: MeasureLog, series: string, nowMs: number) => Summary
 
-  of(subject: string, series: string, log: MeasureLog, nowMs: number): SeriesSummary {
+  constructor(summaryOf: (log: MeasureLog, series: string, nowMs: number) => Summary) {
+    this.#summaryOf = summaryOf
+  }
+
+  of(subject: string, series: string, log: MeasureLog, nowMs: number): Summary {
     const held = this.#held.get(subject)
     const isGood = held?.series === series && Math.abs(nowMs - held.atMs) <= SUMMARY_MS_MAX
     return isGood ? held.summary : this.refresh(subject, series, log, nowMs)
   }
 
   /** Call after a value was recorded. */
-  refresh(subject: string, series: string, log: MeasureLog, nowMs: number): SeriesSummary {
-    const summary = seriesSummary(log, series, nowMs)
+  refresh(subject: string, series: string, log: MeasureLog, nowMs: number): Summary {
+    const summary = this.#summaryOf(log, series, nowMs)
     this.#held.set(subject, { series, atMs: nowMs, summary })
     return summary
   }
