@@ -132,31 +132,39 @@ export function hasPlace(kind: BlockKind, timeMs: number): boolean {
   return timeMs >= 0 && timeMs % kind.stepMs === 0 && blockNumber(kind, timeMs) <= BLOCK_NUMBER_MAX
 }
 
-/** Puts a row in its place. An estimate of funding does not replace the settled rate. */
+/** Offset of the row of a time in its block. */
+export function offsetOf(kind: BlockKind, timeMs: number): number {
+  const startMs = blockNumber(kind, timeMs) * blockSpanMs(kind)
+  return ((timeMs - startMs) / kind.stepMs) * kind.fields
+}
+
+/** Sets the row at an offset. An estimate of funding does not replace the settled rate. */
 export function place(
   block: Float64Array,
   kind: BlockKind,
-  timeMs: number,
+  at: number,
   row: ArrayLike<number>,
 ): void {
-  const startMs = blockNumber(kind, timeMs) * blockSpanMs(kind)
-  const at = ((timeMs - startMs) / kind.stepMs) * kind.fields
   if (kind.code === blockKinds.fundings.code && block[at + 2] === 1 && row[2] !== 1) return
   block.set(row, at)
 }
 
-/** Puts every row of one block over another of the same place. */
-export function overlay(block: Float64Array, kind: BlockKind, over: Float64Array): void {
-  for (let at = 0; at < BLOCK_NUMBERS; at += kind.fields) {
-    if (Number.isNaN(over[at])) continue
-    place(block, kind, (at / kind.fields) * kind.stepMs, over.subarray(at, at + kind.fields))
+/** Puts rows over those of a block. @param over their kind, and the offset of the first in the block */
+export function overlay(
+  block: Float64Array,
+  over: { readonly kind: BlockKind; readonly at: number; readonly rows: Float64Array },
+): void {
+  const { kind, at, rows } = over
+  for (let from = 0; from < rows.length; from += kind.fields) {
+    if (Number.isNaN(rows[from])) continue
+    place(block, kind, at + from, rows.subarray(from, from + kind.fields))
   }
 }
 
-export function rowCount(block: Float64Array, { fields }: BlockKind): number {
-  let rows = 0
-  for (let at = 0; at < BLOCK_NUMBERS; at += fields) if (!Number.isNaN(block[at])) rows += 1
-  return rows
+export function rowCount(rows: Float64Array, { fields }: BlockKind): number {
+  let count = 0
+  for (let at = 0; at < rows.length; at += fields) if (!Number.isNaN(rows[at])) count += 1
+  return count
 }
 
 /** Calls back with time and offset of every row of a block, ascending. */

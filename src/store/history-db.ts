@@ -35,11 +35,14 @@ const COINS_PER_SLICE = 8
 
 const KINDS: readonly BlockKind[] = Object.values(blockKinds)
 
-/** New rows for one block, NaN but for them. */
+/** New rows for one block. */
 export type Patch = {
   readonly coin: string
   readonly kind: BlockKind
   readonly number: number
+  /** Offset of the first of them in the block. */
+  readonly at: number
+  /** From the first of them on, NaN but for them. */
   readonly rows: Float64Array
 }
 
@@ -159,7 +162,7 @@ export class HistoryDb {
         if (row !== undefined && this.#isWhole(row)) mergedBytes.set(row.body)
         else merged.fill(Number.NaN)
         if (row !== undefined) releaseBlob(row.body)
-        overlay(merged, patch.kind, patch.rows)
+        overlay(merged, patch)
         put.run(key, mergedBytes, blockCrc(key, mergedBytes))
       }
     })

@@ -31,6 +31,18 @@ describe('history queue', () => {
     expect(queue.due(false), 'another patch of the same block').toHaveLength(1)
   })
 
+  test.each([
+    { order: 'ascending', minutes: [20, 21, 22, 23, 24] },
+    { order: 'descending', minutes: [24, 23, 22, 21, 20] },
+  ])('holds little more than the rows that wait: $order', ({ minutes }) => {
+    const queue = new HistoryQueue()
+    for (const minute of minutes)
+      queue.add(batchOf({ samples: [sampleAt('BTC', START_MS + minute * MINUTE_MS)] }))
+    expect(queue.rows).toBe(5)
+    const { fields } = blockKinds.samples
+    expect(queue.due(true)[0]?.rows.length).toBeLessThanOrEqual(2 * 5 * fields)
+  })
+
   test('puts a quarter-hourly sample among those that are kept for a month as well', () => {
     const queue = new HistoryQueue()
     for (const minute of [14, 15, 16])

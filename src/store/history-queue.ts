@@ -3,18 +3,19 @@ import { SPARSE_SAMPLE_STEP_MS } from '../domain/history.ts'
 import { timeframeMs } from '../domain/timeframe.ts'
 import type { BlockKind } from './history-block.ts'
 import {
+  BLOCK_NUMBERS,
   blockKinds,
   blockNumber,
-  emptyBlock,
   hasPlace,
   measureName,
+  offsetOf,
   place,
   rowCount,
 } from './history-block.ts'
 import type { Patch } from './history-db.ts'
 import { barRow, fundingRow, sampleRow } from './history-row.ts'
 
-/** Patches that may wait for the disk, 31 MB. With 326 coins a full disk fills the queue in more than 12 hours. */
+/** Patches that may wait for the disk, up to 31 MB. With 326 coins a full disk fills the queue in more than 12 hours. */
 const PATCHES_MAX = 8_192
 
 /**
@@ -25,7 +26,7 @@ const TOGETHER_MS = 5 * 60_000
 
 /** Rows that wait for the disk, by block. A full queue drops the oldest block. */
 export class HistoryQueue {
-  readonly #patches = new Map<string, Patch>()
+  readonly #patches = new Map<string, WaitingPatch>()
   #droppedRows = 0
   #newestBarEndMs = Number.NaN
   readonly #samples = togetherOf(blockKinds.samples, blockKinds.sparseSamples)
@@ -109,13 +110,15 @@ export class HistoryQueue {
     }
     const number = blockNumber(kind, timeMs)
     const name = nameOf(coin, kind, number)
+    const at = offsetOf(kind, timeMs)
     let patch = this.#patches.get(name)
     if (patch === undefined) {
-      patch = { coin, kind, number, rows: emptyBlock() }
+      patch = { coin, kind, number, at, rows: new Float64Array() }
       this.#patches.set(name, patch)
       if (this.#patches.size > PATCHES_MAX) this.#dropOldest()
     }
-    place(patch.rows, kind, timeMs, row)
+    extend(patch, at)
+    place(patch.rows, kind, at - patch.at, row)
   }
 
   #dropOldest(): void {
@@ -126,6 +129,23 @@ export class HistoryQueue {
     this.#patches.delete(name)
   }
 }
+
+/** Most patches have the rows of five minutes: whole blocks of every coin and measure would be 3.6 MB at 230 coins. */
+function extend(patch: WaitingPatch, at: number): void {
+  const held = patch.rows.length
+  const first = Math.min(patch.at, at)
+  const needed = Math.max(patch.at + held, at + patch.kind.fields) - first
+  if (needed === held) return
+  // Doubled, because a loaded history fills a block row by row, ascending.
+  const doubled = Math.min(2 * held, BLOCK_NUMBERS - first)
+  const length = first < patch.at ? needed : Math.max(needed, doubled)
+  const rows = new Float64Array(length).fill(Number.NaN)
+  rows.set(patch.rows, patch.at - first)
+  patch.at = first
+  patch.rows = rows
+}
+
+type WaitingPatch = Pick<Patch, 'coin' | 'kind' | 'number'> & { at: number; rows: Float64Array }
 
 /** Kinds whose rows are written five minutes at a time. */
 type Together = { readonly kinds: readonly BlockKind[]; newestMs: number; handedOutMs: number }

@@ -11,6 +11,7 @@ import {
   blockKinds,
   blockNumber,
   eachRow,
+  emptyBlock,
   keptMsOf,
   measureName,
   measureSeriesOf,
@@ -345,11 +346,12 @@ export class HistoryStore {
         blocks.set(number, block)
       }
     })
-    for (const { number, rows } of this.#queue.waiting(coin, kind)) {
+    for (const patch of this.#queue.waiting(coin, kind)) {
+      const { number } = patch
       if (number < first || number > last) continue
-      const block = blocks.get(number)
-      if (block === undefined) blocks.set(number, rows)
-      else overlay(block, kind, rows)
+      const block = blocks.get(number) ?? emptyBlock()
+      blocks.set(number, block)
+      overlay(block, patch)
     }
     const rows: Row[] = []
     for (const [number, block] of [...blocks].sort(([one], [other]) => one - other)) {
