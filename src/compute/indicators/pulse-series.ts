@@ -13,8 +13,11 @@ import { peekZScore } from './z-score.ts'
 const { high: HIGH, low: LOW, close: CLOSE, volume: VOLUME } = barSlot
 const { barCount: BAR_COUNT, previousClose: PREVIOUS_CLOSE } = stateSlot
 
+/** All possible series in one buffer would be 3.8 MB, of which 230 coins use 1. */
+const SERIES_PER_BUFFER = 48
+
 /**
- * State of many series in one buffer, and their shared input and output: write a bar into `bar`, call `fold` or `peek`
+ * State of many series in few buffers, and their shared input and output: write a bar into `bar`, call `fold` or `peek`
  * of a series, read `values`.
  */
 export class PulsePool {
@@ -23,20 +26,24 @@ export class PulsePool {
   readonly bar = new Float64Array(Object.keys(barSlot).length) as BarSlots
   /** Slots of `pulseValue`; overwritten by the next `peek` of any series. */
   readonly values = new Float64Array(Object.keys(pulseValue).length) as ValueSlots
-  readonly #states: Float64Array
+  /** Of the newest series. */
+  #states = new Float64Array(0)
   #opened = 0
 
-  /** @param capacity number of series; all of their memory is allocated at once */
+  /** @param capacity maximum number of series */
   constructor(capacity: number) {
     assert(Number.isSafeInteger(capacity) && capacity > 0, 'capacity must be a positive integer')
     this.capacity = capacity
-    this.#states = new Float64Array(capacity * STATE_LENGTH)
   }
 
   /** A new series without bars. */
   open(): PulseSeries {
     assert(this.#opened < this.capacity, `all ${this.capacity} series of the pool are open`)
-    const start = this.#opened * STATE_LENGTH
+    const start = (this.#opened % SERIES_PER_BUFFER) * STATE_LENGTH
+    if (start === 0) {
+      const series = Math.min(SERIES_PER_BUFFER, this.capacity - this.#opened)
+      this.#states = new Float64Array(series * STATE_LENGTH)
+    }
     this.#opened += 1
     const state = this.#states.subarray(start, start + STATE_LENGTH) as StateSlots
     return new PulseSeries(state, this.bar, this.values)
