@@ -61,6 +61,16 @@ describe('funding series', () => {
     expect(series.windows(NOW_MS).records(1)).toMatchObject([{ rateHourly: 3e-6, isSettled: true }])
   })
 
+  test('has the premiums of a week', () => {
+    const hours = Array.from({ length: 720 }, (_, back) => -back)
+    tell(...hours.map((hour) => ({ ...row(hour, 1e-6), premium: (hour - 1) / 1e4 })))
+    const premiums = series
+      .windows(NOW_MS)
+      .records(168)
+      .map(({ premium }) => premium)
+    expect(premiums).toEqual(Array.from({ length: 168 }, (_, at) => (at - 168) / 1e4))
+  })
+
   test('leaves out missing hours, oldest first', () => {
     tell(row(0, 1e-6), row(-2, 3e-6), row(-3, 4e-6))
     expect(

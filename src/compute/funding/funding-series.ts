@@ -14,7 +14,11 @@ export const MONTH_HOURS = 720
 /** A month, and a day of records whose hour is not over by the venue's clock. */
 const HOURS_KEPT = MONTH_HOURS + DAY_HOURS
 
-const [RATE, PREMIUM] = [0, 1]
+/** Premiums are read for a week. */
+const PREMIUM_HOURS_KEPT = WEEK_HOURS + DAY_HOURS
+
+const RATE = 0
+const PREMIUM = 0
 export const fundingSigns = ['POSITIVE', 'NEGATIVE', 'ZERO'] as const
 
 /** Consecutive hours with rates of one sign, up to the newest record of the last day; 0 for none. */
@@ -30,7 +34,10 @@ export type FundingHour = Omit<FundingRow, 'coin'>
 export type FundingWindows = {
   /** Number of the last hour since the Unix epoch. */
   readonly lastHour: number
-  /** Records of the last `hours`, oldest first; missing hours are left out. Not cached: a week takes 17 kB a coin. */
+  /**
+   * Records of the last `hours`, oldest first; missing hours are left out, and premiums before the last week null. Not
+   * cached: a week takes 17 kB a coin.
+   */
   readonly records: (hours: number) => readonly FundingHour[]
   /** Of the newest record of the last week. */
   readonly newestMs: number | undefined
@@ -49,7 +56,8 @@ export type FundingWindows = {
  */
 export class FundingSeries implements CoinTracker {
   readonly inputs = ['funding-history', 'venue-fundings'] as const
-  readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 2)
+  readonly #hours = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 1)
+  readonly #premiums = new StepRing(FUNDING_STEP_MS, PREMIUM_HOURS_KEPT, 1)
   /** The settled ones of these hours: a row without fields takes a bit. */
   readonly #settled = new StepRing(FUNDING_STEP_MS, HOURS_KEPT, 0)
   #windows: FundingWindows | null = null
@@ -83,7 +91,8 @@ export class FundingSeries implements CoinTracker {
   #record({ timeMs, rateHourly, premium, isSettled }: FundingRow): void {
     const hour = this.#hours.stepOf(timeMs)
     if (this.#settled.has(hour) && !isSettled) return
-    this.#hours.set(hour, [rateHourly, premium ?? Number.NaN])
+    this.#hours.set(hour, [rateHourly])
+    this.#premiums.set(hour, [premium ?? Number.NaN])
     if (isSettled) this.#settled.set(hour, [])
     this.#windows = null
   }
@@ -104,7 +113,7 @@ export class FundingSeries implements CoinTracker {
 
   #records(firstHour: number, lastHour: number): readonly FundingHour[] {
     return this.#hours.steps(firstHour, lastHour).map((hour) => {
-      const premium = this.#hours.at(hour, PREMIUM)
+      const premium = this.#premiums.at(hour, PREMIUM)
       return {
         timeMs: hour * FUNDING_STEP_MS,
         rateHourly: this.#hours.at(hour, RATE),
