@@ -19,10 +19,14 @@ const READING_OFF_MS_MAX = HOUR_MS
 const MINUTES_KEPT = (DAY_MS + READING_OFF_MS_MAX) / MINUTE_MS + 2
 export const INTEREST_WINDOW_HOURS = 720
 const HOURS_KEPT = INTEREST_WINDOW_HOURS + 24
+/** Hourly marks are read for changes over up to a week. */
+const MARK_HOURS_KEPT = 7 * 24 + 24
 /** Window of the coin's own moves. */
 const MOVE_HOURS = 4
 
 const [INTEREST, MARK] = [0, 1]
+const HOURLY_MARK = 0
+
 /** Change from an earlier reading to the current figures. */
 export type InterestChange = {
   /** Actual time between both. */
@@ -52,7 +56,8 @@ export type InterestWindow = {
 export class InterestSeries implements CoinTracker {
   readonly inputs = ['sample-history'] as const
   readonly #minutes = new StepRing(MINUTE_MS, MINUTES_KEPT, 2)
-  readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 2)
+  readonly #hours = new StepRing(HOUR_MS, HOURS_KEPT, 1)
+  readonly #hourlyMarks = new StepRing(HOUR_MS, MARK_HOURS_KEPT, 1)
   #window: InterestWindow | null = null
 
   apply(event: CoinEvent): void {
@@ -60,10 +65,11 @@ export class InterestSeries implements CoinTracker {
   }
 
   sample({ timeMs, openInterestBase, markPrice }: MarketSample): void {
-    const row = [openInterestBase, markPrice]
-    this.#minutes.set(this.#minutes.stepOf(timeMs), row)
+    this.#minutes.set(this.#minutes.stepOf(timeMs), [openInterestBase, markPrice])
     if (timeMs % HOUR_MS !== 0) return
-    this.#hours.set(this.#hours.stepOf(timeMs), row)
+    const hour = this.#hours.stepOf(timeMs)
+    this.#hours.set(hour, [openInterestBase])
+    this.#hourlyMarks.set(hour, [markPrice])
     this.#window = null
   }
 
@@ -76,18 +82,20 @@ export class InterestSeries implements CoinTracker {
   }
 
   /**
-   * Change over a window up to the figures of `context`.
+   * Change over a window, at most a week, up to the figures of `context`.
    * @returns null without a reading near the beginning of the window
    */
   change(context: ContextEvent, windowMs: number): InterestChange | null {
     const fromMs = context.timeExchangeMs - windowMs
     const offMsMax = offMsMaxOf(windowMs)
-    const ring = windowMs > DAY_MS ? this.#hours : this.#minutes
+    const isHourly = windowMs > DAY_MS
+    const ring = isHourly ? this.#hours : this.#minutes
     const step = ring.nearest(fromMs, offMsMax)
     if (Number.isNaN(step)) return null
     const interest = ring.at(step, INTEREST)
     const interestRatio = interest > 0 ? context.openInterestBase / interest : Number.NaN
-    const priceRatio = context.markPrice / ring.at(step, MARK)
+    const mark = isHourly ? this.#hourlyMarks.at(step, HOURLY_MARK) : ring.at(step, MARK)
+    const priceRatio = context.markPrice / mark
     return {
       seconds: (context.timeExchangeMs - step * ring.stepMs) / 1_000,
       interestPct: (interestRatio - 1) * 100,
