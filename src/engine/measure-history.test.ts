@@ -3,18 +3,21 @@ import { ManualClock } from '../../test/support/manual-clock.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import { loadMeasures } from './measure-history.ts'
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
-test('loads the last week of one series at a time and leaves out empty ones', () => {
+test('loads what is kept of one series at a time and leaves out empty ones', () => {
   const clock = new ManualClock()
   const startMs = clock.nowMs()
   const loaded: MeasureHistoryEvent[] = []
-  loadMeasures(historyOf(['one', 'empty', 'other']), clock, (event) => loaded.push(event))
+  loadMeasures(historyOf(['basis/BTC/pyth', 'empty', 'cex-dex/BTC/pyth']), clock, (event) =>
+    loaded.push(event),
+  )
   expect(loaded, 'nothing is loaded during the start').toEqual([])
   clock.advance(1_000)
   expect(loaded.map(({ series, rows }) => [series, rows[0]?.value])).toEqual([
-    ['one', 7 * DAY_MS],
-    ['other', 7 * DAY_MS],
+    ['basis/BTC/pyth', 7 * DAY_MS],
+    ['cex-dex/BTC/pyth', DAY_MS + HOUR_MS],
   ])
   const [first, last] = loaded.map(({ timeReceivedMs }) => timeReceivedMs)
   expect(first).toBeGreaterThan(startMs)

@@ -1,9 +1,8 @@
-import { MEASURE_DAYS_MAX } from '../compute/market/measure-log.ts'
+import { measureMsKept } from '../compute/market/measure-log.ts'
 import type { Clock } from '../domain/clock.ts'
 import type { MeasureHistoryEvent } from '../domain/external.ts'
 import type { HistoryStore } from '../store/history-store.ts'
 
-const DAY_MS = 86_400_000
 /** Interval between two series: reading one takes some milliseconds, and feed events are processed in between. */
 const SERIES_GAP_MS = 20
 
@@ -26,7 +25,7 @@ export function loadMeasures(
     if (done) return
     cancel = clock.after(SERIES_GAP_MS, loadNext)
     const nowMs = clock.nowMs()
-    const rows = history.measures(series, nowMs - MEASURE_DAYS_MAX * DAY_MS, nowMs)
+    const rows = history.measures(series, nowMs - measureMsKept(series), nowMs)
     const newest = rows.at(-1)
     if (newest === undefined) return
     const times = { timeExchangeMs: newest.timeMs, timeReceivedMs: nowMs }

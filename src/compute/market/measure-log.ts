@@ -99,11 +99,15 @@ export class MeasureLog {
     if (known !== undefined) return known
     if (this.#series.size === SERIES_MAX) return null
     const Numbers = OF_A_COIN.test(series) ? Float32Array : Float64Array
-    const minutes = OF_A_DAY.test(series) ? DAY_MINUTES_KEPT : MINUTES_KEPT
-    const ring = new StepRing(MINUTE_MS, minutes, 1, Numbers)
+    const ring = new StepRing(MINUTE_MS, measureMsKept(series) / MINUTE_MS, 1, Numbers)
     this.#series.set(series, ring)
     return ring
   }
+}
+
+/** How far back the log holds a measure. */
+export function measureMsKept(series: string): number {
+  return (OF_A_DAY.test(series) ? DAY_MINUTES_KEPT : MINUTES_KEPT) * MINUTE_MS
 }
 
 /** The coin of a measure of one coin; undefined for a measure of the market. */
