@@ -27,7 +27,7 @@ const layers: Readonly<
       'node:zlib',
     ],
   },
-  workers: { folders: ['domain', 'compute'], packages: [] },
+  workers: { folders: ['domain', 'compute'], packages: ['node:process'] },
   link: { folders: ['domain'], packages: ['@redis/client', 'node:zlib'] },
   engine: {
     folders: ['domain', 'compute', 'streams', 'store', 'link'],

@@ -8,10 +8,12 @@ import { workerRenderer } from '../src/roles/worker-renderer.ts'
 
 /** A worker that executes test jobs; analyses have their own tests. */
 const WORKER = `
+let collections = 0
+export function collectLargeJob() { collections += 1 }
 export function renderMarket({ gathered }) {
   if (gathered === 'die') process.exit(1)
   if (gathered === 'throw') throw new Error('no such market')
-  return { said: gathered }
+  return gathered === 'collections' ? { collections } : { said: gathered }
 }
 `
 
@@ -41,6 +43,12 @@ describe('a rendering worker', () => {
 
   test('returns its result', async () => {
     expect(await outcomeOf('a document')).toEqual({ said: 'a document' })
+  })
+
+  test('collects after every job, and before the next', async () => {
+    await outcomeOf('a document')
+    await outcomeOf('throw')
+    expect(await outcomeOf('collections')).toEqual({ collections: 2 })
   })
 
   test('that throws fails its job and does the next', async () => {

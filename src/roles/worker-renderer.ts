@@ -18,7 +18,7 @@ export function workerRenderer(
   onDied: (cause: unknown) => void,
   workerFile = WORKER_FILE,
 ): MarketRenderer {
-  const pool = new Piscina<MarketJob, Document>({
+  const pool = new Piscina<MarketJob | undefined, Document>({
     filename: workerFile,
     minThreads: 1,
     maxThreads: 1,
@@ -30,6 +30,8 @@ export function workerRenderer(
       pool
         .run(job, { name: 'renderMarket', signal: AbortSignal.timeout(JOB_MS_MAX) })
         .then(onDone, onFailed)
+      // In vain where the pool is closed before.
+      pool.run(undefined, { name: 'collectLargeJob' }).catch(() => {})
     },
     close: () => void pool.destroy(),
   }
