@@ -34,6 +34,8 @@ const LIVE_MS = 30_000
 const GROWN_BYTES = 20_000
 /** Documents of a coin are rendered every second. */
 const RENDERED_MS_MAX = 5_000
+/** On a busy machine it comes after the histories. */
+const BOOK_OF_BTC = /^\{"channel":"l2Book","data":\{"coin":"BTC"/
 /** Measures of the day before the second engine. */
 const MEASURES = ['basis/BTC/pyth-hermes', 'basis/ETH/pyth-hermes']
 
@@ -451,17 +453,17 @@ async function untilRecorded(
   })
 }
 
-/** Whether BTC's histories were recorded, and after them the time in which its documents are rendered again. */
+/** Whether BTC's book and histories were recorded, and after them the time in which its documents are rendered again. */
 function hasRendered(entries: readonly Recorded[]): boolean {
   const historyMs = new Map(
     entries.flatMap(({ atMs, entry }) =>
       entry.kind === 'history' && entry.coin === 'BTC' ? [[entry.timeframe, atMs]] : [],
     ),
   )
-  const askedMs = (['15m', '4h'] as const).map(
-    (timeframe) => historyMs.get(timeframe) ?? Number.NaN,
-  )
-  return (entries.at(-1)?.atMs ?? 0) - Math.max(...askedMs) > RENDERED_MS_MAX
+  const book = entries.find(({ entry }) => entry.kind === 'frame' && BOOK_OF_BTC.test(entry.text))
+  const receivedMs = [historyMs.get('15m'), historyMs.get('4h'), book?.atMs]
+  const lastMs = Math.max(...receivedMs.map((ms) => ms ?? Number.NaN))
+  return (entries.at(-1)?.atMs ?? 0) - lastMs > RENDERED_MS_MAX
 }
 
 /** `perpscope replay`, in this process. */
