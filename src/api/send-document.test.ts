@@ -20,3 +20,15 @@ test('a document that could not be compressed is compressed for the next caller'
   expect(statusCode).toBe(200)
   expect(brotliDecompressSync(rawPayload)).toEqual(whole.bytes())
 })
+
+test('packed content is unpacked once, however many callers take no coding', () => {
+  let unpacked = 0
+  const bytes = () => {
+    unpacked += 1
+    return Buffer.from('page')
+  }
+  const document = freeDocument('text/html', { bytes, coded: {} })
+  unpacked = 0
+  expect([document.bytes(), document.bytes()].map(String)).toEqual(['page', 'page'])
+  expect(unpacked).toBe(1)
+})

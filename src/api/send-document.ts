@@ -18,7 +18,7 @@ export type FreeDocument = {
 const AGE_SECONDS_MAX = 300
 const VARY = 'Origin, Accept-Encoding'
 
-/** What was compressed in advance: the bytes themselves are made for the few callers that take no such coding. */
+/** What was compressed in advance: the bytes themselves are made for the first caller that takes no such coding. */
 export type PackedContent = {
   bytes(): Buffer
   readonly coded: Readonly<Partial<Record<Coding, Buffer>>>
@@ -36,9 +36,18 @@ export function freeDocument(
   return {
     mediaType,
     length: bytes.length,
-    bytes: isPacked ? content.bytes : () => bytes,
+    bytes: isPacked ? unpackedOnce(content.bytes) : () => bytes,
     entityTag: `"${digest}"`,
     coded: new Map(known.map(([coding, body]) => [coding, Promise.resolve(body)])),
+  }
+}
+
+/** Unpacking the largest file takes milliseconds, which a caller could ask for again and again. */
+function unpackedOnce(unpack: () => Buffer): () => Buffer {
+  let kept: Buffer | undefined
+  return () => {
+    kept ??= unpack()
+    return kept
   }
 }
 

@@ -17,6 +17,10 @@ export function mcpRoutes(
   let loading: Promise<McpHandler> | undefined
   const load = () => {
     loading ??= import('./mcp-handler.ts').then(({ mcpHandler }) => mcpHandler(app, facts))
+    // The next call tries again.
+    loading.catch(() => {
+      loading = undefined
+    })
     return loading
   }
 
@@ -38,5 +42,5 @@ export function mcpRoutes(
       return reply.header('cache-control', 'no-store').send(response)
     })
   })
-  app.addHook('onClose', async () => (await loading)?.close())
+  app.addHook('onClose', async () => (await loading?.catch(() => undefined))?.close())
 }
