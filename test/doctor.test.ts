@@ -53,8 +53,6 @@ describe('perpscope doctor', () => {
   })
 
   test('reports no fault for a sound setup', async () => {
-    // Its data are 0.2 to 0.9 s old, which would leave a busy machine 0.1 s for a reply.
-    venue.inject({ kind: 'clock-skew', offsetMs: 500, durationMs: 60_000 })
     const { isWell, findings } = await examined()
     expect(findings.filter(({ status }) => status !== 'ok')).toEqual([])
     expect(isWell).toBe(true)
@@ -130,8 +128,8 @@ describe('perpscope doctor', () => {
 
   test.each([
     // Its data are 0.2 to 0.9 s old.
-    [300, 'ok', /^\d+ ms (ahead of|behind) the venue's$/],
-    [3_500, 'warn', /^\d{4} ms behind the venue's$/],
+    [-500, 'ok', /^\d+ ms ahead of the venue's$/],
+    [4_000, 'warn', /^\d{4} ms behind the venue's$/],
     [-60_000, 'fail', /^[56]\d{4} ms ahead of the venue's; the feed is degraded/],
   ])(
     'judges a clock that the venue is off by %i ms from as %s',

@@ -12,8 +12,8 @@ import { fail, ok, warn } from './finding.ts'
 
 const ANSWER_MS_MAX = 10_000
 const CLOCK_ASKS = 5
-/** The venue's time is up to a second old itself. */
-const OFFSET_MS_GOOD = 1_000
+/** The venue's time is up to 0.9 s old itself, and half of the reply's latency is added. The feed corrects more than this. */
+const OFFSET_MS_GOOD = 2_000
 /** A feed with a larger offset is degraded. */
 const OFFSET_MS_MAX = 5_000
 /** Of the venue, for one address. */
