@@ -57,7 +57,11 @@ export const program = new SettingsCommand('perpscope', { variables, fileOptions
   .version(version)
   .exitOverride(exitAfterUsage)
   .addHelpText('after', EXIT_CODES)
-  .hook('preAction', (_program, command) => rejectProblems(command))
+  .hook('preAction', (_program, command) => {
+    // First, because all that is done and printed before it is repeated.
+    if (command === serveCommand) becomeLean()
+    return rejectProblems(command)
+  })
 
 /** @throws ConfigError naming everything that is wrong in variables and files, and with `serve` what is missing as well */
 async function rejectProblems(command: Command): Promise<void> {
@@ -91,7 +95,6 @@ function command(
 
 const serveCommand = command('serve', 'run the service', serveOptions)
 serveCommand.action(async (options: ServeOptions) => {
-  becomeLean()
   await (await import('./roles/serve.ts')).serve(options, effectiveConfiguration(serveCommand))
 })
 

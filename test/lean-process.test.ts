@@ -47,12 +47,14 @@ describe.runIf(process.platform === 'linux')(
       return pid
     }
 
-    /** @returns the first line of its log */
-    async function firstLine(): Promise<string> {
+    /** @returns the first lines of its standard error */
+    async function lines(count: number): Promise<readonly string[]> {
       const stderr = child?.stderr
       if (!stderr) throw new Error('the service did not start')
-      for await (const line of createInterface({ input: stderr })) return line
-      throw new Error('it ended without a line')
+      const read: string[] = []
+      for await (const line of createInterface({ input: stderr }))
+        if (read.push(line) === count) return read
+      throw new Error(`it ended after ${read.length} lines`)
     }
     const startOf = (pid: number) => ({
       args: readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0'),
@@ -61,7 +63,7 @@ describe.runIf(process.platform === 'linux')(
 
     test('with its id, its flags and its streams, and without a warning', async () => {
       const pid = await started({})
-      const said = await firstLine()
+      const [said] = await lines(1)
       const { args, env } = startOf(pid)
       expect(args).toContain('--max-semi-space-size=2')
       expect(args).toContain('--max-old-space-size=1024')
@@ -80,9 +82,16 @@ describe.runIf(process.platform === 'linux')(
       expect(startOf(pid).args.join(' ')).not.toContain('--max-old-space-size')
     })
 
+    test('before it reports an unknown variable', async () => {
+      await started({ PERPSCOPE_SHARDS: '4' })
+      const [first, second] = await lines(2)
+      expect(first).toMatch(/PERPSCOPE_SHARDS is not a setting/)
+      expect(second, 'a line of its log').toMatch(/^\{/)
+    })
+
     test('not where the operator has chosen for themselves', async () => {
       const pid = await started({ MALLOC_ARENA_MAX: '7' })
-      await firstLine()
+      await lines(1)
       const { args, env } = startOf(pid)
       expect(args).not.toContain('--max-semi-space-size=2')
       expect(env).toContain('MALLOC_ARENA_MAX=7')

@@ -39,7 +39,7 @@ function salesProblems(options: ServeOptions): readonly string[] {
     ...authorizationProblems(options),
     ...solanaProblems(options),
   ]
-  const remedy = '(or run without payment: --payment open, for private use)'
+  const remedy = 'or run without payment: --payment open, for private use'
   return problems.length === 0 ? [] : [...problems, remedy]
 }
 
