@@ -1,5 +1,5 @@
 import { fc, test as property } from '@fast-check/vitest'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { BlockChains } from './block-chains.ts'
 
 const KIB = 2 ** 10
@@ -45,6 +45,19 @@ test('a full memory refuses, and loses nothing', () => {
   writer.free(half)
   writer.free(other)
   expect(writer.write(contentOf(6, 10 * CONTENT_BYTES))).not.toBeNull()
+})
+
+test('memory that the system refuses is a full memory, until the system provides it', () => {
+  const { writer, memory } = chainsOf(2 ** 21)
+  const first = written(writer, contentOf(1, 600_000))
+  const grow = vi.spyOn(memory, 'grow').mockImplementation(() => {
+    throw new RangeError('SharedArrayBuffer.prototype.grow: Out of memory')
+  })
+  expect(writer.write(contentOf(2, 600_000))).toBeNull()
+  written(writer, contentOf(3, 400_000))
+  grow.mockRestore()
+  written(writer, contentOf(4, 600_000))
+  expect(writer.read(first, 600_000)).toEqual(contentOf(1, 600_000))
 })
 
 property.prop([

@@ -86,7 +86,12 @@ export class BlockChains {
     const from = byteLength / BLOCK_BYTES
     const blocks = Math.min(GROWTH_BLOCKS, Math.floor(maxByteLength / BLOCK_BYTES) - from)
     if (blocks <= 0) return false
-    this.#memory.grow((from + blocks) * BLOCK_BYTES)
+    try {
+      this.#memory.grow((from + blocks) * BLOCK_BYTES)
+    } catch {
+      // The address space is reserved, but the system does not provide more memory now.
+      return false
+    }
     for (let at = 0; at < blocks; at += 1)
       this.#words[(from + at) * BLOCK_WORDS] = at + 1 < blocks ? from + at + 1 : this.#firstFree
     this.#firstFree = from
