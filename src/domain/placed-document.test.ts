@@ -63,7 +63,7 @@ describe('a placed document', () => {
   })
 
   test('leaves its memory to others when its coin is no longer listed', () => {
-    const { place, placed, engine, memory } = rig()
+    const { place, placed, arrive, engine, memory } = rig()
     const text = 'x'.repeat(100_000)
     for (let at = 0; at < 100; at += 1) {
       place(packed(`pulse/${at}`, 1, { text })).release()
@@ -72,6 +72,7 @@ describe('a placed document', () => {
     }
     expect(memory.byteLength).toBe(2 ** 20)
     const screener = placed(packed('screener/*', 100))
+    arrive(screener).release()
     engine.retain(new Set())
     place(packed('pulse/BTC', 1))
     expect(screener.copy()?.version).toBe(100)

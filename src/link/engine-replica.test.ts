@@ -4,7 +4,12 @@ import type { Document, DocumentKey, NoAnswer } from '../domain/document.ts'
 import type { Listing } from '../domain/listing.ts'
 import { tradableOf } from '../domain/listing.ts'
 import { packDocument } from '../domain/packed-document.ts'
-import { DocumentMemory, newDocumentMemory, PlacedDocument } from '../domain/placed-document.ts'
+import {
+  DocumentMemory,
+  newDocumentMemory,
+  ownDocuments,
+  PlacedDocument,
+} from '../domain/placed-document.ts'
 import { EngineReplica } from './engine-replica.ts'
 import type { EngineMessage } from './message.ts'
 
@@ -104,7 +109,9 @@ describe('engine replica', () => {
     publish(document('pulse/BTC', 1))
     const { renderedAtMs, views } = document('pulse/BTC', 1)
     expect(replica.viewsOf('pulse/BTC')).toMatchObject({ renderedAtMs, views })
-    expect(replica.documentsOf('BTC')[0]).toBeInstanceOf(PlacedDocument)
+    const held = replica.documentsOf('BTC')
+    expect(held[0]).toBeInstanceOf(PlacedDocument)
+    expect(ownDocuments(held)).toEqual([packDocument(document('pulse/BTC', 1))])
     expect(replica.viewsOf('pulse/ETH')).toBeUndefined()
   })
 
