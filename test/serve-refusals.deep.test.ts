@@ -126,17 +126,14 @@ describe('perpscope serve, started on a misconfigured machine,', () => {
         ...[...settling(`http://127.0.0.1:${node}`), '--ledger', ledger, '--port', busyPort],
         ...['--public-url', 'http://127.0.0.1:1', '--answers-minutes', minutes],
       ]
-      let endedAtMs = Number.NaN
       const ended = await runCommand(start(silentPort, '10'), {
         onLine: (line, child) => {
-          if (!line.includes('this account pays the gas')) return
-          endedAtMs = performance.now()
-          child.kill(signal)
+          if (line.includes('this account pays the gas')) child.kill(signal)
         },
       })
       expect(ended.errors).toContain('ended by a signal')
       expect(ended.code).toBe(0)
-      expect(performance.now() - endedAtMs, 'it waits for no node').toBeLessThan(5_000)
+      expect(ended.errors, 'it waits for no node').not.toContain('does not answer')
       const next = await runCommand(start(1, '20'))
       expect(next.errors).toContain('EADDRINUSE')
       expect(next.code).toBe(1)
