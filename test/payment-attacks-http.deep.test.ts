@@ -225,7 +225,6 @@ describe('a condition on a request that pays', () => {
     const reply = await rawExchange(
       gateway.url,
       requestOf('GET /pulse/BTC HTTP/1.1', condition, payment),
-      10_000,
     )
     return { reply, spent: await ground.spent(buyer) }
   }

@@ -260,24 +260,13 @@ async function startGateway(
   }
 }
 
-/** Longer than the slowest refusal; after a settlement the server closes the connection. */
-const SILENCE_MS_MAX = 4_000
-
-/**
- * Writes raw bytes, which no client library allows, and collects the reply until the server closes the
- * socket or sends nothing for `silenceMsMax`.
- */
-export function rawExchange(
-  url: string,
-  bytes: string | Buffer,
-  silenceMsMax = SILENCE_MS_MAX,
-): Promise<string> {
+/** Writes raw bytes, which no client library allows, and collects the reply until the server closes the socket. */
+export function rawExchange(url: string, bytes: string | Buffer): Promise<string> {
   return new Promise((resolve) => {
     const { port, hostname } = new URL(url)
     const socket = connect(Number(port), hostname)
     let text = ''
     socket.setEncoding('latin1')
-    socket.setTimeout(silenceMsMax, () => socket.destroy())
     socket.on('data', (chunk: string) => {
       text += chunk
     })
