@@ -7,7 +7,7 @@ import { Registry } from 'prom-client'
 import type { Hex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { serveOptions } from '../src/config/serve.ts'
 import { ClockCheck } from '../src/payment/clock-check.ts'
@@ -429,20 +429,38 @@ describe('a key whose transaction waits longer than its settlement', () => {
 
   const burnt = ({ events }: Hosted) => events.filter(({ kind }) => kind === 'burnt').length
 
-  /** @param between after the answer, with nothing mined yet */
+  /** A chain of this test alone, because chain time cannot be set back. */
+  async function onOwnChain() {
+    const shared = ground
+    ground = await startGasGround()
+    onTestFinished(async () => {
+      await ground.close()
+      ground = shared
+    })
+  }
+
+  /** Below that of a payment that is made when it has passed. */
+  const EXPIRING_SECONDS = 60
+
+  type Waiting = {
+    /** After the answer, with nothing mined yet. */
+    readonly between?: (validBefore: bigint) => Promise<void>
+    readonly validSeconds?: number
+  }
+
   async function waitsTooLong(
     { buyer, shop }: Awaited<ReturnType<typeof struckTwice>>,
     meanwhile: Meanwhile,
-    { between = async () => {}, validSeconds = 120 } = {},
+    { between = async () => {}, validSeconds }: Waiting = {},
   ) {
     const { client } = ground
     const header = await ground.paymentOf(buyer, '', validSeconds)
-    const { nonce } = read(shop, header).authorization
+    const { nonce, validBefore } = read(shop, header).authorization
     await client.setAutomine(false)
     try {
       const { reason } = await buy(shop.host, header)
       expect(reason).toBe('settlement_unknown')
-      await between()
+      await between(validBefore)
       const done = meanwhile(buyer, nonce)
       // Into one block, and what pays more comes first.
       await expect
@@ -514,25 +532,26 @@ describe('a key whose transaction waits longer than its settlement', () => {
   })
 
   test('is not barred if a stranger submits it, also where that is found after its expiry', async () => {
+    await onOwnChain()
     const buyer = await ground.funded()
     const shop = await hosted()
     const { client } = ground
-    const one = read(shop, await ground.paymentOf(buyer, '', 12))
+    const one = read(shop, await ground.paymentOf(buyer, '', EXPIRING_SECONDS))
+    const { validBefore } = one.authorization
     await one.verify()
     const failed = vi.spyOn(shop.facilitator.payers, 'failed')
     await client.setAutomine(false)
     try {
       const settled = await one.settle('confirmed')
       expect(settled.kind).toBe('unknown')
+      await client.setNextBlockTimestamp({ timestamp: validBefore - 1n })
       const stranger = privateKeyToAccount(ground.chain.accounts.buyer.privateKey)
       const fees = { maxPriorityFeePerGas: TIP, maxFeePerGas: 2n * TIP + 10_000_000_000n }
       const nonce = await client.getTransactionCount({ ...stranger, blockTag: 'pending' })
       await client.sendTransaction({ account: stranger, ...transferCall(one), ...fees, nonce })
       await client.mine({ blocks: 1 })
-      await new Promise<void>((resolve) => setTimeout(resolve, 5_000))
+      await client.setNextBlockTimestamp({ timestamp: validBefore })
       await client.mine({ blocks: 1 })
-      const { timestamp } = await client.getBlock()
-      expect(timestamp).toBeGreaterThanOrEqual(one.authorization.validBefore)
       const sent = 'transaction' in settled ? settled.transaction : null
       expect(await one.outcome(sent)).toMatchObject({ kind: 'settled' })
       expect(failed.mock.calls).toMatchObject([[{ transaction: sent, strikes: 0 }]])
@@ -542,11 +561,13 @@ describe('a key whose transaction waits longer than its settlement', () => {
   })
 
   test('is not barred if the authorization has expired by then', async () => {
+    await onOwnChain()
     const { buyer, shop } = await struckTwice()
     opened.push(shop)
-    const validSeconds = 12
-    const between = () => new Promise<void>((resolve) => setTimeout(resolve, 5_000))
-    await waitsTooLong({ buyer, shop }, async () => {}, { validSeconds, between })
+    await waitsTooLong({ buyer, shop }, async () => {}, {
+      validSeconds: EXPIRING_SECONDS,
+      between: (timestamp) => ground.client.setNextBlockTimestamp({ timestamp }),
+    })
     await found(shop, 3)
     const { status, reason } = await buy(shop.host, await ground.paymentOf(buyer))
     expect({ status, reason }).toEqual({ status: 200, reason: null })
