@@ -121,7 +121,8 @@ describe('perpscope indicators', () => {
 
   test('refuses bars in the future, but for the forming one', async () => {
     const path = join(folder, 'future.csv')
-    const nowSeconds = Math.floor(systemClock.nowMs() / 1_000)
+    const nowSeconds = Date.UTC(2_026, 0) / 1_000
+    vi.spyOn(systemClock, 'nowMs').mockReturnValue(1_000 * nowSeconds)
     const bars = (untilSeconds: number) =>
       Array.from({ length: 30 }, (_, at) => `${untilSeconds - 60 * (29 - at)},1,1,1,1,1`)
     const write = (untilSeconds: number) =>
