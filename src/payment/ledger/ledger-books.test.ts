@@ -96,8 +96,10 @@ describe.each([
       { network: NETWORK, transaction: '0xc', purpose: 'channel', payments: 0, fee: 7n },
       NOW_MS,
     )
-    await expect.poll(async () => (await (await books()).costs(ALL)).length).toBe(2)
+    // `record` does not wait for the disk or the server.
     const read = await books()
+    const written = async () => (await read.costs(ALL)).map(({ transactions }) => transactions)
+    await expect.poll(written).toEqual([1, 3])
     const [day, next] = [NOW_MS, NOW_MS + DAY_MS].map((ms) =>
       new Date(ms).toISOString().slice(0, 10),
     )
