@@ -58,7 +58,7 @@ export const program = new SettingsCommand('perpscope', { variables, fileOptions
   .exitOverride(exitAfterUsage)
   .addHelpText('after', EXIT_CODES)
   .hook('preAction', (_program, command) => {
-    // First, because all that is done and printed before it is repeated.
+    // First, because the process that replaces this one repeats all that was printed before.
     if (command === serveCommand) becomeLean()
     return rejectProblems(command)
   })
