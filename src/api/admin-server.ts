@@ -45,6 +45,8 @@ export type AdminServerOptions = {
   readonly desk: { readonly reports: DeskReports; readonly doctor: DoctorRuns }
   /** Behind TLS of such a proxy the cookie of a session is `Secure`. A number is about the public port only. */
   readonly trustProxy?: ProxyTrust
+  /** Files and connections that the process may open: callers get a share of them. */
+  readonly openFilesMax?: number
   /** Sales checks; only the clock if answers are free. */
   readonly checks?: () => readonly { readonly check: string; readonly fault: HealthFault | null }[]
 }
@@ -92,7 +94,8 @@ export function buildAdminServer(options: AdminServerOptions): FastifyInstance {
     else sendRefusal(reply, refused)
   })
   // On a non-loopback address, callers without a token could otherwise exhaust the file descriptors.
-  limitConnections(app, { proxies, defer: (task) => task() })
+  const { openFilesMax } = options
+  limitConnections(app, { proxies, defer: (task) => task(), openFilesMax })
   app.addHook('onRequest', access.check)
   app.addHook('onSend', (_request, reply, payload, done) => {
     reply.headers(securityHeaders)

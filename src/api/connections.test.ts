@@ -245,9 +245,14 @@ describe('connections of one address', () => {
     await expect.poll(() => ask('127.0.0.1')).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test('that are idle make room for another address when many addresses hold many', async () => {
-    const { opened } = await listening()
-    for (let host = 1; host <= 9; host += 1) await opened(`127.0.0.${host}`, 110)
+  test.each([
+    { limit: '1,000', openFilesMax: undefined, connectionsMax: 1_000 },
+    { limit: 'a third of what the process may open', openFilesMax: 301, connectionsMax: 100 },
+  ])('that are idle make room for another address below $limit', async (limits) => {
+    const { openFilesMax, connectionsMax } = limits
+    const { app, opened } = await listening(openFilesMax === undefined ? {} : { openFilesMax })
+    expect(app.server.maxConnections).toBe(connectionsMax)
+    for (let host = 1; host <= 9; host += 1) await opened(`127.0.0.${host}`, connectionsMax / 9)
     for (let host = 10; host <= 40; host += 1) {
       const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
       const [other] = await opened(`127.0.0.${host}`, 1, request)

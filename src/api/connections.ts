@@ -14,10 +14,15 @@ export const CONNECTIONS_CHECK_MS = 1_000
 /** Longer than the longest sale. A caller that reads nothing for this long is disconnected. */
 export const SILENT_TIMEOUT_MS = 120_000
 const CONNECTIONS_MAX = 1_000
+/**
+ * Of the files and connections that the process may open: the public and the admin port may have a share each, and the
+ * service's own have the rest. Without a free one Node cannot accept, and tries it in a busy loop.
+ */
+const OPEN_FILES_SHARE = 1 / 3
 /** A browser opens six, a busy agent some dozens. */
 const CONNECTIONS_PER_ADDRESS_MAX = 128
-/** Kept free by closing idle connections: beyond `CONNECTIONS_MAX` Node drops new ones without a response. */
-const CONNECTIONS_FREE_MIN = 100
+/** Kept free by closing idle connections: beyond the maximum Node drops new ones without a response. */
+const CONNECTIONS_FREE_SHARE = 1 / 10
 /** Bounds pipelining: one packet could otherwise request thousands of answers. */
 const WAITING_MAX = 64
 
@@ -27,11 +32,18 @@ type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 /** Limits that Fastify has no options for. */
 export function limitConnections(
   app: FastifyInstance,
-  { proxies, defer }: { readonly proxies: ProxyTrust | undefined; readonly defer: Defer },
+  options: {
+    readonly proxies: ProxyTrust | undefined
+    readonly defer: Defer
+    /** Of the process; undefined for no limit. */
+    readonly openFilesMax: number | undefined
+  },
 ): void {
+  const { proxies, defer, openFilesMax = Number.POSITIVE_INFINITY } = options
   app.server.maxHeadersCount = HEADERS_MAX + 1
-  app.server.maxConnections = CONNECTIONS_MAX
-  limitAddresses(app.server, isTrustedProxy(proxies))
+  const connectionsMax = Math.min(CONNECTIONS_MAX, Math.floor(openFilesMax * OPEN_FILES_SHARE))
+  app.server.maxConnections = connectionsMax
+  limitAddresses(app.server, connectionsMax, isTrustedProxy(proxies))
   limitWaiting(app, defer)
 }
 
@@ -39,7 +51,11 @@ export function limitConnections(
  * Limits the connections of one address before any byte is read. When few are left, closes idle connections of the
  * addresses with the most. Trusted proxies are exempt, as each carries many callers.
  */
-function limitAddresses(server: Server, isProxy: (address: string) => boolean): void {
+function limitAddresses(
+  server: Server,
+  connectionsMax: number,
+  isProxy: (address: string) => boolean,
+): void {
   const byCaller = new Map<string, Set<Connection>>()
   let total = 0
   // Before Node's own listener, which starts reading.
@@ -63,7 +79,7 @@ function limitAddresses(server: Server, isProxy: (address: string) => boolean): 
       // A later connection may have begun another set.
       if (own.size === 0 && byCaller.get(caller) === own) byCaller.delete(caller)
     })
-    if (total > CONNECTIONS_MAX - CONNECTIONS_FREE_MIN) closeIdle(byCaller, own.size)
+    if (total > connectionsMax * (1 - CONNECTIONS_FREE_SHARE)) closeIdle(byCaller, own.size)
   })
 }
 

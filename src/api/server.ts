@@ -43,6 +43,8 @@ export type ServerOptions = Omit<AnalysisRoutesOptions, 'consolePage'> &
     readonly logger: FastifyBaseLogger | null
     /** Without it the caller's address is that of the connection, and `X-Forwarded-For` is ignored. */
     readonly trustProxy?: ProxyTrust
+    /** Files and connections that the process may open: callers get a share of them. */
+    readonly openFilesMax?: number
     /** One line per request. */
     readonly accessLog: boolean
     /** Defers a task to a later turn of the event loop; without it tasks run immediately. */
@@ -117,7 +119,8 @@ export function buildServer(options: ServerOptions): FastifyInstance {
     else sendRefusal(reply, refused)
   })
   const defer: Defer = options.defer ?? ((task) => task())
-  limitConnections(app, { proxies: options.trustProxy, defer })
+  const { openFilesMax } = options
+  limitConnections(app, { proxies: options.trustProxy, defer, openFilesMax })
   app.addHook('onRequest', (request, reply, done) => {
     // Not in the not-found handler, which reads the body first.
     if (request.is404) refuseUnrouted(options.contracts, paths, request, reply)

@@ -15,6 +15,7 @@ import { processLogger } from '../logger.ts'
 import { RecentWarnings } from '../recent-warnings.ts'
 import { steadySystemClock, systemClock } from '../system-clock.ts'
 import { Drain } from './drain.ts'
+import { openFilesMax } from './open-files.ts'
 import type { Listener } from './running-service.ts'
 import type { Selling } from './selling.ts'
 
@@ -77,6 +78,7 @@ export function adminListener(
   const { trustProxy } = options
   const server = buildAdminServer({
     ...{ access, logger, clock, metrics, console, ...admin },
+    openFilesMax: openFilesMax(),
     ...(trustProxy === undefined ? {} : { trustProxy }),
   })
   return { server, option: '--admin-port', host: options.adminHost, port: options.adminPort }

@@ -17,6 +17,7 @@ import { readConsolePage } from '../console-files.ts'
 import { readDocsViewer } from '../docs-viewer.ts'
 import type { Tracing } from '../tracing.ts'
 import type { Traffic } from './desk.ts'
+import { openFilesMax } from './open-files.ts'
 import { publicUrlOf } from './public-url.ts'
 import type { Selling } from './selling.ts'
 
@@ -57,6 +58,7 @@ export function publicServer(options: ServeOptions, context: Context): FastifyIn
     readiness: { isClockOff: () => clockCheck.fault !== null, sales },
     logger: log,
     accessLog: options.accessLog === 'on',
+    openFilesMax: openFilesMax(),
     defer: (task) => setImmediate(task),
     discovery: {
       publicUrl: publicUrlOf(options),
