@@ -1,4 +1,5 @@
-import { asyncScheduler, of } from 'rxjs'
+import assert from 'node:assert/strict'
+import { defer, of, tap } from 'rxjs'
 import { WebSocket } from 'ws'
 import { documentKinds } from '../src/compute/analyses/registry.ts'
 import { Processor, PUBLISH_PHASES } from '../src/compute/processor.ts'
@@ -8,6 +9,9 @@ import { connectWebSocket } from '../src/roles/system-runtime.ts'
 import { hyperliquidFeed } from '../src/streams/hyperliquid/feed.ts'
 import { PING } from '../src/streams/hyperliquid/wire/subscription.ts'
 import type { HttpReply, Runtime } from '../src/streams/runtime.ts'
+import { Chance } from '../test/simulation/chance.ts'
+import { Kernel } from '../test/simulation/kernel.ts'
+import { Machine } from '../test/simulation/machine.ts'
 
 /** The candidates of `bench/ingest.ts`: each process is started with a name and receives {@link Orders}. */
 export const candidates = ['floor', 'engine'] as const
@@ -101,17 +105,22 @@ function runEngine(orders: Orders): void {
   const replies = new Map(orders.replies)
   const processor = new Processor(documentKinds, '0.0.0')
   const meter = new Meter(orders, () => checksumOf(processor, timesMs.at(-1) ?? startMs))
+  // Replayed at many times the real speed, so clock and timers follow the recorded send times.
+  const kernel = new Kernel(startMs)
+  const machine = new Machine(kernel, new Chance(1, 'ingest'))
+  const { scheduler } = machine.process((cause) => assert.fail(String(cause)))
+  const untilNextFrame = () => kernel.runUntil(timesMs[meter.heard] ?? kernel.nowMs)
   const runtime: Runtime = {
-    // Replayed at many times the real speed, so the clock follows the recorded send times.
-    scheduler: {
-      now: () => timesMs[Math.min(meter.heard, timesMs.length - 1)] ?? startMs,
-      schedule: asyncScheduler.schedule.bind(asyncScheduler),
-    },
-    random: Math.random,
+    scheduler,
+    random: () => 0.5,
     connect: (url, outbound) => {
-      const frames = connectWebSocket(url, outbound)
+      const opened = defer(() => {
+        // The first ping, which the first frame answers.
+        setImmediate(untilNextFrame)
+        return outbound
+      })
       tell({ kind: 'ready' })
-      return frames
+      return connectWebSocket(url, opened).pipe(tap(untilNextFrame))
     },
     // Other requests fail, because they are not measured.
     post: (_, body) => of(replies.get(JSON.stringify(body)) ?? { status: 500, body: 'null' }),
