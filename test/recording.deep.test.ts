@@ -262,7 +262,7 @@ describe.concurrent('perpscope record and replay', () => {
       losses: [],
     })
     expect(summary.publishes_compared).toBe(summary.publishes)
-    expect(summary.documents).toBeGreaterThan(100)
+    expect(summary.documents).toBeGreaterThan(0)
   })
 
   test('prints one document on standard output, and the summary on standard error', () => {

@@ -55,6 +55,8 @@ const SPARED_REQUESTS = 10
 /** Forty requests a second: more than the node answers, few enough to leave processor time for purchases. */
 const SIEGE_AT_ONCE = 4
 const SIEGE_PAUSE_MS = 100
+/** Connections of the strangers: a service that is slow for another reason is not asked more often than it answers. */
+const SIEGE_PENDING_MAX = 40
 /** Each purchase sends five requests to the node. */
 const PURCHASE_PAUSE_MS = 400
 /** Tolerance for a busy machine; the status on Solana is polled every 200 ms. */
@@ -242,16 +244,18 @@ async function besieged(
     isOver = true
   })
   let sent = 0
-  const under: Promise<unknown>[] = [working]
+  const pending = new Set<Promise<unknown>>()
   while (!isOver) {
-    for (let index = 0; index < SIEGE_AT_ONCE; index += 1) {
+    for (let index = 0; index < SIEGE_AT_ONCE && pending.size < SIEGE_PENDING_MAX; index += 1) {
       const payment = payments[sent % payments.length] ?? ''
-      under.push(send(url, payment, addresses[sent % addresses.length] ?? ''))
+      const address = addresses[sent % addresses.length] ?? ''
+      const call = send(url, payment, address).finally(() => pending.delete(call))
+      pending.add(call)
       sent += 1
     }
     await wait(SIEGE_PAUSE_MS)
   }
-  await Promise.all(under)
+  await Promise.all([working, ...pending])
   return sent
 }
 
