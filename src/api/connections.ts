@@ -48,8 +48,8 @@ export function limitConnections(
 }
 
 /**
- * Limits the connections of one address before any byte is read. When few are left, closes idle connections of the
- * addresses with the most. Trusted proxies are exempt, as each carries many callers.
+ * Limits the connections of one address before any byte is read. When few are left, each new one takes the place of an
+ * idle one of the addresses with the most. Trusted proxies are exempt, as each carries many callers.
  */
 function limitAddresses(
   server: Server,
@@ -79,15 +79,20 @@ function limitAddresses(
       // A later connection may have begun another set.
       if (own.size === 0 && byCaller.get(caller) === own) byCaller.delete(caller)
     })
-    if (total > connectionsMax * (1 - CONNECTIONS_FREE_SHARE)) closeIdle(byCaller, own.size)
+    if (total > connectionsMax * (1 - CONNECTIONS_FREE_SHARE)) closeIdle(byCaller, own)
   })
 }
 
-/** Closes the oldest connection that is idle now, of the largest address above `ownCount` that has one. */
-function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, ownCount: number): void {
-  for (const connections of [...byCaller.values()].sort((a, b) => b.size - a.size)) {
-    if (connections.size <= ownCount) return
-    const idle = [...connections].find(({ _httpMessage }) => !_httpMessage)
+/**
+ * Closes the oldest connection that is idle now, of the largest address above `own` that has one, else of `own`: addresses
+ * that have equally many would take all that are left.
+ * @param own with the newest connection as its last
+ */
+function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, own: Set<Connection>): void {
+  const larger = [...byCaller.values()].filter(({ size }) => size > own.size)
+  for (const connections of [...larger.sort((a, b) => b.size - a.size), own]) {
+    const older = connections === own ? [...own].slice(0, -1) : [...connections]
+    const idle = older.find(({ _httpMessage }) => !_httpMessage)
     if (idle === undefined) continue
     connections.delete(idle)
     idle.destroy()
