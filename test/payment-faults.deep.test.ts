@@ -31,6 +31,7 @@ import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { minedReceipt } from './support/mined-receipt.ts'
 import { promptClock } from './support/prompt-clock.ts'
+import { freePort } from './support/service.ts'
 import { putUsdc } from './support/usdc-balance.ts'
 
 const FUNDS = 1_000_000n
@@ -43,9 +44,7 @@ const opened: { close(): Promise<unknown> }[] = []
 const folders: string[] = []
 
 beforeAll(async () => {
-  const gone = Fastify()
-  nowhere = await gone.listen({ host: '127.0.0.1', port: 0 })
-  await gone.close()
+  nowhere = `http://127.0.0.1:${await freePort()}`
   chain = await startEvmChain({ clock: systemClock })
   local = localFacilitator({
     network: base,

@@ -22,6 +22,7 @@ import { systemClock } from '../src/roles/system-clock.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { promptClock } from './support/prompt-clock.ts'
+import { freePort } from './support/service.ts'
 import { buy, FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 
 /** Replaces the eight seconds of the product; the local chain confirms in milliseconds or not at all. */
@@ -38,9 +39,7 @@ const opened: { close(): Promise<unknown> }[] = []
 const folders: string[] = []
 
 beforeAll(async () => {
-  const gone = Fastify()
-  nowhere = await gone.listen({ host: '127.0.0.1', port: 0 })
-  await gone.close()
+  nowhere = `http://127.0.0.1:${await freePort()}`
   chain = await startSolanaChain({ clock: systemClock })
   rig = solanaRig(chain, promptClock)
 })

@@ -1,22 +1,10 @@
-import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import pino from 'pino'
 import { expect, test } from 'vitest'
 import { hostedFacilitators } from './hosted-facilitators.ts'
 
-/** A URL at which nothing listens. */
-async function closedUrl(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return `http://127.0.0.1:${port}`
-}
-
 test('the log names the facilitator in a member of its own', async () => {
-  const url = await closedUrl()
+  // Nothing listens there.
+  const url = 'http://127.0.0.1:1'
   const lines: string[] = []
   const log = pino({ name: 'perpscope' }, { write: (line: string) => void lines.push(line) })
   const hosted = hostedFacilitators(

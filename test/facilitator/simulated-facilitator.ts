@@ -1,10 +1,11 @@
+import { once } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import type { Clock } from '../../src/domain/clock.ts'
-import { OperatingError } from '../../src/domain/errors.ts'
+import { freePort } from '../support/service.ts'
 import type { FacilitatorFault } from './facilitator-fault.ts'
 
 const operations = ['verify', 'settle', 'supported'] as const
@@ -64,7 +65,9 @@ export async function startSimulatedFacilitator(
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
-  const port = await listen(server, 0)
+  // Nothing else takes it while this one is down.
+  const port = await freePort()
+  await listen(server, port)
   const goDown = () =>
     new Promise<void>((resolve) => {
       server.close(() => resolve())
@@ -74,7 +77,7 @@ export async function startSimulatedFacilitator(
     url: `http://127.0.0.1:${port}`,
     calls,
     goDown,
-    comeBack: async () => void (await listen(server, port)),
+    comeBack: () => listen(server, port),
     close: async () => {
       if (server.listening) await goDown()
     },
@@ -168,14 +171,7 @@ function send(response: ServerResponse, { status, body }: Reply, headers = {}): 
   response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(body)
 }
 
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      server.removeListener('error', reject)
-      const address = server.address()
-      if (typeof address === 'object' && address !== null) resolve(address.port)
-      else reject(new OperatingError('no_port', 'a listening server has a port'))
-    })
-  })
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
 }
