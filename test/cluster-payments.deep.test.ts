@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -101,6 +101,7 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
 
   test('maintenance mode is that of both, and survives their restart', async () => {
     const [payment = ''] = await payments(1)
+    onTestFinished(endMaintenance)
     const { code, errors } = await runCommand(['maintenance', 'on', '--ledger', ledger])
     expect(code, errors).toBe(0)
     for (const gateway of cluster.gateways)
@@ -109,11 +110,7 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
     await other.start()
     await until('its documents are there', async () => (await fetch(`${other.url}/coins`)).ok)
     expect((await buy(other, payment)).status).toBe(503)
-    await fetch(`${one.adminUrl}/maintenance`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ on: false }),
-    })
+    await endMaintenance()
     for (const gateway of cluster.gateways)
       await until('it sells again', async () => (await quote(gateway)).status === 402)
   })
@@ -121,6 +118,7 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
   test('without PostgreSQL nothing is charged, free paths go on, and it recovers by itself', async () => {
     const before = await received()
     const [payment = ''] = await payments(1)
+    onTestFinished(() => postgres.start())
     await postgres.crash()
     const refused = await buy(one, payment)
     expect(refused.status).toBe(503)
@@ -175,6 +173,14 @@ describe.skipIf(redisBinary === null || !hasPostgres)('two gateways that share a
       await until('the other one answers', async () => (await buy(other, payment)).status === 200)
     expect((await received()) - before).toBe(PRICE * BigInt(wallets.length))
   })
+
+  async function endMaintenance(): Promise<void> {
+    await fetch(`${one.adminUrl}/maintenance`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ on: false }),
+    })
+  }
 
   /** As 15 s without its heartbeat do. */
   const endGateway = ({ url }: ClusterProcess) =>

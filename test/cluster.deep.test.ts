@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import type { Cluster, ClusterProcess } from './support/cluster.ts'
 import { buildCluster, metricOf, startEnded } from './support/cluster.ts'
 import { redisBinary } from './support/redis.ts'
@@ -85,6 +85,7 @@ describe.skipIf(redisBinary === null)('two engines and two gateways', () => {
 
   test('a leader that is stopped and continues finds that another one leads', async () => {
     const before = await working()
+    onTestFinished(() => void before.signal('SIGCONT'))
     before.signal('SIGSTOP')
     await until('the other one leads', async () => (await cluster.leader()) !== before)
     before.signal('SIGCONT')
@@ -99,6 +100,9 @@ describe.skipIf(redisBinary === null)('two engines and two gateways', () => {
     const before = await working()
     const statuses: number[] = []
     let isOver = false
+    onTestFinished(() => {
+      isOver = true
+    })
     const calls = cluster.gateways.map(async (gateway) => {
       while (!isOver) {
         statuses.push((await answerOf(gateway, '/pulse/BTC')).status)

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { ConsoleBrowser, chromiumPath, inaccessible } from './support/console-browser.ts'
 import type { Rig } from './support/service.ts'
@@ -43,6 +43,14 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
     return watched
   }
 
+  async function endMaintenance(): Promise<void> {
+    await fetch(`${rig.adminUrl}/maintenance`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ on: false }),
+    })
+  }
+
   test('shows a sign-in and nothing else without the token', async () => {
     const { page } = await browser.open(`${rig.adminUrl}/#/money`)
     const asked: string[] = []
@@ -63,6 +71,7 @@ describe.skipIf(chromiumPath === null)("the operator's desk in a browser", () =>
   })
 
   test('begins and ends maintenance after a question', async () => {
+    onTestFinished(endMaintenance)
     const { page, faults } = await signedIn('#/control')
     const begin = page.getByRole('button', { name: 'Begin maintenance' })
     await begin.click()

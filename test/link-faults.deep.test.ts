@@ -84,12 +84,12 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
 
   /** No document went back in time, and the gateways equal the leader. */
   const expectEqual = async (leader: LinkEngineProcess, ...readers: readonly LinkGateway[]) => {
+    cleanups.push(() => leader.continues())
     const expected = await leader.finalDocuments()
     for (const reader of readers) {
       expect(reader.replica.older).toBe(0)
       await expect.poll(() => reader.documents(COINS)).toEqual(expected)
     }
-    await leader.continues()
   }
 
   test('a standby takes over after the leader was killed', async () => {
@@ -122,6 +122,7 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
 
   test('a frozen leader that continues publishes nothing', async () => {
     const { leader, standby, reader } = await running()
+    cleanups.push(() => leader.signal('SIGCONT'))
     leader.signal('SIGSTOP')
     await reader.freshAfter(systemClock.nowMs(), COINS)
     await standby.leads()
@@ -135,6 +136,7 @@ describe.skipIf(redisBinary === null)('the link on a real broker', () => {
 
   test.each([300, 3_000])('a broker that restarts empty after %i ms', async (awayMs) => {
     const { leader, standby, reader } = await running()
+    cleanups.push(() => broker.start())
     await broker.kill()
     await wait(awayMs)
     const kept = reader.documents(COINS)

@@ -11,7 +11,7 @@ import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import { parseUnits } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { inheritedEnv } from '../src/config/environment.ts'
 import type { ProblemCode } from '../src/domain/problem.ts'
 import { problem } from '../src/domain/problem.ts'
@@ -462,6 +462,8 @@ function gate(): readonly [Promise<void>, () => void] {
   const opened = new Promise<void>((resolve) => {
     open = resolve
   })
+  // The shared command would wait for what a failed test holds.
+  onTestFinished(open)
   return [opened, open]
 }
 

@@ -838,9 +838,11 @@ function parsed(args: readonly string[], env: Readonly<Record<string, string>> =
   const command = new Command().exitOverride()
   for (const option of serveOptions) command.addOption(option)
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value)
-  const options: ServeOptions = command.parse(args, { from: 'user' }).opts()
-  vi.unstubAllEnvs()
-  return options
+  try {
+    return command.parse(args, { from: 'user' }).opts()
+  } finally {
+    vi.unstubAllEnvs()
+  }
 }
 
 function advanced<T>(clock: ManualClock, read: () => T): T {

@@ -226,6 +226,8 @@ describe('a settlement that cannot be made', () => {
       transport: http(ground.chain.rpcUrl),
     })
     const { address } = ground.chain.accounts.facilitator
+    const fill = () => node.setBalance({ address, value: 10n ** 18n })
+    onTestFinished(fill)
     const watches: HealthMonitor[] = []
     const checked = await checkedGateway({ watches })
     const probe = async () => {
@@ -237,7 +239,7 @@ describe('a settlement that cannot be made', () => {
     await probe()
     expect(watches[0]?.fault?.reason).toContain('has 1 wei')
     await expectUnquoted(checked, 'can_settle')
-    await node.setBalance({ address, value: 10n ** 18n })
+    await fill()
     await probe()
     await expectQuoted(checked)
   })

@@ -3,7 +3,16 @@ import { Agent, get } from 'node:http'
 import type { Socket } from 'node:net'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+} from 'vitest'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import { DRAIN_MS_MAX } from '../src/roles/serve/drain.ts'
 import { restartWhileSelling } from './support/drained-sales.ts'
@@ -44,6 +53,7 @@ describe('a service that is asked to end', () => {
 
   test('ends with the sale that is under way, on a connection that its buyer would keep', async () => {
     const payment = await newPayment()
+    onTestFinished(resumeBlocks)
     await node('evm_setAutomine', false)
     const call = get(`${rig.url}/pulse/BTC`, { agent, headers: { 'payment-signature': payment } })
     const answered = once(call, 'response')
@@ -66,8 +76,7 @@ describe('a service that is asked to end', () => {
       asked(`${rig.url}/pulse/BTC`),
       asked(`${rig.adminUrl}/readyz`),
     ])
-    await node('evm_setAutomine', true)
-    await node('evm_mine')
+    await resumeBlocks()
     expect(refused.response.headers.get('retry-after')).toBe('5')
     expect(refused.body).toMatchObject({ code: 'service_not_ready', check: 'accepts_sales' })
     expect(ready.response.status).toBe(503)
@@ -92,6 +101,11 @@ describe('a service that is asked to end', () => {
     await rig.chain.fundUsdc(buyer.address, PRICE)
     const payTo = rig.chain.accounts.merchant.address
     return encodedPayment(await signedPayload(buyer, { amount: PRICE, payTo, nowMs: Date.now() }))
+  }
+
+  async function resumeBlocks(): Promise<void> {
+    await node('evm_setAutomine', true)
+    await node('evm_mine')
   }
 
   /** Asks the chain's node for what it does for tests. */

@@ -141,6 +141,7 @@ describe.skipIf(!hasPostgres)('gateways over PostgreSQL', () => {
       Promise.all([...pair, ...pair].map((one) => bought([one], payment, 0))),
     )
     await isUnderWay
+    onTestFinished(() => server.start())
     await server.crash()
     await server.start()
     for (const copies of await Promise.all(buying)) expect(new Set(copies).size).toBe(1)
@@ -184,6 +185,7 @@ describe.skipIf(!hasPostgres)('gateways over PostgreSQL', () => {
     const chain = new Chain()
     const [first] = await both(chain)
     const payment = await signed()
+    onTestFinished(() => server.start())
     await server.crash()
     const { status, body } = await ask(first, payment)
     expect(status).toBe(503)

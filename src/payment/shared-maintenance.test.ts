@@ -68,6 +68,7 @@ describe.skipIf(!hasPostgres)('the maintenance mode of two gateways', () => {
     const at = await database()
     const { maintenance, failures } = await gateway(at)
     await maintenance.set(true, SINCE_MS)
+    onTestFinished(() => server.start())
     await server.crash()
     await expect.poll(() => failures).toHaveLength(1)
     expect(maintenance.isOn).toBe(true)
@@ -84,6 +85,7 @@ describe.skipIf(!hasPostgres)('the maintenance mode of two gateways', () => {
 
   test('is not followed by a gateway that cannot read it at its start', async () => {
     const at = await database()
+    onTestFinished(() => server.start())
     await server.crash()
     await expect(gateway(at)).rejects.toMatchObject({ code: 'postgres_unavailable' })
     await server.start()

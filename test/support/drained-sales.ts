@@ -75,17 +75,20 @@ export async function restartWhileSelling(
   const buyers = Array.from({ length: BUYERS }, buyer)
   const [exitCodes, stopMs]: [(number | null)[], number[]] = [[], []]
   let isWanted = true
-  for (let restart = 0; restart < restarts && isWanted; restart += 1) {
-    const sold = answered
-    await until('sales are under way', async () => answered >= sold + BUYERS)
-    const startedMs = performance.now()
-    exitCodes.push(await rig.stop())
-    stopMs.push(performance.now() - startedMs)
-    await rig.start()
-    await untilAnswerable(rig.url, 'BTC')
-    isWanted = onRestart(restart + 1)
+  try {
+    for (let restart = 0; restart < restarts && isWanted; restart += 1) {
+      const sold = answered
+      await until('sales are under way', async () => answered >= sold + BUYERS)
+      const startedMs = performance.now()
+      exitCodes.push(await rig.stop())
+      stopMs.push(performance.now() - startedMs)
+      await rig.start()
+      await untilAnswerable(rig.url, 'BTC')
+      isWanted = onRestart(restart + 1)
+    }
+  } finally {
+    isOver = true
   }
-  isOver = true
   await Promise.all(buyers)
   const received = (await rig.chain.balanceOf(address)) - before
   const surplus = received - PRICE * BigInt(answered)

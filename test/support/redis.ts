@@ -18,7 +18,7 @@ export type RedisServer = {
   readonly port: number
   /** Stops or resumes it, with everything that it stores. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void
-  /** Starts it again after `kill`, on the same port and empty. */
+  /** After `kill`, on the same port and empty; does nothing while it runs. */
   start(): Promise<void>
   /** Ends it by SIGKILL. */
   kill(): Promise<void>
@@ -34,11 +34,13 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   const port = await freePort()
   let server: ChildProcess | null = null
   const start = async () => {
+    if (server !== null) return
     server = launch(binary, dir, port, settings)
     await accepting(server)
   }
   const kill = async () => {
     if (server !== null) await end(server, 'SIGKILL')
+    server = null
   }
   const signal = (name: 'SIGSTOP' | 'SIGCONT') => server?.kill(name)
   const close = async () => {

@@ -94,6 +94,7 @@ describe.skipIf(!hasPostgres)('the right to claim vouchers', () => {
     const { one } = await cluster()
     one.start()
     await held(one)
+    onTestFinished(() => server.start())
     await server.crash()
     await renew(one)
     expect(one.lease.isHeld, 'nobody else can have it yet').toBe(true)

@@ -281,6 +281,7 @@ describe.skipIf(!hasPostgres)('over a server of its own', () => {
       await db.close()
     })
     await ledger.begin(entry('0x1'), NOW_MS)
+    onTestFinished(() => server.start())
     await server.crash()
     await expect(ledger.find(entry('0x1').key)).rejects.toMatchObject({ code: 'ledger_busy' })
     await expect(ledger.begin(entry('0x2'), NOW_MS)).rejects.toMatchObject({ code: 'ledger_busy' })

@@ -61,6 +61,7 @@ describe.skipIf(!hasPostgres)('a connection to PostgreSQL', () => {
   test('reports a crash of the server and recovers after its return', async () => {
     const db = connected()
     await db.query('CREATE TABLE numbers (n int)')
+    onTestFinished(() => server.start())
     const split = db.transaction(async (query) => {
       await query('INSERT INTO numbers VALUES (1)')
       await server.crash()
