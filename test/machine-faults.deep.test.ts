@@ -139,6 +139,9 @@ describe('a service on a machine', () => {
     pid = service.pid
   })
 
+  // After a test that failed it notices some seconds later that all is well again.
+  beforeEach(() => until('it is ready', async () => (await fetch(`${rig.adminUrl}/readyz`)).ok))
+
   afterAll(async () => {
     await rig?.close()
     if (disk !== null) unmount(disk)
@@ -376,6 +379,7 @@ describe.skipIf(FAKETIME === undefined)('a service whose clock is set', () => {
     async (seconds) => {
       await until('it is sold', async () => (await pulse()).status === 402)
       const before = (await linesOfClock()).length
+      onTestFinished(() => setClock(0))
       setClock(seconds)
       await until('nothing is quoted', async () => (await pulse()).status === 503)
       const refused = await pulse()
