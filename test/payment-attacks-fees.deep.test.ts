@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -66,12 +66,13 @@ test('twenty payments at once of a wallet with money for one fail on Solana twic
 })
 
 test('a wallet on Solana stays barred over a restart, also where we learn of a failure later', async () => {
-  const ledgerPath = join(tmpdir(), `attacks-fees-${process.pid}.db`)
+  const folder = mkdtempSync(join(tmpdir(), 'perpscope-fees-'))
+  const ledgerPath = join(folder, 'ledger.db')
   const chain = await startSolanaChain({ clock: systemClock })
   const rig = solanaRig(chain, promptClock)
   onTestFinished(async () => {
     await chain.close()
-    for (const suffix of ['', '-wal', '-shm', '-lock']) rmSync(ledgerPath + suffix, { force: true })
+    rmSync(folder, { recursive: true })
   })
   const opened = async () => {
     const ledger = new SqliteLedger(ledgerPath)

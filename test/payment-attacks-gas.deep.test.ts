@@ -1,13 +1,23 @@
-import { rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { Command } from 'commander'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Hex } from 'viem'
 import type { PrivateKeyAccount } from 'viem/accounts'
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  onTestFinished,
+  test,
+  vi,
+} from 'vitest'
 import type { ServeOptions } from '../src/config/serve.ts'
 import { serveOptions } from '../src/config/serve.ts'
 import { ClockCheck } from '../src/payment/clock-check.ts'
@@ -46,15 +56,19 @@ type Hosted = Awaited<ReturnType<GasGround['hosted']>>
 
 let ground: GasGround
 const opened: { close(): Promise<void> }[] = []
-const ledgerPath = join(tmpdir(), `attacks-gas-${process.pid}.db`)
+let ledgerPath: string
 
 beforeAll(async () => {
   ground = await startGasGround()
 })
 
+beforeEach(() => {
+  ledgerPath = join(mkdtempSync(join(tmpdir(), 'perpscope-gas-')), 'ledger.db')
+})
+
 afterEach(async () => {
   for (const thing of opened.splice(0)) await thing.close()
-  for (const suffix of ['', '-wal', '-shm', '-lock']) rmSync(ledgerPath + suffix, { force: true })
+  rmSync(dirname(ledgerPath), { recursive: true })
 })
 
 afterAll(() => ground?.close())
