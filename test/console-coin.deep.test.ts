@@ -35,9 +35,9 @@ describe.skipIf(chromiumPath === null)('the view of a coin in a browser', () => 
   })
 
   afterAll(async () => {
-    expect(faults).toEqual([])
     await browser?.close()
     await rig?.close()
+    expect(faults).toEqual([])
   })
 
   /** A page in front of the other one, which draws nothing until this one is closed. */
