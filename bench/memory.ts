@@ -15,10 +15,10 @@ import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import Table from 'cli-table3'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { catalog } from '../src/simulator/market/catalog.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
-import { freePort } from '../test/support/service.ts'
 import { historyOf } from './history-month.ts'
 
 const { values: given } = parseArgs({

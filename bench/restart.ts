@@ -14,9 +14,10 @@ import { Pool } from 'undici'
 import { contracts } from '../src/compute/analyses/registry.ts'
 import { pathOf } from '../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { HistoryStore } from '../src/store/history-store.ts'
-import { fewCoins, freePort } from '../test/support/service.ts'
+import { fewCoins } from '../test/support/service.ts'
 import { historyOf } from './history-month.ts'
 
 const { values: given } = parseArgs({

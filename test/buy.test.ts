@@ -11,9 +11,10 @@ import { buyOptions } from '../src/config/buy.ts'
 import { SettingsCommand } from '../src/config/settings-command.ts'
 import { UsageError } from '../src/config/usage.ts'
 import { buy as roleOfBuy } from '../src/roles/buy.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, runCommand, startRig, untilSold } from './support/service.ts'
+import { runCommand, startRig, untilSold } from './support/service.ts'
 
 const FUNDS = 1_000_000n
 

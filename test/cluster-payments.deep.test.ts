@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
@@ -10,14 +11,7 @@ import { buy, newPayment, PRICE } from './support/killed-sales.ts'
 import type { PostgresServer } from './support/postgres.ts'
 import { hasPostgres, inDatabase, postgresOfWorker } from './support/postgres.ts'
 import { redisBinary } from './support/redis.ts'
-import {
-  freePort,
-  fromElsewhere,
-  mainMarketOnly,
-  oneCoin,
-  runCommand,
-  until,
-} from './support/service.ts'
+import { fromElsewhere, mainMarketOnly, oneCoin, runCommand, until } from './support/service.ts'
 
 /** Few, so that they and those above it fall within one minute on a busy machine. */
 const QUOTES_PER_MINUTE = 40

@@ -33,9 +33,10 @@ import { serveOptions } from '../src/config/serve.ts'
 import { base } from '../src/payment/evm/networks.ts'
 import { nodeClient } from '../src/payment/evm/node-client.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { GRACE_MS_MAX } from '../src/roles/serve/running-service.ts'
 import { redisBinary, startRedis } from './support/redis.ts'
-import { freePort, oneCoin, runCommand, untilSold } from './support/service.ts'
+import { oneCoin, runCommand, untilSold } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const DEPLOY = join(ROOT, 'deploy')

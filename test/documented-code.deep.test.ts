@@ -17,20 +17,14 @@ import { inheritedEnv } from '../src/config/environment.ts'
 import { pathTemplateOf } from '../src/domain/contract.ts'
 import { usdcDecimal } from '../src/domain/usdc.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import { exactEvmMechanism } from './facilitator/exact-evm-mechanism.ts'
 import { startSimulatedFacilitator } from './facilitator/simulated-facilitator.ts'
 import { WALK_START_MS, walkOf, writeCandles } from './support/candle-walk.ts'
 import { blockLines, liquidationsOf, writeArchive } from './support/node-fills.ts'
 import type { Rig } from './support/service.ts'
-import {
-  fewCoins,
-  freePort,
-  mainMarketOnly,
-  startRig,
-  until,
-  untilSold,
-} from './support/service.ts'
+import { fewCoins, mainMarketOnly, startRig, until, untilSold } from './support/service.ts'
 
 /**
  * Every block of code in the README and in docs/ is run as it stands there. What a reader has to put in (an

@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline'
 import { afterEach, describe, expect, test } from 'vitest'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { end } from '../src/roles/child-process.ts'
-import { freePort, until } from './support/service.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
+import { until } from './support/service.ts'
 
 const MAIN = join(import.meta.dirname, '../dist/main.js')
 

@@ -6,10 +6,11 @@ import { parse } from 'yaml'
 import { pulse } from '../src/compute/analyses/pulse/pulse.ts'
 import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/buyer.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import type { PrometheusServer } from './support/prometheus.ts'
 import { hasPrometheus, startPrometheus } from './support/prometheus.ts'
 import type { Rig } from './support/service.ts'
-import { freePort, startRig, until, untilSold } from './support/service.ts'
+import { startRig, until, untilSold } from './support/service.ts'
 
 const DEPLOY = join(import.meta.dirname, '../deploy')
 const RULES = join(DEPLOY, 'prometheus/alerts.yml')

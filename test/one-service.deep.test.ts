@@ -16,7 +16,8 @@ import { createInterface } from 'node:readline'
 import Database from 'better-sqlite3'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { end } from '../src/roles/child-process.ts'
-import { freePort, runCommand, runScript, until } from './support/service.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
+import { runCommand, runScript, until } from './support/service.ts'
 
 const ROOT = join(import.meta.dirname, '..')
 const MAIN = join(ROOT, 'dist/main.js')

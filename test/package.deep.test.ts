@@ -10,9 +10,10 @@ import { contracts } from '../src/compute/analyses/registry.ts'
 import { inheritedEnv } from '../src/config/environment.ts'
 import { program } from '../src/program.ts'
 import { end, firstLineOf, launch } from '../src/roles/child-process.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import type { Installed } from './support/installed.ts'
 import { bytesOf, installed, manifest, ROOT } from './support/installed.ts'
-import { freePort, mainMarketOnly, oneCoin, until } from './support/service.ts'
+import { mainMarketOnly, oneCoin, until } from './support/service.ts'
 
 const TARBALL_BYTES_MAX = 3_000_000
 const INSTALLED_BYTES_MAX = 60_000_000

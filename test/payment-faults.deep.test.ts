@@ -25,13 +25,13 @@ import { encodedPayment, newBuyer, signedPayload } from '../src/payment/testing/
 import { eventText } from '../src/payment/testing/event-text.ts'
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
 import { PRICE, startPaidHost } from '../src/payment/testing/paid-host.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { EvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../src/simulator/evm/evm-chain.ts'
 import { ManualClock } from './support/manual-clock.ts'
 import { minedReceipt } from './support/mined-receipt.ts'
 import { promptClock } from './support/prompt-clock.ts'
-import { freePort } from './support/service.ts'
 import { putUsdc } from './support/usdc-balance.ts'
 
 const FUNDS = 1_000_000n

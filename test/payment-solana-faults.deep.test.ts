@@ -18,11 +18,11 @@ import { hostedSolanaFacilitator } from '../src/payment/solana/hosted-solana-fac
 import { SolanaNode } from '../src/payment/solana/solana-node.ts'
 import type { PaidHost, PaidHostOptions } from '../src/payment/testing/paid-host.ts'
 import { PRICE } from '../src/payment/testing/paid-host.ts'
+import { freePort } from '../src/roles/demo/free-port.ts'
 import { systemClock } from '../src/roles/system-clock.ts'
 import type { SolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { startSolanaChain } from '../src/simulator/solana/solana-chain.ts'
 import { promptClock } from './support/prompt-clock.ts'
-import { freePort } from './support/service.ts'
 import { buy, FUNDS, receiptIn, solanaRig } from './support/solana-rig.ts'
 
 /** Replaces the eight seconds of the product; the local chain confirms in milliseconds or not at all. */

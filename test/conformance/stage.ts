@@ -7,10 +7,11 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { pulse } from '../../src/compute/analyses/pulse/pulse.ts'
 import { sentiment } from '../../src/compute/analyses/sentiment/sentiment.ts'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startSolanaChain } from '../../src/simulator/solana/solana-chain.ts'
-import { fewCoins, freePort, until, untilSold } from '../support/service.ts'
+import { fewCoins, until, untilSold } from '../support/service.ts'
 import { startBaseSepolia } from './base-sepolia.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')

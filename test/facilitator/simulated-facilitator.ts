@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import type { x402Facilitator } from '@x402/core/facilitator'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
 import type { Clock } from '../../src/domain/clock.ts'
-import { freePort } from '../support/service.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
 import type { FacilitatorFault } from './facilitator-fault.ts'
 
 const operations = ['verify', 'settle', 'supported'] as const

@@ -4,9 +4,10 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
 import type { RedisServer } from './redis.ts'
 import { startRedis } from './redis.ts'
-import { fewCoins, freePort, until } from './service.ts'
+import { fewCoins, until } from './service.ts'
 
 const MAIN = join(import.meta.dirname, '../../dist/main.js')
 

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { inheritedEnv } from '../../src/config/environment.ts'
-import { freePort } from './service.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
 
 const DEBIAN = '/usr/lib/postgresql'
 const folders = [

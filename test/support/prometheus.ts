@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { inheritedEnv } from '../../src/config/environment.ts'
 import { end } from '../../src/roles/child-process.ts'
-import { freePort, until } from './service.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
+import { until } from './service.ts'
 
 /** Tests skip without them (`test.skipIf(!hasPrometheus)`). */
 export const hasPrometheus =

@@ -7,7 +7,7 @@ import { delimiter, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { inheritedEnv } from '../../src/config/environment.ts'
 import { end } from '../../src/roles/child-process.ts'
-import { freePort } from './service.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
 
 /** The installed server, or null; tests skip without one (`test.skipIf(redisBinary === null)`). */
 export const redisBinary = installedServer()

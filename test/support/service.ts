@@ -11,7 +11,7 @@ import { inheritedEnv } from '../../src/config/environment.ts'
 import type { AnalysisContract } from '../../src/domain/contract.ts'
 import { pathOf } from '../../src/domain/contract.ts'
 import { end, firstLineOf, launch } from '../../src/roles/child-process.ts'
-import { takePort } from '../../src/roles/demo/free-port.ts'
+import { freePort } from '../../src/roles/demo/free-port.ts'
 import { systemClock } from '../../src/roles/system-clock.ts'
 import type { EvmChain } from '../../src/simulator/evm/evm-chain.ts'
 import { startEvmChain } from '../../src/simulator/evm/evm-chain.ts'
@@ -263,25 +263,4 @@ export async function runScript(
     once(child, 'close') as Promise<[number | null]>,
   ])
   return { code, output, errors: errors.join('\n') }
-}
-
-/** Below the ephemeral ports, which concurrent tests use for outgoing connections and `listen(0)`. */
-const PORT_FIRST = 20_000
-const PORT_COUNT = 12_000
-
-/** Other processes begin elsewhere, so that they seldom try the same port. */
-let nextPort = process.pid * 997
-
-/**
- * A port for a process that must know it before its start and reuse it after a restart; claimed like the ports of demos
- * (`takePort`).
- */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORT_COUNT; tries += 1) {
-    const port = PORT_FIRST + (nextPort % PORT_COUNT)
-    nextPort += 1
-    const taken = await takePort(port).catch(() => null)
-    if (taken !== null) return taken
-  }
-  throw new Error(`no port is free from ${PORT_FIRST} to ${PORT_FIRST + PORT_COUNT - 1}`)
 }

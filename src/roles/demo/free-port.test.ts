@@ -9,6 +9,14 @@ test('two demos that start at the same time do not get the same port', async () 
   expect(new Set([wished, ...other]).size).toBe(3)
 })
 
+/** Of Linux; those of other systems begin higher. */
+const EPHEMERAL_MIN = 32_768
+
+test('a port that any outgoing connection may take is not given', async () => {
+  const taken = await freePort()
+  for (const port of [taken, await freePort(taken)]) expect(port).toBeLessThan(EPHEMERAL_MIN)
+})
+
 test('a port that is taken is not tried, because its server may start at that moment', async () => {
   const taken = await freePort()
   const listens = vi.spyOn(Server.prototype, 'listen')
