@@ -35,7 +35,9 @@ export function refuseBrokenRequest(
  * A request of this connection is being processed. A response now would be taken for its answer, and could deny a charge
  * that is about to happen. The processing of a POST begins with the end of its body; that of a GET does not wait for it.
  */
-function isAnswering(socket: Socket & { readonly _httpMessage?: ServerResponse | null }): boolean {
+export function isAnswering(
+  socket: Socket & { readonly _httpMessage?: ServerResponse | null },
+): boolean {
   const response = socket._httpMessage
   if (response === undefined || response === null) return false
   const { method, complete } = response.req

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo, Socket } from 'node:net'
 import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { isTrustedProxy } from './proxy-trust.ts'
@@ -278,6 +279,58 @@ describe('connections of one address', () => {
     for (const { ended } of working) expect(await ended).toMatch(/^HTTP\/1\.1 200 /)
   })
 
+  test('that are at work are not closed when no more are accepted', async () => {
+    const [held, release] = gate()
+    const { opened, openedInTurn } = await listening({
+      payment: (paid) => {
+        paid.addHook('preHandler', () => held)
+      },
+    })
+    const request = 'GET /pulse/BTC HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'
+    const working = await openedInTurn(1_000, request)
+    await Promise.all((await opened('127.0.0.1', 3)).map(({ ended }) => ended))
+    expect(working.filter(({ isClosed }) => isClosed)).toEqual([])
+    release()
+    for (const { ended } of working) expect(await ended).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('that are idle make room where no address has more than one', async () => {
+    const { opened, ask } = await listening()
+    const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+    for (let host = 0; host < 1_000; host += 1)
+      await opened(`127.1.${Math.trunc(host / 250)}.${1 + (host % 250)}`, 1, request)
+    expect(await ask('127.0.0.1')).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test.each([
+    {
+      what: 'whose request does not end',
+      request: 'POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 99\r\n\r\n{',
+    },
+    {
+      what: 'whose answer does not end',
+      request: 'GET /endless HTTP/1.1\r\nHost: a\r\n\r\n',
+    },
+  ])('$what make room for smaller addresses', async ({ request }) => {
+    const { openedInTurn, ask } = await listening()
+    await openedInTurn(1_000, request)
+    // At once, so that none of them has begun when the next one is accepted.
+    const hosts = Array.from({ length: 50 }, (_, host) => `127.0.1.${host}`)
+    for (const answer of await Promise.all(hosts.map(ask)))
+      expect(answer).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('that are idle make room for a trusted proxy', async () => {
+    const { opened } = await listening({ trustProxy: ['127.0.0.1'] })
+    const request = 'GET /health HTTP/1.1\r\nHost: a\r\n\r\n'
+    for (let host = 2; host <= 9; host += 1) await opened(`127.0.0.${host}`, 120, request)
+    for (let call = 0; call < MANY; call += 1) {
+      const [ofProxy] = await opened('127.0.0.1', 1, request)
+      if (ofProxy !== undefined) await Promise.race([once(ofProxy.socket, 'data'), ofProxy.ended])
+      expect(ofProxy?.text).toMatch(/^HTTP\/1\.1 200 /)
+    }
+  })
+
   test('of a trusted proxy are not bounded, and those that pass it by are', async () => {
     const { opened } = await listening({ trustProxy: ['127.0.0.1'] })
     const ofProxy = await opened('127.0.0.1', MANY)
@@ -302,6 +355,11 @@ describe('connections of one address', () => {
 /** A gateway, and sockets to it from any loopback address. */
 async function listening(options: Parameters<typeof gatewayFixture>[0] = {}) {
   const { app } = gatewayFixture(options)
+  app.get('/endless', (_request, reply) => {
+    const begun = new Readable({ read: () => undefined })
+    begun.push('begun')
+    return reply.send(begun)
+  })
   const sockets: Socket[] = []
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy()
@@ -338,6 +396,16 @@ async function listening(options: Parameters<typeof gatewayFixture>[0] = {}) {
     app,
     opened: (localAddress: string, count: number, text?: string) =>
       Promise.all(Array.from({ length: count }, () => open(localAddress, text))),
+    /** Of twenty addresses. The next one is opened when the request of the one before was received. */
+    openedInTurn: async (count: number, text: string) => {
+      const all: Awaited<ReturnType<typeof open>>[] = []
+      while (all.length < count) {
+        const received = once(app.server, 'request')
+        all.push(await open(`127.0.0.${2 + (all.length % 20)}`, text))
+        await received
+      }
+      return all
+    },
     ask: async (localAddress: string) =>
       (await open(localAddress, 'GET /health HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'))
         .ended,

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { problem } from '../domain/problem.ts'
 import { callerKey } from '../payment/rate-limit.ts'
+import { isAnswering } from './broken-request.ts'
 import type { Defer } from './fair-queue.ts'
 import type { ProxyTrust } from './proxy-trust.ts'
 import { isTrustedProxy } from './proxy-trust.ts'
@@ -48,8 +49,8 @@ export function limitConnections(
 }
 
 /**
- * Limits the connections of one address before any byte is read. When few are left, each new one takes the place of an
- * idle one of the addresses with the most. Trusted proxies are exempt, as each carries many callers.
+ * Limits the connections of one address before any byte is read. When few are left, each new one takes the place of
+ * another. Trusted proxies have no limit, as each carries many callers.
  */
 function limitAddresses(
   server: Server,
@@ -57,16 +58,26 @@ function limitAddresses(
   isProxy: (address: string) => boolean,
 ): void {
   const byCaller = new Map<string, Set<Connection>>()
-  let total = 0
+  const all = new Set<Connection>()
+  const makeRoom = (newest: Connection, own: ReadonlySet<Connection>) => {
+    if (all.size <= connectionsMax * (1 - CONNECTIONS_FREE_SHARE)) return
+    const callers = [...byCaller.values()]
+    const closed = replaceable(callers, own, newest, all.size >= connectionsMax)
+    if (closed === undefined) return
+    // Its `close` comes after other connections of this turn.
+    for (const connections of [all, ...callers]) connections.delete(closed)
+    closed.destroy()
+  }
   // Before Node's own listener, which starts reading.
   server.prependListener('connection', (connection: Connection) => {
     const { remoteAddress } = connection
     if (remoteAddress === undefined) return
-    total += 1
-    connection.once('close', () => {
-      total -= 1
-    })
-    if (isProxy(remoteAddress)) return
+    all.add(connection)
+    connection.once('close', () => all.delete(connection))
+    if (isProxy(remoteAddress)) {
+      makeRoom(connection, new Set())
+      return
+    }
     const caller = callerKey(remoteAddress)
     const own = byCaller.get(caller) ?? new Set()
     if (own.size >= CONNECTIONS_PER_ADDRESS_MAX) {
@@ -79,25 +90,46 @@ function limitAddresses(
       // A later connection may have begun another set.
       if (own.size === 0 && byCaller.get(caller) === own) byCaller.delete(caller)
     })
-    if (total > connectionsMax * (1 - CONNECTIONS_FREE_SHARE)) closeIdle(byCaller, own)
+    makeRoom(connection, own)
   })
 }
 
 /**
- * Closes the oldest connection that is idle now, of the largest address above `own` that has one, else of `own`: addresses
- * that have equally many would take all that are left.
- * @param own with the newest connection as its last
+ * The connection that gives way to the newest one of `own`: the oldest idle one of the largest address that has one, of
+ * those above `own`, else of `own`. Only if none is left: among these the oldest whose answer is being read, as the same
+ * payment gets it again, else an idle one of an address with as many as `own`. A call that has no answer yet stays.
+ * @param own empty for a proxy
  */
-function closeIdle(byCaller: ReadonlyMap<string, Set<Connection>>, own: Set<Connection>): void {
-  const larger = [...byCaller.values()].filter(({ size }) => size > own.size)
-  for (const connections of [...larger.sort((a, b) => b.size - a.size), own]) {
-    const older = connections === own ? [...own].slice(0, -1) : [...connections]
-    const idle = older.find(({ _httpMessage }) => !_httpMessage)
-    if (idle === undefined) continue
-    connections.delete(idle)
-    idle.destroy()
-    return
+function replaceable(
+  callers: readonly ReadonlySet<Connection>[],
+  own: ReadonlySet<Connection>,
+  newest: Connection,
+  isFull: boolean,
+): Connection | undefined {
+  const larger = callers.filter(({ size }) => size > own.size).sort((a, b) => b.size - a.size)
+  const oldest = (
+    among: readonly ReadonlySet<Connection>[],
+    isWanted: (connection: Connection) => boolean,
+  ) => {
+    for (const connections of among)
+      for (const connection of connections)
+        if (connection !== newest && isWanted(connection)) return connection
+    return undefined
   }
+  const idle = oldest([...larger, own], isIdle)
+  if (idle !== undefined || !isFull) return idle
+  return (
+    oldest([...larger, own], ({ _httpMessage }) => _httpMessage?.headersSent === true) ??
+    oldest(
+      callers.filter(({ size }) => size === own.size),
+      isIdle,
+    )
+  )
+}
+
+/** Nothing was begun that its caller could be charged for. */
+function isIdle(connection: Connection): boolean {
+  return !isAnswering(connection)
 }
 
 /** Responds before closing, so that a caller does not take the limit for an outage. Nothing is read. */
