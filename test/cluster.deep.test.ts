@@ -91,7 +91,9 @@ describe.skipIf(redisBinary === null)('two engines and two gateways', () => {
     before.signal('SIGCONT')
     await until(
       'it stands by',
-      async () => (await metricOf(before, 'perpscope_engine_leads', 1_000)) === 0,
+      async () =>
+        (await metricOf(before, 'perpscope_engine_leads', 1_000)) === 0 &&
+        (await cluster.leader()) !== before,
     )
   })
 

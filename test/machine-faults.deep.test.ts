@@ -197,11 +197,12 @@ describe('a service on a machine', () => {
       ]
       onTestFinished(() => kept.destroy())
       onTestFinished(() => many.destroy())
-      let calls = 0
+      let [calls, dropped] = [0, 0]
       const fill = () => {
         for (; calls < open; calls += 1)
-          void status(many).then(() => {
+          void status(many).then((code) => {
             calls -= 1
+            if (code === null) dropped += 1
           })
       }
       expect(await status(kept)).toBe(200)
@@ -213,6 +214,7 @@ describe('a service on a machine', () => {
         expect.soft(await status(kept), 'on an open connection').toBe(200)
         return (await linesOf(rig.adminUrl, TOO_MANY, kept)).length > 0
       })
+      expect(dropped + calls, 'new connections without an answer').toBeGreaterThan(0)
       // Heartbeats and metrics of several seconds, some of which would open files.
       const untilSeconds = (await upSeconds(kept)) + 8
       await until('time passes', async () => (await upSeconds(kept)) >= untilSeconds)

@@ -92,7 +92,12 @@ export class LinkEngineProcess {
   }
 
   get isLeading(): boolean {
-    return this.#report !== null && this.#report.epoch !== null
+    return this.epoch !== null
+  }
+
+  /** Of its lease, by its last report; null without one. */
+  get epoch(): number | null {
+    return this.#report?.epoch ?? null
   }
 
   /** Number of publications that the broker refused because another engine leads. */
